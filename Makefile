@@ -1,0 +1,33 @@
+# Every target sets itself up: python3.11, make and the package registry are all it needs.
+PYTHON ?= python3.11
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: setup demo test test-slow lint bench clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml requirements-test.txt
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint requirements-test.txt --editable ".[plots,test]"
+	@touch $@
+
+demo: setup
+	$(RUN) examples/demo.py
+
+test: setup lint
+	$(RUN) -m pytest -n 2 -m "not slow"
+
+test-slow: setup
+	$(RUN) -m pytest -n 2 -m slow
+
+lint: setup
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+
+bench: setup
+	$(RUN) -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info

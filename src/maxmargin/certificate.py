@@ -1,0 +1,116 @@
+"""The judge: how far from optimal a point is, computed from the problem and the point alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .problem import Point, Problem
+
+PROBE = 300  # samples whose kernel matrix is examined when nobody knows whether it is positive semidefinite
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """gap = P - D >= P - P*: how far from optimal a fit is, by weak duality.
+
+    Attributes
+    ----------
+    primal, dual : float
+        P at (w, b) and D at a, both in float64.
+    gap, relative_gap : float
+        P - D, and (P - D) / max(|P|, |D|).
+    kkt : float
+        The largest violation of the optimality conditions, in units of the score.
+    convex : bool or None
+        False if the kernel was seen to be not positive semidefinite: then a small gap is stationarity, not a
+        proof. None if the kernel is not known to be so and no negative eigenvalue was found.
+    scores : ndarray
+        <w, phi(x_i)>, evaluated by the judge.
+    parts : tuple of Certificate
+        One for each binary problem of a multiclass model; the certificate itself is the worst of them.
+    """
+
+    primal: float
+    dual: float
+    kkt: float
+    convex: bool | None = True
+    scores: np.ndarray | None = field(default=None, repr=False, compare=False)
+    parts: tuple[Certificate, ...] = field(default=(), repr=False)
+
+    @property
+    def gap(self) -> float:
+        """P - D."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """(P - D) / max(|P|, |D|, tiny)."""
+        if not np.isfinite(self.gap):
+            return np.inf
+        return self.gap / max(abs(self.primal), abs(self.dual), np.finfo(float).tiny)
+
+    def __str__(self) -> str:
+        note = "" if self.convex is not False else "; the kernel is not positive semidefinite, so this proves nothing"
+        return (
+            f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.2g}, "
+            f"KKT violation {self.kkt:.2g}{note}"
+        )
+
+
+def judge(problem: Problem, point: Point) -> Certificate:
+    """P(w, b), D(a) and their gap at a point, from nothing but the problem and the point.
+
+    Duals that miss their box or their balance are first made feasible, so that D is a true lower bound whatever
+    a solver handed in; what the repair costs is seen in the gap.
+    """
+    features = problem.features
+    a = problem.feasible(point.a)
+    moved = np.abs(a - point.a).max(initial=0.0) > 1e-12 * np.abs(a).max(initial=0.0)
+    dual_coef = features.combine(a if moved else point.a)
+    dual_scores = features.scores(dual_coef)
+    own = point.coef is None and not moved
+    coef = dual_coef if own else features.combine(point.a) if point.coef is None else point.coef
+    scores = dual_scores if own else features.scores(coef)
+    return Certificate(
+        primal=problem.primal_value(scores, features.square_norm(coef, scores), point.b),
+        dual=balanced_dual(problem, a, features.square_norm(dual_coef, dual_scores)),
+        kkt=measure_violation(problem, a, problem.shift(scores, point.b)),
+        convex=examine_kernel(features, dual_coef),
+        scores=scores,
+    )
+
+
+def balanced_dual(problem: Problem, a: np.ndarray, square_norm: float) -> float:
+    """D(a), or -inf if no repair could make the duals sum to the balance."""
+    if problem.balance is not None:
+        miss = np.abs(a.sum(axis=-1) - problem.balance).max()
+        if miss > 1e-9 * max(np.abs(a).sum(), np.abs(problem.balance).max(), 1e-300):
+            return -np.inf
+    return problem.dual_value(a, square_norm)
+
+
+def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
+    """max_i distance of -f_i from the subdifferential of conj_i at a_i: zero exactly at the optimum."""
+    left, right = problem.terms.slopes(a)
+    return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0))
+
+
+def examine_kernel(features, coef: np.ndarray) -> bool | None:
+    """True if the kernel is known to be positive semidefinite, False if a negative eigenvalue shows, else None."""
+    if features.kernel.psd:
+        return True
+    heaviest = np.argsort(-np.abs(coef), kind="stable")[:PROBE]
+    K = features.block(heaviest, heaviest)
+    eigenvalues = np.linalg.eigvalsh(0.5 * (K + K.T))
+    return None if eigenvalues[0] >= -1e-10 * max(np.abs(eigenvalues).sum(), 1e-300) else False
+
+
+def worst(certificates: list[Certificate]) -> Certificate:
+    """The certificate with the largest relative gap, carrying all of them as its parts."""
+    if len(certificates) == 1:
+        return certificates[0]
+    loser = max(certificates, key=lambda certificate: certificate.relative_gap)
+    convex = False if any(c.convex is False for c in certificates) else loser.convex
+    return Certificate(loser.primal, loser.dual, loser.kkt, convex, loser.scores, tuple(certificates))

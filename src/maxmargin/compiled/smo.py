@@ -1,0 +1,375 @@
+"""Sequential minimal optimisation on rows of a loss table: the loops of the lecture, for any (p, d, e, lo, hi).
+
+Everything here works on the signed duals a of
+
+    D(a) = -1/2 a'Ka - sum_i (p_i a_i + d_i a_i^2/2 + e_i |a_i|),   lo <= a <= hi,   sum_i a_i = balance
+
+and keeps f = K a. Moving a_i up raises D at the rate up_i - f_i, moving it down lowers it at the rate low_i - f_i:
+
+    up_i  = -p_i - d_i a_i - e_i sign(a_i + 0)     (blocked where a_i = hi_i)
+    low_i = -p_i - d_i a_i - e_i sign(a_i - 0)     (blocked where a_i = lo_i)
+
+For the hinge these are the lecture's y_i g_i, restricted to I_up and I_down. The point is optimal exactly if
+m = max(up - f) <= M = min(low - f), and b lies between the two.
+
+Arrays of shape (layers, n) hold one row for each free intercept; `f`, kernel rows and the diagonal are shared.
+A kernel row that is not in the cache ends the call with MISSING: the caller fetches it and calls again.
+"""
+
+import numpy as np
+from numba import njit
+
+BLOCKED = 1e300  # a finite stand-in for infinity: the searches stay branch-free and vectorise
+TINY = 1e-12  # curvature below this counts as none (a kernel that is not positive semidefinite)
+CHUNK = 512
+CHECK = 32  # iterations between two looks at the duality gap
+
+CONVERGED, MISSING, BUDGET, STALLED = 0, 1, 2, 3
+SECOND_ORDER, MAXIMAL_VIOLATING_PAIR, KEERTHI = 0, 1, 2
+# places in `numbers` (float64) and `tally` (int64), the state that outlives a call
+DUAL, GAP, VIOLATION = 0, 1, 2
+ITERATIONS, CLOCK, WANTED, NEGATIVE, SWEEPING, POSITION = 0, 1, 2, 3, 4, 5
+
+OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
+
+
+@njit(**OPTIONS)
+def mark(i, a, p, d, e, lo, hi, up, low):
+    """Renew up_i and low_i after a_i has moved."""
+    rate = -p[i] - d[i] * a[i]
+    up[i] = rate - (e[i] if a[i] >= 0 else -e[i]) if a[i] < hi[i] else -BLOCKED
+    low[i] = rate - (e[i] if a[i] > 0 else -e[i]) if a[i] > lo[i] else BLOCKED
+
+
+@njit(**OPTIONS)
+def mark_all(a, p, d, e, lo, hi, up, low):
+    """Renew every up_i and low_i."""
+    for layer in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            mark(i, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer], up[layer], low[layer])
+
+
+@njit(**OPTIONS)
+def largest(up, f):
+    """max and argmax of up - f (line 4 of algorithm 6.2): the maximum by vector, the place by a second look."""
+    best, place = -2.0 * BLOCKED, 0
+    for start in range(0, f.shape[0], CHUNK):
+        stop = min(start + CHUNK, f.shape[0])
+        top = -2.0 * BLOCKED
+        for k in range(start, stop):
+            top = max(top, up[k] - f[k])
+        if top > best:
+            best = top
+            for k in range(start, stop):
+                if up[k] - f[k] == top:
+                    place = k
+    return best, place
+
+
+@njit(**OPTIONS)
+def smallest(low, f):
+    """min and argmin of low - f (line 5 of algorithm 6.2)."""
+    best, place = 2.0 * BLOCKED, 0
+    for start in range(0, f.shape[0], CHUNK):
+        stop = min(start + CHUNK, f.shape[0])
+        bottom = 2.0 * BLOCKED
+        for k in range(start, stop):
+            bottom = min(bottom, low[k] - f[k])
+        if bottom < best:
+            best = bottom
+            for k in range(start, stop):
+                if low[k] - f[k] == bottom:
+                    place = k
+    return best, place
+
+
+@njit(**OPTIONS)
+def best_partner(m, bend, low, f, row, curvature, gains):
+    """The j that promises the largest gain slope^2 / curvature with i (Fan, Chen and Lin 2005), and M."""
+    best, place, bottom = 0.0, 0, 2.0 * BLOCKED
+    for start in range(0, f.shape[0], CHUNK):
+        stop = min(start + CHUNK, f.shape[0])
+        top = 0.0
+        for k in range(start, stop):
+            rate = low[k] - f[k]
+            bottom = min(bottom, rate)
+            slope = max(m - rate, 0.0)
+            gain = slope * slope / max(bend + curvature[k] - 2.0 * row[k], TINY)
+            gains[k - start] = gain
+            top = max(top, gain)
+        if top > best:
+            best = top
+            for k in range(stop - start):
+                if gains[k] == top:
+                    place = start + k
+    return place, bottom
+
+
+@njit(**OPTIONS)
+def best_single(up, low, f, curvature):
+    """Without an equality one dual moves alone: the i of largest gain, its direction, and the violation."""
+    best, place, violation = -1.0, 0, 0.0
+    for k in range(f.shape[0]):
+        slope = max(up[k] - f[k], f[k] - low[k])
+        violation = max(violation, slope)
+        gain = max(slope, 0.0) ** 2 / max(curvature[k], TINY)
+        if gain > best:
+            best, place = gain, k
+    return place, violation
+
+
+@njit(**OPTIONS)
+def extremes_of_free(up, low, f):
+    """The maximal violating pair among the free duals only, Keerthi's set I_0."""
+    m, M, i, j = -BLOCKED, BLOCKED, -1, -1
+    for k in range(f.shape[0]):
+        if up[k] > -BLOCKED and low[k] < BLOCKED:
+            if up[k] - f[k] > m:
+                m, i = up[k] - f[k], k
+            if low[k] - f[k] < M:
+                M, j = low[k] - f[k], k
+    return m, i, M, j
+
+
+@njit(**OPTIONS)
+def select_keerthi(up, low, f, threshold, tally):
+    """Platt's two loops with two thresholds (Keerthi et al. 2001, modification 2; Shevade et al. for regression).
+
+    While some free pair violates by more than `threshold` the worst such pair is taken; else all samples are
+    examined in order, each against the worst partner known, and the first violator is taken. Returns (-1, -1)
+    when a whole sweep finds none.
+    """
+    n = f.shape[0]
+    m, i, M, j = extremes_of_free(up, low, f)
+    if i >= 0 and m - M > threshold:
+        tally[SWEEPING] = 0
+        return i, j
+    if tally[SWEEPING] == 0:
+        tally[SWEEPING], tally[POSITION] = 1, 0
+    if i < 0:
+        m, i = largest(up, f)
+        M, j = smallest(low, f)
+    for _ in range(n):
+        k = tally[POSITION]
+        tally[POSITION] = (k + 1) % n
+        if up[k] - f[k] - M > threshold:
+            return k, j
+        if m - (low[k] - f[k]) > threshold:
+            return i, k
+        if up[k] - f[k] > m:
+            m, i = up[k] - f[k], k
+        if low[k] - f[k] < M:
+            M, j = low[k] - f[k], k
+    return -1, -1
+
+
+@njit(**OPTIONS)
+def step_length(slope, bend, first_kink, first_drop, second_kink, second_drop, room):
+    """argmax over t in [0, room] of slope t - bend t^2/2 - sum of drop max(0, t - kink): the direction search.
+
+    The kinks are where |a| turns; `drop` is how much slope is lost there. Without curvature (a kernel that is not
+    positive semidefinite) the step runs to the next kink or bound.
+    """
+    if bend < TINY:
+        bend = TINY if room < 0.5 * BLOCKED else max(abs(bend), TINY)
+    if second_kink < first_kink:
+        first_kink, second_kink = second_kink, first_kink
+        first_drop, second_drop = second_drop, first_drop
+    t = slope / bend
+    if t > first_kink:
+        slope -= first_drop
+        t = max(first_kink, slope / bend)
+    if t > second_kink:
+        slope -= second_drop
+        t = max(second_kink, slope / bend)
+    return min(t, room)
+
+
+@njit(**OPTIONS)
+def move(i, t, a, lo, hi):
+    """a_i + t, landing exactly on a bound where the step was meant to end there."""
+    now = a[i] + t
+    if t > 0 and (now >= hi[i] or t >= hi[i] - a[i]):
+        now = hi[i]
+    if t < 0 and (now <= lo[i] or -t >= a[i] - lo[i]):
+        now = lo[i]
+    return now
+
+
+@njit(**OPTIONS)
+def add_rows(f, t, row_i, s, row_j):
+    """f += t K_i + s K_j (line 8 of algorithm 6.2)."""
+    for k in range(f.shape[0]):
+        f[k] += t * row_i[k] + s * row_j[k]
+
+
+@njit(**OPTIONS)
+def find_intercept(up, low, f):
+    """b averaged over the free duals; where none is free, the middle of [M, m] that the conditions leave."""
+    total, count = 0.0, 0
+    m, M = -BLOCKED, BLOCKED
+    for k in range(f.shape[0]):
+        if up[k] == low[k]:
+            total += up[k] - f[k]
+            count += 1
+        m = max(m, up[k] - f[k])
+        M = min(M, low[k] - f[k])
+    if count:
+        return total / count
+    if m < -0.5 * BLOCKED:
+        return M
+    return m if M > 0.5 * BLOCKED else 0.5 * (m + M)
+
+
+@njit(**OPTIONS)
+def fenchel_gap(f, b, a, p, d, e, lo, hi):
+    """sum_i c_i l(f_i + b) + conj_i(a_i) + a_i (f_i + b), which is P - D wherever the duals balance."""
+    gap = 0.0
+    for k in range(f.shape[0]):
+        push = -(f[k] + b + p[k])
+        if d[k] > 0:
+            best = min(max((push - min(max(push, -e[k]), e[k])) / d[k], lo[k]), hi[k])
+        else:
+            best = hi[k] if push > e[k] else (lo[k] if push < -e[k] else min(max(0.0, lo[k]), hi[k]))
+        value = best * push - 0.5 * d[k] * best * best - e[k] * abs(best)
+        gap += value - a[k] * push + 0.5 * d[k] * a[k] * a[k] + e[k] * abs(a[k])
+    return gap
+
+
+@njit(**OPTIONS)
+def estimate_gap(f, a, p, d, e, lo, hi, up, low, paired, intercepts):
+    """The solver's own view of P - D on the active samples, with its intercepts left in `intercepts`."""
+    gap = 0.0
+    for layer in range(a.shape[0]):
+        b = find_intercept(up[layer], low[layer], f) if paired else 0.0
+        intercepts[layer] = b
+        gap += fenchel_gap(f, b, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer])
+    return gap
+
+
+@njit(**OPTIONS)
+def within(gap, dual, tol):
+    """(P - D) / max(|P|, |D|) <= tol."""
+    return gap <= tol * max(max(abs(dual + gap), abs(dual)), 1e-300)
+
+
+@njit(**OPTIONS)
+def select_layer(up, low, f):
+    """The layer with the widest violation m - M, and its maximal violating pair."""
+    layer, widest, m, i, M, j = 0, -4.0 * BLOCKED, 0.0, 0, 0.0, 0
+    for candidate in range(up.shape[0]):
+        top, first = largest(up[candidate], f)
+        bottom, second = smallest(low[candidate], f)
+        if top - bottom > widest:
+            layer, widest, m, i, M, j = candidate, top - bottom, top, first, bottom, second
+    return layer, m, i, M, j
+
+
+@njit(**OPTIONS)
+def pair_steps(
+    rows, slot, stamp, f, a, p, d, e, lo, hi, up, low, curvature,
+    selection, gap_stops, tol, threshold, max_steps, numbers, tally, intercepts,
+):  # fmt: skip
+    """Pair steps until convergence, a missing row, or `max_steps`: algorithm 6.2 and its two refinements."""
+    gains = np.empty(CHUNK)
+    for _ in range(max_steps):
+        layer, i, j = 0, 0, 0
+        if selection == SECOND_ORDER and a.shape[0] == 1:
+            m, i = largest(up[0], f)
+        else:
+            layer, m, i, M, j = select_layer(up, low, f)
+        if selection == KEERTHI:
+            i, j = select_keerthi(up[layer], low[layer], f, threshold, tally)
+            if i < 0:
+                numbers[VIOLATION] = m - M
+                return CONVERGED
+            m = up[layer, i] - f[i]
+        s = slot[i]
+        if s < 0:
+            tally[WANTED] = i
+            return MISSING
+        row_i = rows[s]
+        if selection == SECOND_ORDER:
+            bend = curvature[layer, i]
+            j, M = best_partner(m, bend, low[layer], f, row_i, curvature[layer], gains)
+        violation = m - M
+        numbers[VIOLATION] = violation
+        if gap_stops and (tally[ITERATIONS] % CHECK == 0 or violation <= 0.0):
+            numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
+            if within(numbers[GAP], numbers[DUAL], tol):
+                return CONVERGED
+        if violation < threshold or violation <= 0.0:
+            return CONVERGED if not gap_stops or selection == KEERTHI else STALLED
+        stamp[s] = tally[CLOCK]
+        s = slot[j]
+        if s < 0:
+            tally[WANTED] = j
+            return MISSING
+        row_j = rows[s]
+        stamp[s] = tally[CLOCK]
+        tally[CLOCK] += 1
+        a_l, e_l = a[layer], e[layer]
+        slope = m - (low[layer, j] - f[j])
+        bend = curvature[layer, i] + curvature[layer, j] - 2.0 * row_i[j]
+        tally[NEGATIVE] += bend < -TINY
+        kink_i = -a_l[i] if a_l[i] < 0 and e_l[i] > 0 else BLOCKED
+        kink_j = a_l[j] if a_l[j] > 0 and e_l[j] > 0 else BLOCKED
+        room = min(hi[layer, i] - a_l[i], a_l[j] - lo[layer, j])
+        t = step_length(slope, bend, kink_i, 2.0 * e_l[i], kink_j, 2.0 * e_l[j], room)
+        before_i, before_j = a_l[i], a_l[j]
+        a_l[i] = move(i, t, a_l, lo[layer], hi[layer])
+        a_l[j] = move(j, -t, a_l, lo[layer], hi[layer])
+        tally[ITERATIONS] += 1
+        if a_l[i] == before_i and a_l[j] == before_j:
+            return STALLED
+        kinked = 2.0 * e_l[i] * max(0.0, t - kink_i) + 2.0 * e_l[j] * max(0.0, t - kink_j)
+        numbers[DUAL] += slope * t - 0.5 * bend * t * t - kinked
+        mark(i, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
+        mark(j, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
+        add_rows(f, a_l[i] - before_i, row_i, a_l[j] - before_j, row_j)
+    return BUDGET
+
+
+@njit(**OPTIONS)
+def single_steps(
+    rows, slot, stamp, f, a, p, d, e, lo, hi, up, low, curvature,
+    gap_stops, tol, threshold, max_steps, numbers, tally, intercepts,
+):  # fmt: skip
+    """Steps of one dual at a time, for problems without a free intercept: no equality ties a pair together."""
+    a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l = a[0], p[0], d[0], e[0], lo[0], hi[0], up[0], low[0]
+    for _ in range(max_steps):
+        i, violation = best_single(up_l, low_l, f, curvature[0])
+        numbers[VIOLATION] = violation
+        if gap_stops and (tally[ITERATIONS] % CHECK == 0 or violation <= 0.0):
+            numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, False, intercepts)
+            if within(numbers[GAP], numbers[DUAL], tol):
+                return CONVERGED
+        if violation < threshold or violation <= 0.0:
+            return STALLED if gap_stops else CONVERGED
+        s = slot[i]
+        if s < 0:
+            tally[WANTED] = i
+            return MISSING
+        stamp[s] = tally[CLOCK]
+        tally[CLOCK] += 1
+        rising = up_l[i] - f[i] >= f[i] - low_l[i]
+        before, bend = a_l[i], curvature[0, i]
+        tally[NEGATIVE] += bend < -TINY
+        ahead = -before if rising else before
+        kink = ahead if ahead > 0 and e_l[i] > 0 else BLOCKED
+        room = hi_l[i] - before if rising else before - lo_l[i]
+        t = step_length(violation_of(i, up_l, low_l, f), bend, kink, 2.0 * e_l[i], BLOCKED, 0.0, room)
+        numbers[DUAL] += violation_of(i, up_l, low_l, f) * t - 0.5 * bend * t * t - 2.0 * e_l[i] * max(0.0, t - kink)
+        a_l[i] = move(i, t if rising else -t, a_l, lo_l, hi_l)
+        tally[ITERATIONS] += 1
+        if a_l[i] == before:
+            return STALLED
+        mark(i, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
+        add_rows(f, a_l[i] - before, rows[s], 0.0, rows[s])
+    return BUDGET
+
+
+@njit(**OPTIONS)
+def violation_of(i, up, low, f):
+    """The rate at which D rises along the better direction of a_i."""
+    return max(up[i] - f[i], f[i] - low[i])

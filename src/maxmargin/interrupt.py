@@ -1,0 +1,46 @@
+"""Ctrl-C as a flag: the loop sees it between two short steps and ends in good order."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Interrupt:
+    """A flag that Ctrl-C raises; shared by all solves of one fit."""
+
+    def __init__(self):
+        self.raised = False
+
+    def __bool__(self) -> bool:
+        return self.raised
+
+
+@contextmanager
+def watch_interrupt(shared: Interrupt | None = None) -> Iterator[Interrupt]:
+    """Within this context the first Ctrl-C raises the flag and the second one is a KeyboardInterrupt.
+
+    Only the main thread receives signals; elsewhere, or where the program has a handler of its own, the flag
+    simply stays down. A `shared` flag is watched by whoever made it.
+    """
+    if shared is not None:
+        yield shared
+        return
+    flag = Interrupt()
+    ours = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if ours else None
+    if before is not signal.default_int_handler:
+        yield flag
+        return
+
+    def raise_flag(signum, frame):
+        flag.raised = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, raise_flag)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, before)

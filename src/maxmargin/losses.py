@@ -1,0 +1,363 @@
+"""The loss table: one short class per loss, and the five numbers that drive every solver.
+
+Each loss l(f; y) enters a problem with weights c through its *terms*, four functions of arrays:
+
+    value(f)      c l(f; y)
+    response(f)   the interval of duals a with -a in c dl(f; y)   (a = minus the weighted subgradient)
+    conjugate(a)  c l*(-a/c; y), infinite outside its domain
+    slopes(a)     left and right derivative of that conjugate
+
+For every piecewise linear or quadratic loss they all follow from one `Row`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+
+def soften(x: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """sign(x) max(|x| - e, 0), the soft threshold."""
+    return x - np.clip(x, -e, e)
+
+
+class Row(NamedTuple):
+    """conj(a) = p a + d a^2/2 + e |a| on [lo, hi], infinite outside."""
+
+    p: np.ndarray
+    d: np.ndarray
+    e: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+
+    def value(self, f: np.ndarray) -> np.ndarray:
+        """c l(f) = max over a in [lo, hi] of -a f - conj(a)."""
+        best = self.response(f)[1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return best * -(f + self.p) - 0.5 * self.d * best * best - self.e * np.abs(best)
+
+    def response(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """argmax over a in [lo, hi] of -a f - conj(a), as an interval."""
+        push = -(f + self.p)
+        rest = np.clip(0.0, self.lo, self.hi)
+        curved = self.d > 0
+        inner = np.clip(soften(push, self.e) / np.where(curved, self.d, 1.0), self.lo, self.hi)
+        left = np.where(push > self.e, self.hi, np.where(push > -self.e, rest, self.lo))
+        right = np.where(push >= self.e, self.hi, np.where(push >= -self.e, rest, self.lo))
+        return np.where(curved, inner, left), np.where(curved, inner, right)
+
+    def conjugate(self, a: np.ndarray) -> np.ndarray:
+        """conj(a) = p a + d a^2/2 + e |a| on [lo, hi], infinite outside."""
+        inside = (a >= self.lo) & (a <= self.hi)
+        return np.where(inside, self.p * a + 0.5 * self.d * a * a + self.e * np.abs(a), np.inf)
+
+    def slopes(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Left and right derivative of conj at a; -inf and +inf where a cannot move that way."""
+        middle = self.p + self.d * a
+        left = np.where(a > self.lo, middle + np.where(a > 0, self.e, -self.e), -np.inf)
+        right = np.where(a < self.hi, middle + np.where(a >= 0, self.e, -self.e), np.inf)
+        return left, right
+
+
+class Loss:
+    """l(f; y), convex in the score f. A new loss gives either `row` or `terms`."""
+
+    name: ClassVar[str]
+    target: ClassVar[str]  # "label" (+1/-1), "real", "count" or "none"
+
+    def row(self, y: np.ndarray, c: np.ndarray) -> Row | None:
+        """The five numbers (p, d, e, lo, hi) of c l(.; y), or None if the loss has no such row."""
+        return None
+
+    def terms(self, y: np.ndarray, c: np.ndarray):
+        """c l(.; y) and its conjugate as an object with value, response, conjugate and slopes."""
+        return self.row(y, c)
+
+    def value(self, f: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """l(f; y)."""
+        f, y = np.asarray(f, float), np.asarray(y, float)
+        return self.terms(y, np.ones_like(y)).value(f)
+
+    def subgradient(self, f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """[l'(f-; y), l'(f+; y)], both ends of the subdifferential in f."""
+        f, y = np.asarray(f, float), np.asarray(y, float)
+        left, right = self.terms(y, np.ones_like(y)).response(f)
+        return -right, -left
+
+    def conjugate(self, v: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """l*(v; y) = sup_f v f - l(f; y)."""
+        v, y = np.asarray(v, float), np.asarray(y, float)
+        return self.terms(y, np.ones_like(y)).conjugate(-v)
+
+    @property
+    def curvature(self) -> float:
+        """sup l''(f; y): the Lipschitz constant of the derivative, infinite for a kinked loss."""
+        row = self.row(np.ones(1), np.ones(1))
+        return 1.0 / row.d[0] if row is not None and row.d[0] > 0 else np.inf
+
+
+def _row(p, d, e, lo, hi, like: np.ndarray) -> Row:
+    """Broadcast the five numbers to full arrays of one shape."""
+    shape = np.broadcast_shapes(*(np.shape(part) for part in (p, d, e, lo, hi, like)))
+    return Row(*(np.broadcast_to(np.asarray(part, float), shape) for part in (p, d, e, lo, hi)))
+
+
+def _inverse(c: np.ndarray) -> np.ndarray:
+    """1/c, and 0 where c = 0: such a row is nailed to zero by its bounds."""
+    return np.divide(1.0, c, out=np.zeros_like(np.asarray(c, float)), where=np.asarray(c) > 0)
+
+
+def _reach(c: np.ndarray) -> np.ndarray:
+    """The bound of a dual that is free to grow: infinite, but 0 where c = 0."""
+    return np.where(np.asarray(c) > 0, np.inf, 0.0)
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """max(0, margin - y f)."""
+
+    margin: float = 1.0
+    name = "hinge"
+    target = "label"
+
+    def row(self, y, c):
+        """p = -margin y, a between 0 and y c."""
+        return _row(-self.margin * y, 0.0, 0.0, np.minimum(0.0, y * c), np.maximum(0.0, y * c), c)
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Loss):
+    """max(0, 1 - y f)^2, without the 1/2, as LIBLINEAR."""
+
+    name = "squared_hinge"
+    target = "label"
+
+    def row(self, y, c):
+        """p = -y, d = 1/(2c), a on the side of y."""
+        reach = _reach(c)
+        return _row(-y, 0.5 * _inverse(c), 0.0, np.where(y > 0, 0.0, -reach), np.where(y > 0, reach, 0.0), c)
+
+
+@dataclass(frozen=True)
+class Novelty(Loss):
+    """max(0, rho - f)."""
+
+    rho: float = 0.0
+    name = "novelty"
+    target = "none"
+
+    def row(self, y, c):
+        """p = -rho, a in [0, c]."""
+        return _row(-self.rho, 0.0, 0.0, 0.0, c, c)
+
+
+@dataclass(frozen=True)
+class LeastSquares(Loss):
+    """(f - y)^2 / 2."""
+
+    name = "least_squares"
+    target = "real"
+
+    def row(self, y, c):
+        """p = -y, d = 1/c, a unbounded."""
+        return _row(-y, _inverse(c), 0.0, -_reach(c), _reach(c), c)
+
+
+@dataclass(frozen=True)
+class Absolute(Loss):
+    """|f - y|."""
+
+    name = "absolute"
+    target = "real"
+
+    def row(self, y, c):
+        """p = -y, a in [-c, c]."""
+        return _row(-y, 0.0, 0.0, -c, c, c)
+
+
+@dataclass(frozen=True)
+class Quantile(Loss):
+    """max(q (y - f), (1 - q) (f - y)): its minimiser is the q-quantile of y, as in scikit-learn.
+
+    The bundle papers weigh over-prediction by tau; their tau is 1 - q.
+    """
+
+    quantile: float | np.ndarray = 0.5
+    name = "quantile"
+    target = "real"
+
+    def row(self, y, c):
+        """p = -y, a in [-(1 - q) c, q c]."""
+        q = np.asarray(self.quantile, float)
+        return _row(-y, 0.0, 0.0, -(1.0 - q) * c, q * c, c)
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(Loss):
+    """max(0, |f - y| - epsilon)."""
+
+    epsilon: float = 0.1
+    name = "epsilon_insensitive"
+    target = "real"
+
+    def row(self, y, c):
+        """p = -y, e = epsilon, a in [-c, c]."""
+        return _row(-y, 0.0, self.epsilon, -c, c, c)
+
+
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive(Loss):
+    """max(0, |f - y| - epsilon)^2."""
+
+    epsilon: float = 0.1
+    name = "squared_epsilon_insensitive"
+    target = "real"
+
+    def row(self, y, c):
+        """p = -y, d = 1/(2c), e = epsilon, a unbounded."""
+        return _row(-y, 0.5 * _inverse(c), self.epsilon, -_reach(c), _reach(c), c)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """r^2/(2h) if |r| <= h else |r| - h/2, with r = f - y and threshold h."""
+
+    threshold: float = 1.0
+    name = "huber"
+    target = "real"
+
+    def row(self, y, c):
+        """p = -y, d = h/c, a in [-c, c]."""
+        return _row(-y, self.threshold * _inverse(c), 0.0, -c, c, c)
+
+
+def _entropy(t: np.ndarray) -> np.ndarray:
+    """t log t, with 0 log 0 = 0 and infinity for t < 0."""
+    safe = np.where(t > 0, t, 1.0)
+    return np.where(t >= 0, safe * np.log(safe), np.inf)
+
+
+def _log(t: np.ndarray) -> np.ndarray:
+    """log t, -inf at and below zero, without a warning."""
+    return np.log(np.where(t > 0, t, 1.0)) + np.where(t > 0, 0.0, -np.inf)
+
+
+class _LogisticTerms(NamedTuple):
+    """c log(1 + exp(-y f)) and c (t log t + (1-t) log(1-t)) with t = y a / c in [0, 1]."""
+
+    y: np.ndarray
+    c: np.ndarray
+
+    def value(self, f):
+        return self.c * np.logaddexp(0.0, -self.y * f)
+
+    def response(self, f):
+        with np.errstate(over="ignore"):
+            a = self.c * self.y / (1.0 + np.exp(self.y * f))
+        return a, a
+
+    def conjugate(self, a):
+        t = a * self.y * _inverse(self.c)
+        return self.c * (_entropy(t) + _entropy(1.0 - t))
+
+    def slopes(self, a):
+        t = a * self.y * _inverse(self.c)
+        slope = self.y * (_log(t) - _log(1.0 - t))
+        return slope, slope
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """log(1 + exp(-y f))."""
+
+    name = "logistic"
+    target = "label"
+    curvature = 0.25
+
+    def terms(self, y, c):
+        """t = y a / c; conj = c (t log t + (1-t) log(1-t))."""
+        return _LogisticTerms(y, c)
+
+
+class _ExponentialTerms(NamedTuple):
+    """c exp(-y f) and c (t log t - t) with t = y a / c >= 0."""
+
+    y: np.ndarray
+    c: np.ndarray
+
+    def value(self, f):
+        with np.errstate(over="ignore"):
+            return self.c * np.exp(-self.y * f)
+
+    def response(self, f):
+        a = self.y * self.value(f)
+        return a, a
+
+    def conjugate(self, a):
+        t = a * self.y * _inverse(self.c)
+        return self.c * (_entropy(t) - t)
+
+    def slopes(self, a):
+        slope = self.y * _log(a * self.y * _inverse(self.c))
+        return slope, slope
+
+
+@dataclass(frozen=True)
+class Exponential(Loss):
+    """exp(-y f)."""
+
+    name = "exponential"
+    target = "label"
+    curvature = np.inf
+
+    def terms(self, y, c):
+        """t = y a / c; conj = c (t log t - t)."""
+        return _ExponentialTerms(y, c)
+
+
+class _PoissonTerms(NamedTuple):
+    """c (exp(f) - y f) and c (t log t - t) with t = y - a / c >= 0."""
+
+    y: np.ndarray
+    c: np.ndarray
+
+    def value(self, f):
+        with np.errstate(over="ignore"):
+            return self.c * (np.exp(f) - self.y * f)
+
+    def response(self, f):
+        with np.errstate(over="ignore"):
+            a = self.c * (self.y - np.exp(f))
+        return a, a
+
+    def conjugate(self, a):
+        t = self.y - a * _inverse(self.c)
+        return self.c * (_entropy(t) - t)
+
+    def slopes(self, a):
+        slope = -_log(self.y - a * _inverse(self.c))
+        return slope, slope
+
+
+@dataclass(frozen=True)
+class Poisson(Loss):
+    """exp(f) - y f."""
+
+    name = "poisson"
+    target = "count"
+    curvature = np.inf
+
+    def terms(self, y, c):
+        """t = y - a / c; conj = c (t log t - t)."""
+        return _PoissonTerms(y, c)
+
+
+LOSSES: dict[str, type[Loss]] = {
+    loss.name: loss
+    for loss in (
+        Hinge, SquaredHinge, Exponential, Logistic, Novelty, LeastSquares, Absolute, Quantile,
+        EpsilonInsensitive, SquaredEpsilonInsensitive, Huber, Poisson,
+    )
+}  # fmt: skip

@@ -1,0 +1,112 @@
+"""The one problem every estimator builds and every solver sees.
+
+    minimise over (w, b)   P = 1/2 |w|^2 + sum_i c_i l(f_i; y_i) + balance b       f_i = <w, phi(x_i)> + b
+    maximise over a        D = -1/2 |sum_i a_i phi(x_i)|^2 - sum_i conj_i(a_i)     sum_i a_i = balance
+
+with conj_i(a) = c_i l*(-a/c_i; y_i). `balance` is a number where the intercept is free (0, or nu n for one class),
+and None where it is not: then b = 0 and the equality is dropped.
+
+The nu machines have two intercepts (b - rho and b + rho, or b + epsilon and b - epsilon). They are the same problem
+with `y`, `c`, `a` of shape (2, n) over the same n samples: f_li = <w, phi(x_i)> + b_l, one balance for each layer l.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from .losses import Loss, Row
+
+
+class Point(NamedTuple):
+    """A candidate: duals a, intercept b (one per layer), and w as coefficients (those of a unless given)."""
+
+    a: np.ndarray
+    b: float | np.ndarray = 0.0
+    coef: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """P = 1/2 |w|^2 + sum_i c_i l(f_i; y_i) + balance b. See the module's docstring.
+
+    Parameters
+    ----------
+    features : Gram
+        The data and the kernel.
+    y : ndarray of shape (n,) or (layers, n)
+        Labels +1/-1 or real targets.
+    c : ndarray like y
+        C times sample weight times class weight.
+    loss : Loss
+        A row of the loss table.
+    balance : float, ndarray of shape (layers,) or None
+        What the duals sum to; None if the intercept is not free.
+    """
+
+    features: object
+    y: np.ndarray
+    c: np.ndarray
+    loss: Loss
+    balance: float | np.ndarray | None = 0.0
+    terms: object = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "terms", self.loss.terms(self.y, self.c))
+
+    @property
+    def row(self) -> Row | None:
+        """The five numbers of every conj_i, or None if the loss has none."""
+        return self.terms if isinstance(self.terms, Row) else None
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return self.features.n
+
+    def shift(self, scores: np.ndarray, b) -> np.ndarray:
+        """f = scores + b, each layer with its own intercept."""
+        return scores + (b if np.ndim(b) == 0 else np.asarray(b)[:, None])
+
+    def offset(self, b) -> float:
+        """balance b, the intercept's own term in the primal."""
+        return 0.0 if self.balance is None else float(np.sum(np.multiply(self.balance, b)))
+
+    def primal_value(self, scores: np.ndarray, square_norm: float, b) -> float:
+        """P = 1/2 |w|^2 + sum_i c_i l(f_i; y_i) + balance b."""
+        return 0.5 * square_norm + float(self.terms.value(self.shift(scores, b)).sum()) + self.offset(b)
+
+    def dual_value(self, a: np.ndarray, square_norm: float) -> float:
+        """D = -1/2 |w|^2 - sum_i conj_i(a_i)."""
+        return -0.5 * square_norm - float(self.terms.conjugate(a).sum())
+
+    def primal(self, point: Point) -> float:
+        """P at a point."""
+        coef = self.features.combine(point.a) if point.coef is None else point.coef
+        scores = self.features.scores(coef)
+        return self.primal_value(scores, self.features.square_norm(coef, scores), point.b)
+
+    def dual(self, a: np.ndarray) -> float:
+        """D at the duals a; -inf where they are not feasible."""
+        if self.balance is not None and not np.allclose(a.sum(axis=-1), self.balance):
+            return -np.inf
+        coef = self.features.combine(a)
+        return self.dual_value(a, self.features.square_norm(coef, self.features.scores(coef)))
+
+    def feasible(self, a: np.ndarray) -> np.ndarray:
+        """The duals a clipped to their domain, and topped up or drained in index order until they balance."""
+        row = self.row
+        if row is None:
+            return np.asarray(a, float)
+        a = np.clip(a, row.lo, row.hi)
+        if self.balance is None:
+            return a
+        missing = np.asarray(np.subtract(self.balance, a.sum(axis=-1)))[..., None]
+        if not missing.any():
+            return a
+        room = np.where(missing > 0, row.hi - a, a - row.lo)
+        room = np.minimum(room, np.abs(missing))
+        taken = np.clip(np.abs(missing) - (np.cumsum(room, axis=-1) - room), 0.0, room)
+        return a + np.sign(missing) * taken

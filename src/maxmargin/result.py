@@ -1,0 +1,67 @@
+"""What a fit has to say for itself: status, history, counters, certificate, and a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from .certificate import Certificate
+from .problem import Point
+
+
+class Status(Enum):
+    """Why a solver stopped."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter"
+    MAX_SECONDS = "max_seconds"
+    INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
+    STALLED = "stalled"
+
+
+SENTENCES = {
+    Status.CONVERGED: "The certified relative gap is within tol.",
+    Status.MAX_ITER: "The limit of iterations (max_iter) came first.",
+    Status.MAX_SECONDS: "The time budget (max_seconds) ran out.",
+    Status.INTERRUPTED: "Interrupted from the keyboard; this is the best point so far.",
+    Status.STOPPED: "The callback asked to stop.",
+    Status.STALLED: "Rounding errors allow no further progress.",
+}
+
+
+class Progress(NamedTuple):
+    """One line of the history: what the solver itself believed at that moment."""
+
+    n_iter: int
+    seconds: float
+    primal: float
+    dual: float
+    active: int
+
+    @property
+    def relative_gap(self) -> float:
+        """(P - D) / max(|P|, |D|)."""
+        return (self.primal - self.dual) / max(abs(self.primal), abs(self.dual), 1e-300)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of `solve`: a point, its certificate, and how it came about."""
+
+    status: Status
+    point: Point
+    certificate: Certificate
+    solver: object
+    n_iter: int
+    seconds: float
+    message: str
+    history: list[Progress] = field(default_factory=list, repr=False)
+    counters: Counter = field(default_factory=Counter, repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self.status is Status.CONVERGED

@@ -1,0 +1,127 @@
+"""The one loop: clock, limits, interrupt, callback, best point so far; and the judge has the last word."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from .certificate import Certificate, judge
+from .interrupt import Interrupt, watch_interrupt
+from .problem import Point, Problem
+from .result import SENTENCES, Progress, Result, Status
+from .solvers import SOLVERS
+from .solvers.smo import Outcome
+
+SLICE = 0.05  # seconds between two looks at the clock and the keyboard
+
+
+def choose_solver(problem: Problem, solver="auto"):
+    """The solver of a name ("auto" chooses), ready to take the problem, or a ValueError that says why not."""
+    if isinstance(solver, str):
+        name = "smo" if solver == "auto" else solver
+        if name not in SOLVERS:
+            raise ValueError(f"solver must be 'auto', one of {sorted(SOLVERS)} or a solver object, got {solver!r}.")
+        solver = SOLVERS[name]()
+    reason = solver.accepts(problem)
+    if reason is not None:
+        raise ValueError(reason)
+    return solver
+
+
+def solve(
+    problem: Problem,
+    solver="auto",
+    *,
+    tol: float = 1e-3,
+    max_iter: int | None = None,
+    max_seconds: float | None = None,
+    warm: Point | None = None,
+    callback: Callable[[Progress], bool | None] | None = None,
+    interrupt: Interrupt | None = None,
+) -> Result:
+    """Minimise P until (P - D)/max(|P|, |D|) <= tol, certified.
+
+    Parameters
+    ----------
+    problem : Problem
+    solver : "auto", a name, or a solver object
+    tol : float
+        The certified relative duality gap to reach.
+    max_iter, max_seconds : optional limits
+        Whichever comes first; the best point so far is returned with its certificate.
+    warm : Point, optional
+        Where to start; made feasible first.
+    callback : callable, optional
+        Called with a `Progress` about twenty times a second; a true return value stops the solve.
+    interrupt : Interrupt, optional
+        A flag watched by the caller, for several solves that stop together. Without one, Ctrl-C is watched here.
+
+    Returns
+    -------
+    Result
+    """
+    solver = choose_solver(problem, solver)
+    began = time.perf_counter()
+    deadline = began + max_seconds if max_seconds is not None else float("inf")
+    with watch_interrupt(interrupt) as interrupted:
+        run = solver.start(problem, tol, warm)
+        trust = Trust(problem, tol, solver)
+        history: list[Progress] = []
+        status = None
+        while status is None:
+            now = time.perf_counter()
+            if interrupted:
+                status = Status.INTERRUPTED
+            elif now >= deadline:
+                status = Status.MAX_SECONDS
+            elif max_iter is not None and run.n_iter >= max_iter:
+                status = Status.MAX_ITER
+            else:
+                steps = 1 << 30 if max_iter is None else max_iter - run.n_iter
+                outcome = run.advance(steps, min(SLICE, deadline - now))
+                history.append(run.progress(time.perf_counter() - began))
+                if callback is not None and callback(history[-1]):
+                    status = Status.STOPPED
+                elif outcome is not Outcome.GOING:
+                    status = trust.weigh(run, outcome)
+        point, certificate = trust.settle(run)
+    return Result(
+        status, point, certificate, solver, run.n_iter, time.perf_counter() - began,
+        SENTENCES[status], history, run.count(),
+    )  # fmt: skip
+
+
+class Trust:
+    """What the judge has confirmed so far: the best certified point, and whether going on is worth it."""
+
+    def __init__(self, problem: Problem, tol: float, solver):
+        self.problem, self.tol = problem, tol
+        self.by_rule = getattr(solver, "stop", "gap") != "gap"
+        self.best: tuple[Point, Certificate] | None = None
+        self.judged_at = -1
+
+    def certify(self, run) -> Certificate:
+        """Judge the run's point and keep it if it is the best."""
+        point = run.point()
+        certificate = judge(self.problem, point)
+        self.judged_at = run.n_iter
+        if self.best is None or not certificate.relative_gap > self.best[1].relative_gap:
+            self.best = (point, certificate)
+        return certificate
+
+    def weigh(self, run, outcome: Outcome) -> Status | None:
+        """The run believes it is done, or stuck: converged if the judge agrees, else go on from exact scores."""
+        before = self.best[1].relative_gap if self.best else float("inf")
+        certificate = self.certify(run)
+        if certificate.relative_gap <= self.tol or (self.by_rule and outcome is Outcome.DONE):
+            return Status.CONVERGED
+        if not certificate.relative_gap < 0.9 * before:
+            return Status.STALLED
+        run.refresh(certificate.scores)
+        return None
+
+    def settle(self, run) -> tuple[Point, Certificate]:
+        """The best certified point, the present one included."""
+        if self.judged_at != run.n_iter:
+            self.certify(run)
+        return self.best

@@ -1,0 +1,5 @@
+"""The solvers, by name: one file a family."""
+
+from .smo import SMO
+
+SOLVERS = {"smo": SMO}
