@@ -1,5 +1,5 @@
 # Every target sets itself up: python3.11, make and the package registry are all it needs.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 RUN := $(VENV)/bin/python
 

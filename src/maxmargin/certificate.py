@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Certificate:
     dual: float
     kkt: float
     convex: bool | None = True
+    floor: float = np.finfo(float).tiny
     scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
@@ -46,10 +47,10 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """(P - D) / max(|P|, |D|, tiny)."""
+        """(P - D) / max(|P|, |D|, floor), see `Problem.floor`."""
         if not np.isfinite(self.gap):
             return np.inf
-        return self.gap / max(abs(self.primal), abs(self.dual), np.finfo(float).tiny)
+        return self.gap / max(abs(self.primal), abs(self.dual), self.floor)
 
     def __str__(self) -> str:
         note = "" if self.convex is not False else "; the kernel is not positive semidefinite, so this proves nothing"
@@ -78,6 +79,7 @@ def judge(problem: Problem, point: Point) -> Certificate:
         dual=balanced_dual(problem, a, features.square_norm(dual_coef, dual_scores)),
         kkt=measure_violation(problem, a, problem.shift(scores, point.b)),
         convex=examine_kernel(features, dual_coef),
+        floor=problem.floor,
         scores=scores,
     )
 
@@ -113,4 +115,4 @@ def worst(certificates: list[Certificate]) -> Certificate:
         return certificates[0]
     loser = max(certificates, key=lambda certificate: certificate.relative_gap)
     convex = False if any(c.convex is False for c in certificates) else loser.convex
-    return Certificate(loser.primal, loser.dual, loser.kkt, convex, loser.scores, tuple(certificates))
+    return replace(loser, convex=convex, parts=tuple(certificates))

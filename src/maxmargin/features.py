@@ -29,9 +29,9 @@ class Gram:
         self.counters: Counter = Counter()
 
     @classmethod
-    def from_data(cls, kernel: Kernel, X, offset: float = 0.0) -> Gram:
+    def from_data(cls, kernel: Kernel, X, offset: float = 0.0, weight: np.ndarray | None = None) -> Gram:
         """Bind the kernel to the training data X and lay the Gram matrix over it."""
-        kernel = kernel.bind(X)
+        kernel = kernel.bind(X, weight)
         return cls(kernel, kernel.samples(X), offset)
 
     def form(self) -> np.ndarray | None:
@@ -86,6 +86,53 @@ class Gram:
         """The Gram matrix of some of the samples; a whole matrix is shared, not evaluated again."""
         whole = None if self.whole is None else self.whole[np.ix_(index, index)]
         return Gram(self.kernel, self.samples.take(index), self.offset, whole)
+
+
+class SignedGram:
+    """K_kl = s_k s_l k(x_i(k), x_j(l)): the features s_k phi(x_i(k)), over a Gram matrix that is never doubled."""
+
+    def __init__(self, gram: Gram, index: np.ndarray, sign: np.ndarray):
+        self.gram, self.index, self.sign = gram, index, sign
+        self.kernel, self.n, self.whole, self.counters = gram.kernel, len(index), None, gram.counters
+
+    def form(self) -> np.ndarray | None:
+        """The whole matrix if n is small, else None."""
+        if self.whole is None and self.gram.form() is not None:
+            self.whole = self.block(np.arange(self.n))
+        return self.whole
+
+    def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """K[rows, columns]."""
+        columns = np.arange(self.n) if columns is None else columns
+        samples, place = np.unique(self.index[columns], return_inverse=True)
+        K = self.gram.block(self.index[rows], None if len(samples) == self.gram.n else samples)[:, place]
+        return K * self.sign[rows][:, None] * self.sign[columns]
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """K_kk."""
+        return self.gram.diagonal[self.index]
+
+    def combine(self, a: np.ndarray) -> np.ndarray:
+        """The coefficients of w = sum_k a_k s_k phi(x_i(k)) over the samples of the Gram matrix."""
+        return np.bincount(self.index, weights=self.sign * np.ravel(a), minlength=self.gram.n)
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """f_k = s_k <w, phi(x_i(k))>."""
+        return self.sign * self.gram.scores(coef)[self.index]
+
+    def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
+        """|w|^2 = coef' K coef."""
+        first = np.full(self.gram.n, -1)
+        first[self.index] = np.arange(self.n)
+        return float(coef @ (self.sign * scores)[first])
+
+    def subset(self, keep: np.ndarray) -> SignedGram:
+        """The features of some of the variables."""
+        samples, place = np.unique(self.index[keep], return_inverse=True)
+        part = SignedGram(self.gram.subset(samples), place, self.sign[keep])
+        part.whole = None if self.whole is None else self.whole[np.ix_(keep, keep)]
+        return part
 
 
 def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.ndarray:

@@ -14,10 +14,24 @@ from .samples import Dense, Given, Sparse, wrap
 Samples = Dense | Sparse | Given
 
 
-def resolve_gamma(gamma: float | str, X) -> float:
-    """'scale' -> 1/(d Var(X)), 'auto' -> 1/d, a number -> itself."""
+def measure_variance(X, weight: np.ndarray | None = None) -> float:
+    """Var(X) over all entries, each row counted as often as its weight says."""
+    if weight is None:
+        return X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var(dtype=np.float64)
+    share = weight / (weight.sum() * X.shape[1])
+    if sp.issparse(X):
+        return float(share @ (X.multiply(X) @ np.ones(X.shape[1]))) - float(share @ (X @ np.ones(X.shape[1]))) ** 2
+    mean = float(share @ X.sum(axis=1, dtype=np.float64))
+    return float(share @ np.square(X - mean, dtype=np.float64).sum(axis=1))
+
+
+def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> float:
+    """'scale' -> 1/(d Var(X)), 'auto' -> 1/d, a number -> itself.
+
+    The variance counts each row as often as its weight, so that weight 2 equals the row twice.
+    """
     if gamma == "scale":
-        variance = X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var(dtype=np.float64)
+        variance = measure_variance(X, weight)
         return 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
     if gamma == "auto":
         return 1.0 / X.shape[1]
@@ -31,7 +45,7 @@ class Kernel:
     name: ClassVar[str]
     psd: ClassVar[bool | None] = True
 
-    def bind(self, X) -> Kernel:
+    def bind(self, X, weight: np.ndarray | None = None) -> Kernel:
         """This kernel with every parameter a number, chosen from the training data X."""
         return self
 
@@ -82,9 +96,9 @@ class Polynomial(Kernel):
         """With gamma, coef0 >= 0 the expansion has nonnegative coefficients, hence is positive semidefinite."""
         return True if self.coef0 >= 0 else None
 
-    def bind(self, X):
+    def bind(self, X, weight=None):
         """gamma as a number."""
-        return replace(self, gamma=resolve_gamma(self.gamma, X))
+        return replace(self, gamma=resolve_gamma(self.gamma, X, weight))
 
     def _raise(self, dots: np.ndarray) -> np.ndarray:
         """(gamma dots + coef0)^degree by repeated squaring: numpy's power costs 20 times more."""
@@ -118,7 +132,7 @@ class RBF(Kernel):
     shift: np.ndarray | None = None
     name = "rbf"
 
-    def bind(self, X):
+    def bind(self, X, weight=None):
         """gamma as a number; and a shift of the origin where it saves digits.
 
         |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z> loses as many digits as |x|^2 has over |x - z|^2. The kernel does
@@ -131,7 +145,7 @@ class RBF(Kernel):
                 far = mean @ mean
                 if far > 0.99 * np.einsum("ij,ij->", X, X, dtype=np.float64) / len(X) and np.isfinite(far):
                     shift = mean
-        return replace(self, gamma=resolve_gamma(self.gamma, X), shift=shift)
+        return replace(self, gamma=resolve_gamma(self.gamma, X, weight), shift=shift)
 
     def samples(self, X):
         """X, moved to the origin if it lies far from it."""
@@ -157,9 +171,9 @@ class Laplacian(Kernel):
     gamma: float | str = "scale"
     name = "laplacian"
 
-    def bind(self, X):
+    def bind(self, X, weight=None):
         """gamma as a number."""
-        return replace(self, gamma=resolve_gamma(self.gamma, X))
+        return replace(self, gamma=resolve_gamma(self.gamma, X, weight))
 
     def evaluate(self, A, B):
         """exp(-gamma |a_i - b_j|_1)."""
@@ -183,9 +197,9 @@ class Sigmoid(Kernel):
     name = "sigmoid"
     psd = None
 
-    def bind(self, X):
+    def bind(self, X, weight=None):
         """gamma as a number."""
-        return replace(self, gamma=resolve_gamma(self.gamma, X))
+        return replace(self, gamma=resolve_gamma(self.gamma, X, weight))
 
     def _squash(self, dots: np.ndarray) -> np.ndarray:
         dots *= self.gamma
@@ -229,7 +243,7 @@ class Custom(Precomputed):
     X_fit: object = None
     name = "callable"
 
-    def bind(self, X):
+    def bind(self, X, weight=None):
         """This kernel with the training samples kept, since predictions need them."""
         return replace(self, X_fit=X)
 

@@ -27,10 +27,10 @@ CHECK = 32  # iterations between two looks at the duality gap
 CONVERGED, MISSING, BUDGET, STALLED = 0, 1, 2, 3
 SECOND_ORDER, MAXIMAL_VIOLATING_PAIR, KEERTHI = 0, 1, 2
 # places in `numbers` (float64) and `tally` (int64), the state that outlives a call
-DUAL, GAP, VIOLATION = 0, 1, 2
+DUAL, GAP, VIOLATION, FLOOR = 0, 1, 2, 3
 ITERATIONS, CLOCK, WANTED, NEGATIVE, SWEEPING, POSITION = 0, 1, 2, 3, 4, 5
 
-OPTIONS = {"cache": True, "nogil": True, "fastmath": True, "error_model": "numpy"}
+OPTIONS = {"cache": True, "nogil": True, "fastmath": {"nnan", "ninf", "nsz"}, "error_model": "numpy"}
 
 
 @njit(**OPTIONS)
@@ -248,9 +248,9 @@ def estimate_gap(f, a, p, d, e, lo, hi, up, low, paired, intercepts):
 
 
 @njit(**OPTIONS)
-def within(gap, dual, tol):
-    """(P - D) / max(|P|, |D|) <= tol."""
-    return gap <= tol * max(max(abs(dual + gap), abs(dual)), 1e-300)
+def within(gap, dual, tol, floor):
+    """(P - D) / max(|P|, |D|, floor) <= tol."""
+    return gap <= tol * max(max(abs(dual + gap), abs(dual)), floor)
 
 
 @njit(**OPTIONS)
@@ -296,7 +296,7 @@ def pair_steps(
         numbers[VIOLATION] = violation
         if gap_stops and (tally[ITERATIONS] % CHECK == 0 or violation <= 0.0):
             numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
-            if within(numbers[GAP], numbers[DUAL], tol):
+            if within(numbers[GAP], numbers[DUAL], tol, numbers[FLOOR]):
                 return CONVERGED
         if violation < threshold or violation <= 0.0:
             return CONVERGED if not gap_stops or selection == KEERTHI else STALLED
@@ -342,7 +342,7 @@ def single_steps(
         numbers[VIOLATION] = violation
         if gap_stops and (tally[ITERATIONS] % CHECK == 0 or violation <= 0.0):
             numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, False, intercepts)
-            if within(numbers[GAP], numbers[DUAL], tol):
+            if within(numbers[GAP], numbers[DUAL], tol, numbers[FLOOR]):
                 return CONVERGED
         if violation < threshold or violation <= 0.0:
             return STALLED if gap_stops else CONVERGED

@@ -22,6 +22,9 @@ class Outcome(Enum):
     STALLED = 2
 
 
+POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
+POLISH_FREE = 1000  # the most free duals whose linear system is solved
+
 SELECTIONS = ("second-order", "mvp", "keerthi")
 STOPS = ("gap", "kkt")
 
@@ -88,8 +91,10 @@ class Run:
         coef = problem.features.combine(self.a_full)
         self.intercepts = np.zeros(len(self.a_full))
         self.tally = np.zeros(6, np.int64)
-        self.numbers = np.zeros(3)
+        self.numbers = np.array([0.0, 0.0, 0.0, problem.floor])
         self.threshold = tol if solver.stop == "kkt" else 0.0
+        self.polishing = solver.stop == "gap" and tol < POLISH_BELOW
+        self.target = max(tol, POLISH_FROM) if self.polishing else tol
         self.counters = Counter(misses=0, shrinks=0, refreshes=0)
         self.rows_before = problem.features.counters["rows"]
         self.cache = RowCache(problem.features, solver.cache_size)
@@ -173,6 +178,8 @@ class Run:
             now = time.perf_counter()
             if code == MISSING:
                 self.fetch()
+            elif code == CONVERGED and self.polishing:
+                self.polish()
             elif code == CONVERGED:
                 if not self.tighten():
                     return Outcome.DONE
@@ -191,7 +198,7 @@ class Run:
 
         cache, gap_stops = self.cache, self.solver.stop == "gap"
         state = (cache.rows, cache.slot, cache.stamp, self.f, self.a, self.p, self.d, self.e, self.lo, self.hi)
-        limits = (gap_stops, self.tol, self.threshold, max_steps, self.numbers, self.tally, self.intercepts)
+        limits = (gap_stops, self.target, self.threshold, max_steps, self.numbers, self.tally, self.intercepts)
         if self.paired:
             selection = SELECTIONS.index(self.solver.selection)
             return pair_steps(*state, self.up, self.low, self.curvature, selection, *limits)
@@ -210,7 +217,7 @@ class Run:
         if self.solver.selection != "keerthi" or self.solver.stop == "kkt" or not self.paired:
             return False
         progress = self.progress(0.0)
-        if progress.relative_gap <= self.tol or self.threshold < 1e-14:
+        if progress.relative_gap <= self.target or self.threshold < 1e-14:
             return False
         self.threshold *= 0.1
         return True
@@ -245,6 +252,49 @@ class Run:
         middle = 0.5 * (up.max(axis=1, keepdims=True) + low.min(axis=1, keepdims=True)) if self.paired else 0.0
         return np.maximum(up - middle, middle - low).max(axis=0)
 
+    # ---- Newton steps at the end --------------------------------------------------------------------------
+
+    def polish(self) -> None:
+        """Once the active set has settled, solve for the free duals exactly; SMO goes on where that is not enough."""
+        self.polishing, self.target = False, self.tol
+        for _ in range(30):
+            if self.newton_step() < 1.0:
+                continue  # a dual has hit its bound and is no longer free
+            violation = self.spread()
+            if violation <= 1e-12 * max(1.0, np.abs(self.f).max()):
+                return
+            before = self.n_iter
+            self.call(len(self.f))
+            if self.n_iter == before:
+                return
+
+    def newton_step(self) -> float:
+        """Move the free duals towards the point where all rates up - f of a layer equal its b; how far it got.
+
+        (K_FF + d_F) delta + b = up_F - f_F with sum delta = 0 in each layer: the conditions of the lecture, solved
+        for all free duals at once.
+        """
+        from ..compiled.smo import mark_all
+
+        layer, free = np.nonzero((self.up == self.low) & ((self.a != 0) | (self.e == 0)))
+        if not 0 < len(free) <= POLISH_FREE:
+            return 1.0
+        rows = self.cache.features.block(free)
+        ties = np.eye(len(self.a))[layer] if self.paired else np.zeros((len(free), 0))
+        ties = ties[:, ties.any(axis=0)]
+        delta = solve_tied(rows[:, free] + np.diag(self.d[layer, free]), self.up[layer, free] - self.f[free], ties)
+        reach = find_reach(self.a[layer, free], delta, self.lo[layer, free], self.hi[layer, free], self.e[layer, free])
+        share = min(1.0, reach.min())
+        moved = self.a[layer, free] + share * delta
+        stopped = reach <= share
+        edge = np.where(delta > 0, self.hi[layer, free], self.lo[layer, free])
+        crossing = (self.e[layer, free] > 0) & (np.sign(self.a[layer, free]) == -np.sign(delta))
+        moved[stopped] = np.where(crossing, 0.0, edge)[stopped]
+        self.f += (moved - self.a[layer, free]) @ rows
+        self.a[layer, free] = moved
+        mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
+        return share
+
     # ---- what the loop asks -------------------------------------------------------------------------------
 
     @property
@@ -276,3 +326,25 @@ class Run:
         counters["rows"] = self.problem.features.counters["rows"] - self.rows_before
         counters["negative_curvature"] = int(self.tally[3])
         return counters
+
+
+def solve_tied(K: np.ndarray, rates: np.ndarray, ties: np.ndarray) -> np.ndarray:
+    """delta with K delta + ties b = rates and ties' delta = 0, for K positive semidefinite and perhaps singular."""
+    n, m = ties.shape
+    system = np.zeros((n + m, n + m))
+    system[:n, :n] = K
+    system[np.arange(n), np.arange(n)] += 1e-13 * max(np.trace(K) / n, 1e-300)
+    system[:n, n:], system[n:, :n] = ties, ties.T
+    try:
+        return np.linalg.solve(system, np.concatenate([rates, np.zeros(m)]))[:n]
+    except np.linalg.LinAlgError:
+        return np.zeros(n)
+
+
+def find_reach(a: np.ndarray, delta: np.ndarray, lo: np.ndarray, hi: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """The share of delta each dual can take before it meets a bound, or zero where |a| has a kink."""
+    upper = np.where((e > 0) & (a < 0), 0.0, hi)
+    lower = np.where((e > 0) & (a > 0), 0.0, lo)
+    room = np.where(delta > 0, upper - a, a - lower)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.divide(room, np.abs(delta), out=np.full(len(a), np.inf), where=delta != 0)

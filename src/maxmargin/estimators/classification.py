@@ -1,0 +1,457 @@
+"""SVC and NuSVC."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import column_or_1d, compute_class_weight, deprecated
+from sklearn.utils._param_validation import Hidden, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..formulations import NuClassification, Risk, largest_nu
+from ..losses import LOSSES
+from .machine import KernelMachine, Task
+from .multiclass import order_support, pack_pairs, split_one_vs_one, split_one_vs_rest, unpack_pairs, vote
+from .probability import calibrate_pairs, couple_pairs
+from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT
+
+
+def _wants_probability(estimator) -> bool:
+    """predict_proba exists only where probability=True asked for it."""
+    if estimator.probability == "deprecated" or not estimator.probability:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
+
+
+class KernelClassifier(ClassifierMixin, KernelMachine):
+    """Binary machines for every pair of classes (one-vs-one) or every class (one-vs-rest), and their vote."""
+
+    _parameter_constraints: dict = {
+        **CONSTRAINTS,
+        "intercept": INTERCEPT_CONSTRAINT,
+        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+        "n_jobs": [Integral, None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i) for each pair of classes, certified.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training vectors, or the Gram matrix if kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C. Weight 2 equals the row twice; rows with weight zero or less are left out.
+
+        Returns
+        -------
+        self
+        """
+        if self.probability != "deprecated":
+            name = type(self).__name__
+            warnings.warn(
+                "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed. Use "
+                f"`CalibratedClassifierCV({name}(), ensemble=False)` instead of `{name}(probability=True)`.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        return self._fit(X, y, sample_weight)
+
+    # ---- from labels to tasks and back --------------------------------------------------------------------
+
+    def _encode(self, y) -> np.ndarray:
+        """Class indices 0..k-1; sets classes_ and class_weight_."""
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        classes, y = np.unique(labels, return_inverse=True)
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
+        if len(classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
+        self.classes_ = classes
+        return y
+
+    def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
+        """One task for each pair of classes, or for each class against the rest."""
+        c = self._cost() * self.class_weight_[y] * (1.0 if weight is None else weight)
+        present = np.unique(y[c > 0])
+        if len(present) < 2:
+            self._refuse_one_class()
+        split = split_one_vs_rest if self._rest else split_one_vs_one
+        tasks = split(y, c, len(self.classes_))
+        for task in tasks:
+            self._check_task(task)
+        return tasks
+
+    @property
+    def _rest(self) -> bool:
+        """Whether each class is trained against all others; with two classes there is only one pair."""
+        return self.multi_class == "ovr" and len(self.classes_) > 2
+
+    def _refuse_one_class(self):
+        raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
+
+    def _check_task(self, task: Task) -> None:
+        if abs(task.y.sum()) == len(task.y):
+            self._refuse_one_class()
+
+    def _unpack(self, y, tasks, fits) -> None:
+        """LIBSVM's arrays, with scikit-learn's shapes and signs."""
+        n_classes = len(self.classes_)
+        duals = np.zeros((len(fits), len(y)))
+        for row, (task, fit) in enumerate(zip(tasks, fits, strict=True)):
+            duals[row, task.index] = fit.machine.coef
+        support, self._n_support = order_support(duals, y, n_classes)
+        self._store_support(support)
+        b = np.array([fit.machine.b for fit in fits], float)
+        if self._rest:
+            self.dual_coef_, self.intercept_ = duals[:, support], b
+            self._dual_coef_, self._intercept_ = self.dual_coef_, self.intercept_
+        else:
+            self._dual_coef_, self._intercept_ = pack_pairs(duals, support, y, n_classes), b
+            flip = -1.0 if n_classes == 2 else 1.0
+            self.dual_coef_, self.intercept_ = flip * self._dual_coef_ + 0.0, flip * self._intercept_ + 0.0
+        self.n_iter_ = np.array([fit.result.n_iter for fit in fits], np.int32)
+        self._probA = self._probB = np.empty(0)
+        self._match_sparsity()
+
+    def _after(self, features, formulation, y, weight) -> None:
+        """Probabilities, where they were asked for."""
+        if self.probability is True:
+            self._probA, self._probB = calibrate_pairs(self, features, formulation, self._tasks(y, weight))
+
+    # ---- prediction ---------------------------------------------------------------------------------------
+
+    def _expansion(self) -> np.ndarray:
+        """One column of coefficients for each binary machine."""
+        table = super()._expansion().T
+        return table.T if self._rest or len(self.classes_) == 2 else unpack_pairs(table, self._n_support)
+
+    def _linear_coef(self):
+        coef = super()._linear_coef()
+        return -coef if len(self.classes_) == 2 else coef
+
+    def decision_function(self, X) -> np.ndarray:
+        """f(x) of each binary machine, or their one-vs-rest summary.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_classes (n_classes - 1) / 2)
+            One column for two classes (positive means classes_[1]); with decision_function_shape="ovr" one column
+            a class, else one column a pair.
+        """
+        decisions = self._decision_values(X)
+        if len(self.classes_) == 2:
+            return -decisions.ravel()
+        if self._rest or self.decision_function_shape == "ovo":
+            return decisions
+        return _ovr_decision_function(decisions < 0, -decisions, len(self.classes_))
+
+    def predict(self, X) -> np.ndarray:
+        """The class with f(x) largest, or with most pairs won.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if len(self.classes_) == 2:
+            choice = (self.decision_function(X) > 0).astype(int)
+        elif self._rest or self.break_ties:
+            choice = np.argmax(self.decision_function(X), axis=1)
+        else:
+            choice = vote(self._decision_values(X), len(self.classes_))
+        return self.classes_.take(choice)
+
+    @property
+    def margin_width_(self) -> np.ndarray:
+        """2 / |w| of each binary machine."""
+        check_is_fitted(self)
+        with np.errstate(divide="ignore"):
+            return 2.0 / self._norms
+
+    # ---- probabilities ------------------------------------------------------------------------------------
+
+    @available_if(_wants_probability)
+    def predict_proba(self, X) -> np.ndarray:
+        """P(y = k | x) by a sigmoid for each pair, fitted on held-out decisions, and pairwise coupling.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            For two classes the larger probability is always that of the predicted class.
+        """
+        check_is_fitted(self)
+        if self._probA.size == 0:
+            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+        decisions = self._decision_values(X)
+        return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self._rest)
+
+    @available_if(_wants_probability)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """log P(y = k | x).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.log(self.predict_proba(X))
+
+    @deprecated("Attribute `probA_` was deprecated in version 1.9 of scikit-learn, with `probability`.")
+    @property
+    def probA_(self) -> np.ndarray:
+        """Slopes A of the sigmoids 1 / (1 + exp(A f + B))."""
+        return self._probA
+
+    @deprecated("Attribute `probB_` was deprecated in version 1.9 of scikit-learn, with `probability`.")
+    @property
+    def probB_(self) -> np.ndarray:
+        """Shifts B of the sigmoids 1 / (1 + exp(A f + B))."""
+        return self._probB
+
+
+class SVC(KernelClassifier):
+    """min 1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i f(x_i)): support vector classification, certified.
+
+    A drop-in for `sklearn.svm.SVC`: its parameters, attributes, shapes and signs.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses against 1/2 |w|^2. Infinity is taken as 1e10, a hard margin.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"}, callable or Kernel, default="rbf"
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        "scale" is 1 / (n_features Var(X)), samples counted by their weights; "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Of the polynomial and the sigmoid kernel.
+    shrinking : bool, default=True
+    probability : bool, default="deprecated"
+        As in scikit-learn 1.9: still works, and warns.
+    tol : float, default=1e-4
+        The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
+    cache_size : float, default=200
+        Megabytes for kernel rows.
+    class_weight : dict or "balanced", default=None
+        Multiplies C class by class.
+    verbose : bool, default=False
+        Print status and certificate after the fit.
+    max_iter : int, default=-1
+        Limit of pair steps for each binary problem; -1 for none.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+    break_ties : bool, default=False
+    random_state : int, RandomState or None
+        For the folds of `probability=True`.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "squared_hinge" is max(0, 1 - y f)^2, without 1/2, as in LIBLINEAR.
+    intercept : {"free", "regularised", "none"}, default="free"
+        Whether b is outside the regulariser (as LIBSVM), inside it (as LIBLINEAR), or zero.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        Train a machine for each pair of classes, or for each class against the rest.
+    solver : "auto", "smo" or a solver object, default="auto"
+        For instance ``SMO(selection="mvp", stop="kkt")``.
+    max_seconds : float, default=None
+        Time budget of the whole fit; the best point so far is kept, with its certificate.
+    warm_start : bool, default=False
+        Start from the duals of the last fit, if it had the same samples.
+    n_jobs : int, default=None
+        Binary problems solved side by side.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Primal, dual, gap, relative gap and KKT violation; the worst of the binary problems.
+    certificates_, results_ : list
+        Those of all binary problems.
+    result_ : Result
+        Status, history, counters and message of the worst of them.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_, n_iter_, \
+    fit_status_, shape_fit_
+        As in scikit-learn.
+    free_support_, bounded_support_ : ndarray
+        Indices of the support vectors on the margin and beyond it.
+    margin_width_ : ndarray
+        2 / |w| of each binary machine.
+    """
+
+    _parameter_constraints: dict = {
+        **KernelClassifier._parameter_constraints,
+        "C": C_CONSTRAINT,
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        shrinking=True,
+        probability="deprecated",
+        tol=1e-4,
+        cache_size=200,
+        class_weight=None,
+        verbose=False,
+        max_iter=-1,
+        decision_function_shape="ovr",
+        break_ties=False,
+        random_state=None,
+        loss="hinge",
+        intercept="free",
+        multi_class="ovo",
+        solver="auto",
+        max_seconds=None,
+        warm_start=False,
+        n_jobs=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.loss = loss
+        self.intercept = intercept
+        self.multi_class = multi_class
+        self.solver = solver
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    def _formulation(self) -> Risk:
+        return Risk(self.intercept, loss=LOSSES[self.loss]())
+
+    def _cost(self) -> float:
+        return min(self.C, HARD_MARGIN)
+
+
+class NuSVC(KernelClassifier):
+    """min 1/2 |w|^2 - nu (sum s) rho + sum_i s_i max(0, rho - y_i f(x_i)): nu bounds the share of margin errors.
+
+    A drop-in for `sklearn.svm.NuSVC`; the machine is divided by rho, so that margins are 1. Class weights multiply
+    the sample weights.
+
+    Parameters
+    ----------
+    nu : float in (0, 1], default=0.5
+        An upper bound on the share of margin errors and a lower bound on the share of support vectors.
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter, \
+    decision_function_shape, break_ties, random_state, intercept, multi_class, solver, max_seconds, warm_start, n_jobs
+        As in `SVC`.
+    """
+
+    _parameter_constraints: dict = {**KernelClassifier._parameter_constraints, "nu": NU_CONSTRAINT}
+
+    def __init__(
+        self,
+        *,
+        nu=0.5,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        shrinking=True,
+        probability="deprecated",
+        tol=1e-4,
+        cache_size=200,
+        class_weight=None,
+        verbose=False,
+        max_iter=-1,
+        decision_function_shape="ovr",
+        break_ties=False,
+        random_state=None,
+        intercept="free",
+        multi_class="ovo",
+        solver="auto",
+        max_seconds=None,
+        warm_start=False,
+        n_jobs=None,
+    ):
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.intercept = intercept
+        self.multi_class = multi_class
+        self.solver = solver
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    def _formulation(self) -> NuClassification:
+        return NuClassification(self.intercept, nu=self.nu)
+
+    def _cost(self) -> float:
+        return 1.0
+
+    def _refuse_one_class(self):
+        raise ValueError(f"specified nu is infeasible: nu={self.nu}, but all samples belong to the same class.")
+
+    def _check_task(self, task: Task) -> None:
+        """nu (c_+ + c_-) / 2 <= min(c_+, c_-), or no duals can balance; the largest nu that can is taken instead."""
+        if self.intercept != "free":
+            return
+        largest = largest_nu(task.y, task.c)
+        if largest == 0:
+            self._refuse_one_class()
+        if self.nu > largest:
+            warnings.warn(
+                f"specified nu is infeasible: nu={self.nu}, but these classes allow at most {largest:.4g}, "
+                "which is taken instead.",
+                UserWarning,
+                stacklevel=6,
+            )

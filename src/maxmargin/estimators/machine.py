@@ -1,0 +1,282 @@
+"""What the five kernel machines share: from data to problems, from results to fitted attributes, and prediction."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ..certificate import Certificate, worst
+from ..diagnosis import diagnose
+from ..features import Gram, SignedGram, evaluate_scores
+from ..formulations import Formulation, Machine
+from ..interrupt import Interrupt, watch_interrupt
+from ..kernels import make_kernel
+from ..problem import Point, Problem
+from ..result import Result, Status
+from ..solve import solve
+from ..solvers.smo import SMO
+from .validation import check_kernel_values, check_length, check_new_samples, check_samples, check_weight
+
+
+class Task(NamedTuple):
+    """One problem of a fit: some of the samples, their targets and weights."""
+
+    index: np.ndarray
+    y: np.ndarray
+    c: np.ndarray
+
+
+class Fit(NamedTuple):
+    """A solved task: the result, its machine, which of its samples are free, and |w|."""
+
+    result: Result
+    machine: Machine
+    free: np.ndarray
+    norm: float
+
+
+class KernelMachine(BaseEstimator):
+    """f(x) = sum_i coef_i k(x_i, x) + b, trained by one certified solve for each task."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    # ---- fitting ------------------------------------------------------------------------------------------
+
+    def _fit(self, X, y, sample_weight):
+        """Validate, pose, solve, unpack; the same five lines for every machine."""
+        X, y = check_samples(self, X, y)
+        y = self._encode(y)
+        n = check_length(X, y)
+        weight = check_weight(sample_weight, n)
+        formulation, tasks = self._formulation(), self._tasks(y, weight)
+        features = self._features(X, weight, formulation)
+        fits = self._solve(features, formulation, tasks)
+        self._keep(X, features, tasks, fits)
+        self._unpack(y, tasks, fits)
+        self._after(features, formulation, y, weight)
+        self._report(X)
+        return self
+
+    def _after(self, features, formulation, y, weight) -> None:
+        """What a machine adds once it is fitted."""
+
+    def _features(self, X, weight, formulation: Formulation) -> Gram:
+        """The Gram matrix over X, its parameters bound to the training data."""
+        kernel = make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        positive = None if weight is None else np.maximum(weight, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            features = Gram.from_data(kernel, X, formulation.offset, positive)
+            check_kernel_values(features, X)
+        return features
+
+    def _solver(self):
+        """The solver object: SMO with the knobs that scikit-learn's users know, unless one was given."""
+        if isinstance(self.solver, str):
+            return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size)
+        return self.solver
+
+    def _solve(self, features: Gram, formulation: Formulation, tasks: list[Task]) -> list[Fit]:
+        """One fit for each task, side by side on n_jobs threads; Ctrl-C stops all of them."""
+        solver, warm = self._solver(), self._warm_points(tasks)
+        deadline = Deadline(self.max_seconds, len(tasks), effective_n_jobs(getattr(self, "n_jobs", None)))
+        if len(tasks) > 1:
+            features.form()
+
+        def run(task: Task, start: Point | None, interrupt: Interrupt) -> Fit:
+            whole = len(task.index) == features.n
+            problem = formulation.pose(features if whole else features.subset(task.index), task.y, task.c)
+            result = solve(
+                problem, solver, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
+                max_seconds=deadline.share(), warm=start, interrupt=interrupt,
+            )  # fmt: skip
+            machine = formulation.read(problem, result.point)
+            coef = problem.features.combine(result.point.a)
+            norm = np.sqrt(max(problem.features.square_norm(coef, result.certificate.scores), 0.0)) * machine.scale
+            return Fit(result, machine, find_free(problem, result.point.a), norm)
+
+        with watch_interrupt() as interrupt:
+            if deadline.workers == 1 or len(tasks) == 1:
+                return [run(task, start, interrupt) for task, start in zip(tasks, warm, strict=True)]
+            with ThreadPoolExecutor(deadline.workers) as pool:
+                return list(pool.map(lambda job: run(*job, interrupt), zip(tasks, warm, strict=True)))
+
+    def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
+        """The points of the last fit where they fit these tasks, else nothing."""
+        last = getattr(self, "_points", None) if self.warm_start else None
+        fits = last is not None and len(last) == len(tasks)
+        fits = fits and all(np.array_equal(task.index, index) for task, (index, _) in zip(tasks, last, strict=True))
+        return [point for _, point in last] if fits else [None] * len(tasks)
+
+    def _keep(self, X, features: Gram, tasks: list[Task], fits: list[Fit]) -> None:
+        """Everything about the fit that does not depend on the kind of machine."""
+        results = [fit.result for fit in fits]
+        self._sparse = sp.issparse(X) and self.kernel_is_formula
+        self._kernel = features.kernel
+        self._gamma = getattr(features.kernel, "gamma", 0.0)
+        self._support_source = X if self.kernel_is_formula else None
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(X),)
+        self.results_ = results
+        self.certificates_ = [result.certificate for result in results]
+        self.certificate_: Certificate = worst(self.certificates_)
+        self.result_ = max(results, key=lambda result: result.certificate.relative_gap)
+        self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
+        self._free = np.unique(np.concatenate([task.index[fit.free] for task, fit in zip(tasks, fits, strict=True)]))
+        self._norms = np.array([fit.norm for fit in fits])
+        self.fit_status_ = int(any(not result.converged for result in results))
+
+    @property
+    def kernel_is_formula(self) -> bool:
+        """Whether the kernel can be evaluated from samples; not so for a matrix or a callable."""
+        return isinstance(self.kernel, str) and self.kernel != "precomputed" or hasattr(self.kernel, "evaluate")
+
+    def _store_support(self, support: np.ndarray) -> None:
+        """support_ and support_vectors_, from the training data."""
+        X, self._support_source = self._support_source, None
+        self.support_ = support.astype(np.int32)
+        self.support_vectors_ = np.empty((0, 0)) if X is None else X[support]
+        self._support = None if X is None else self._kernel.samples(self.support_vectors_)
+
+    def _match_sparsity(self) -> None:
+        """Sparse data have sparse dual coefficients, of the same kind."""
+        if self._sparse:
+            kind = type(self.support_vectors_)
+            self.dual_coef_, self._dual_coef_ = kind(self.dual_coef_), kind(self._dual_coef_)
+
+    def _report(self, X) -> None:
+        """Refuse what is not finite, warn once if the tolerance was not reached, and pass on Ctrl-C."""
+        dual_coef = self._dual_coef_.data if sp.issparse(self._dual_coef_) else self._dual_coef_
+        if not (np.isfinite(self._intercept_).all() and np.isfinite(dual_coef).all()):
+            raise ValueError(
+                "The dual coefficients or intercepts are not finite. "
+                "The input data may contain large values and need to be preprocessed."
+            )
+        if self.verbose:
+            print(f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}")
+        if any(result.status is Status.INTERRUPTED for result in self.results_):
+            raise KeyboardInterrupt
+        failed = [result for result in self.results_ if not result.converged]
+        if failed:
+            warnings.warn(self._explain(failed, X), ConvergenceWarning, stacklevel=4)
+
+    def _explain(self, failed: list[Result], X) -> str:
+        """One message: why the solver stopped, how far from optimal it is, and what to do."""
+        result = max(failed, key=lambda result: result.certificate.relative_gap)
+        early = ""
+        if result.status is Status.MAX_ITER:
+            early = (
+                f"Solver terminated early (max_iter={self.max_iter}).  "
+                "Consider pre-processing your data with StandardScaler or MinMaxScaler. "
+            )
+        gap = result.certificate.relative_gap
+        where = f" in {len(failed)} of {len(self.results_)} binary problems" if len(self.results_) > 1 else ""
+        return (
+            f"{early}{result.message} The certified relative gap is {gap:.2g}, tol is {self.tol:g}{where}. "
+            f"{diagnose(X, self._kernel, result, getattr(self, 'C', None))}"
+        )
+
+    # ---- prediction ---------------------------------------------------------------------------------------
+
+    def _validate_for_predict(self, X):
+        """X checked against the training data, and the machine against tampering."""
+        check_is_fitted(self)
+        vectors = self.support_vectors_
+        if self.kernel_is_formula and vectors.shape[0] and self.n_support_.sum() != vectors.shape[0]:
+            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+        return check_new_samples(self, X)
+
+    def _decision_values(self, X) -> np.ndarray:
+        """f(x) for each machine, one column each, in LIBSVM's sign."""
+        X = self._validate_for_predict(X)
+        weights, intercepts = self._expansion(), np.asarray(self._intercept_)
+        samples = self._kernel.samples(X)
+        if not len(self.support_):
+            return np.tile(intercepts, (samples.n, 1))
+        return evaluate_scores(self._kernel, samples, self._support_samples(samples), weights) + intercepts
+
+    def _support_samples(self, samples):
+        """The support vectors as the kernel wants to see them."""
+        return self._support if self.kernel_is_formula else type(samples)(samples.matrix, self.support_)
+
+    def _expansion(self) -> np.ndarray:
+        """The coefficients of each machine over the support vectors, one column each."""
+        coef = self._dual_coef_
+        return (coef.toarray() if sp.issparse(coef) else coef).T
+
+    @property
+    def coef_(self):
+        """w = sum_i coef_i x_i, where the kernel is linear; read-only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self)
+        coef = self._linear_coef()
+        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    def _linear_coef(self):
+        """dual_coef_ times the support vectors."""
+        weights = self._expansion().T
+        if self._sparse:
+            return type(self.support_vectors_)(sp.csr_array(weights) @ self.support_vectors_)
+        return weights @ self.support_vectors_
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """The number of support vectors (of each class)."""
+        try:
+            check_is_fitted(self)
+        except NotFittedError as error:
+            raise AttributeError(str(error)) from error
+        return self._n_support
+
+    def _split_support(self) -> tuple[np.ndarray, np.ndarray]:
+        """Indices of the support vectors that are free somewhere, and of those at a bound everywhere."""
+        check_is_fitted(self)
+        free = np.zeros(self.shape_fit_[0], bool)
+        free[self._free] = True
+        return self.support_[free[self.support_]], self.support_[~free[self.support_]]
+
+    @property
+    def free_support_(self) -> np.ndarray:
+        """Indices of the support vectors with a dual strictly between its bounds: those on the margin."""
+        return self._split_support()[0]
+
+    @property
+    def bounded_support_(self) -> np.ndarray:
+        """Indices of the support vectors with a dual at its bound: those beyond the margin."""
+        return self._split_support()[1]
+
+
+class Deadline:
+    """A time budget for a whole fit, shared out evenly among the tasks that are still to come."""
+
+    def __init__(self, seconds: float | None, tasks: int, workers: int):
+        self.end = None if seconds is None else time.perf_counter() + seconds
+        self.left, self.workers = tasks, min(workers, tasks)
+
+    def share(self) -> float | None:
+        """Seconds for the next task."""
+        rounds = -(-self.left // self.workers)
+        self.left = max(self.left - 1, 1)
+        return None if self.end is None else max(0.0, self.end - time.perf_counter()) / rounds
+
+
+def find_free(problem: Problem, a: np.ndarray) -> np.ndarray:
+    """Which samples have a dual strictly between its bounds and away from zero."""
+    row = problem.row
+    inside = (a > row.lo) & (a < row.hi) & (a != 0)
+    if isinstance(problem.features, SignedGram):
+        return problem.features.combine(problem.features.sign * inside) > 0
+    return inside if inside.ndim == 1 else inside.any(axis=0)

@@ -1,0 +1,65 @@
+"""Many classes as many binary problems, and LIBSVM's layout of their dual coefficients."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from .machine import Task
+
+
+def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
+    """One task for each pair (i, j), i < j, over the samples of both: class i is +1, class j is -1, as in LIBSVM."""
+    positive = c > 0
+    tasks = []
+    for i, j in combinations(range(n_classes), 2):
+        index = np.flatnonzero(((y == i) | (y == j)) & positive)
+        tasks.append(Task(index, np.where(y[index] == i, 1.0, -1.0), c[index]))
+    return tasks
+
+
+def split_one_vs_rest(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
+    """One task for each class against all others."""
+    index = np.flatnonzero(c > 0)
+    return [Task(index, np.where(y[index] == k, 1.0, -1.0), c[index]) for k in range(n_classes)]
+
+
+def order_support(duals: np.ndarray, y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The samples with a nonzero dual anywhere, sorted by class and then by index; how many of each class."""
+    support = np.flatnonzero(duals.any(axis=0))
+    support = support[np.argsort(y[support], kind="stable")]
+    return support, np.bincount(y[support].astype(int), minlength=n_classes).astype(np.int32)
+
+
+def pack_pairs(duals: np.ndarray, support: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
+    """LIBSVM's (n_classes - 1, n_SV) table: a support vector of class i has its coefficient against j in row j - 1
+    if i < j, and in row j if i > j; class i counts as positive against j > i."""
+    table = np.zeros((n_classes - 1, len(support)))
+    classes = y[support]
+    for row, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        first, second = classes == i, classes == j
+        table[j - 1, first] = duals[row, support[first]]
+        table[i, second] = duals[row, support[second]]
+    return table
+
+
+def unpack_pairs(table: np.ndarray, n_support: np.ndarray) -> np.ndarray:
+    """The coefficients of each pair over all support vectors, one column a pair, from LIBSVM's table."""
+    n_classes = len(n_support)
+    ends = np.concatenate([[0], np.cumsum(n_support)])
+    columns = np.zeros((table.shape[1], n_classes * (n_classes - 1) // 2))
+    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        first, second = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
+        columns[first, column] = table[j - 1, first]
+        columns[second, column] = table[i, second]
+    return columns
+
+
+def vote(decisions: np.ndarray, n_classes: int) -> np.ndarray:
+    """The class with most pairs won; the first of them where several tie, as LIBSVM does."""
+    votes = np.zeros((len(decisions), n_classes), int)
+    rows = np.arange(len(decisions))
+    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        votes[rows, np.where(decisions[:, column] > 0, i, j)] += 1
+    return votes.argmax(axis=1)

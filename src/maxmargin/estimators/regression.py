@@ -1,0 +1,227 @@
+"""SVR and NuSVR."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..formulations import NuRegression, Risk
+from ..losses import LOSSES, Loss
+from .machine import KernelMachine, Task
+from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT
+
+REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile")
+
+
+class SingleMachine(KernelMachine):
+    """A fit of one problem over all samples: one row of dual coefficients, one intercept."""
+
+    def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
+        """All samples of positive weight."""
+        if weight is None:
+            return [Task(np.arange(len(y)), y, np.full(len(y), self._cost()))]
+        index = np.flatnonzero(weight > 0)
+        return [Task(index, y[index], self._cost() * weight[index])]
+
+    def _unpack(self, y, tasks, fits) -> None:
+        """LIBSVM's arrays: support, dual coefficients of shape (1, n_SV), intercept of shape (1,)."""
+        (task,), (fit,) = tasks, fits
+        used = np.flatnonzero(fit.machine.coef)
+        self._store_support(task.index[used])
+        self._n_support = np.array([len(used)], np.int32)
+        self.dual_coef_ = self._dual_coef_ = fit.machine.coef[used][None, :]
+        self.intercept_ = np.array([fit.machine.b], float)
+        self._intercept_ = self.intercept_.copy()
+        self.n_iter_ = fit.result.n_iter
+        self._match_sparsity()
+
+
+class KernelRegressor(RegressorMixin, SingleMachine):
+    """Real targets."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i), certified.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training vectors, or the Gram matrix if kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C. Weight 2 equals the row twice; rows with weight zero or less are left out.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _encode(self, y) -> np.ndarray:
+        return column_or_1d(y, warn=True).astype(np.float64, copy=False)
+
+    def predict(self, X) -> np.ndarray:
+        """f(x) = sum_i coef_i k(x_i, x) + b.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._decision_values(X).ravel()
+
+
+class SVR(KernelRegressor):
+    """min 1/2 |w|^2 + C sum_i s_i max(0, |f(x_i) - y_i| - epsilon): support vector regression, certified.
+
+    A drop-in for `sklearn.svm.SVR`, with four more losses.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, C, shrinking, cache_size, verbose, max_iter
+        As in `SVC`.
+    epsilon : float, default=0.1
+        Half the width of the tube, for the epsilon-insensitive losses.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile"}
+        Default "epsilon_insensitive".
+    quantile : float in (0, 1), default=0.5
+        For loss="quantile": the quantile of y that f(x) estimates.
+    threshold : float, default=1.0
+        For loss="huber": where the quadratic turns linear.
+    intercept, solver, max_seconds, warm_start
+        As in `SVC`.
+    """
+
+    _parameter_constraints: dict = {
+        **CONSTRAINTS,
+        "C": C_CONSTRAINT,
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "loss": [StrOptions(set(REGRESSION_LOSSES))],
+        "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "threshold": [Interval(Real, 0.0, None, closed="neither")],
+        "intercept": INTERCEPT_CONSTRAINT,
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        tol=1e-4,
+        C=1.0,
+        epsilon=0.1,
+        shrinking=True,
+        cache_size=200,
+        verbose=False,
+        max_iter=-1,
+        loss="epsilon_insensitive",
+        quantile=0.5,
+        threshold=1.0,
+        intercept="free",
+        solver="auto",
+        max_seconds=None,
+        warm_start=False,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.loss = loss
+        self.quantile = quantile
+        self.threshold = threshold
+        self.intercept = intercept
+        self.solver = solver
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+
+    def _formulation(self) -> Risk:
+        return Risk(self.intercept, loss=make_loss(self.loss, self))
+
+    def _cost(self) -> float:
+        return min(self.C, HARD_MARGIN)
+
+
+class NuSVR(KernelRegressor):
+    """min 1/2 |w|^2 + C (nu (sum s) epsilon + sum_i s_i max(0, |f(x_i) - y_i| - epsilon)), over epsilon too.
+
+    A drop-in for `sklearn.svm.NuSVR`.
+
+    Parameters
+    ----------
+    nu : float in (0, 1], default=0.5
+        An upper bound on the share of samples outside the tube and a lower bound on that of support vectors.
+    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, intercept, solver, max_seconds, \
+    warm_start
+        As in `SVC`.
+    """
+
+    _parameter_constraints: dict = {
+        **CONSTRAINTS,
+        "C": C_CONSTRAINT,
+        "nu": NU_CONSTRAINT,
+        "intercept": INTERCEPT_CONSTRAINT,
+    }
+
+    def __init__(
+        self,
+        *,
+        nu=0.5,
+        C=1.0,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        shrinking=True,
+        tol=1e-4,
+        cache_size=200,
+        verbose=False,
+        max_iter=-1,
+        intercept="free",
+        solver="auto",
+        max_seconds=None,
+        warm_start=False,
+    ):
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.intercept = intercept
+        self.solver = solver
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+
+    def _formulation(self) -> NuRegression:
+        return NuRegression(self.intercept, nu=self.nu)
+
+    def _cost(self) -> float:
+        return min(self.C, HARD_MARGIN)
+
+
+def make_loss(name: str, parameters) -> Loss:
+    """The loss of a name, its parameters read from the attributes of the same names."""
+    loss = LOSSES[name]
+    return loss(**{key: getattr(parameters, key) for key in loss.__dataclass_fields__ if hasattr(parameters, key)})

@@ -1,0 +1,126 @@
+"""Checks at the door: what comes in is sound, or one sentence says what is not."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _num_samples, check_consistent_length, validate_data
+
+from ..formulations import INTERCEPTS
+from ..kernels import KERNELS, Kernel
+from ..solvers import SOLVERS
+
+HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
+
+CONSTRAINTS: dict = {
+    "kernel": [StrOptions(set(KERNELS)), callable, Kernel],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "tol": [Interval(Real, 0.0, None, closed="neither")],
+    "shrinking": ["boolean"],
+    "cache_size": [Interval(Real, 0, None, closed="neither")],
+    "verbose": ["verbose"],
+    "max_iter": [Interval(Integral, -1, None, closed="left")],
+    "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
+    "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["accepts", "start"])],
+    "warm_start": ["boolean"],
+}
+C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
+NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
+INTERCEPT_CONSTRAINT = [StrOptions(set(INTERCEPTS))]
+
+
+def check_samples(estimator, X, y, *, reset: bool = True):
+    """X as a float32 or float64 matrix (C order or CSR), y beside it; untouched for a callable kernel."""
+    if callable(estimator.kernel) and not isinstance(estimator.kernel, Kernel):
+        check_consistent_length(X, y)
+        return X, y
+    if sp.issparse(X) and estimator.kernel == "precomputed":
+        raise TypeError("Sparse precomputed kernels are not supported.")
+    X, y = validate_data(
+        estimator, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", accept_large_sparse=True
+    )
+    if sp.issparse(X) and not X.has_sorted_indices:
+        X = X.sorted_indices()
+    if estimator.kernel == "precomputed":
+        check_gram_matrix(X)
+    return X, y
+
+
+def check_gram_matrix(K: np.ndarray) -> None:
+    """A precomputed kernel must be square and symmetric; a sample of rows is compared with their columns."""
+    n = len(K)
+    if K.shape[1] != n:
+        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {n}x{K.shape[1]} matrix.")
+    rows = np.unique(np.linspace(0, n - 1, min(n, 200)).astype(int))
+    difference = np.abs(K[rows] - K[:, rows].T)
+    row, column = np.unravel_index(np.argmax(difference), difference.shape)
+    if difference[row, column] > 1e-4 * np.abs(K[rows]).max():
+        i = rows[row]
+        raise ValueError(
+            f"Precomputed matrix must be symmetric, but X[{i}, {column}] = {K[i, column]:g} "
+            f"and X[{column}, {i}] = {K[column, i]:g}."
+        )
+
+
+def check_new_samples(estimator, X):
+    """X for prediction: as many features as in training, of the kind the machine was trained on."""
+    if not (callable(estimator.kernel) and not isinstance(estimator.kernel, Kernel)):
+        X = validate_data(
+            estimator, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", accept_large_sparse=True,
+            reset=False,
+        )  # fmt: skip
+        if sp.issparse(X) and not estimator._sparse:
+            raise ValueError(f"cannot use sparse input in {type(estimator).__name__!r} trained on dense data")
+        if estimator._sparse:
+            X = sp.csr_array(X) if not sp.issparse(X) else X if X.has_sorted_indices else X.sorted_indices()
+    if estimator.kernel == "precomputed" and X.shape[1] != estimator.shape_fit_[0]:
+        raise ValueError(
+            f"X.shape[1] = {X.shape[1]} should be equal to {estimator.shape_fit_[0]}, "
+            "the number of samples at training time"
+        )
+    return X
+
+
+def check_weight(sample_weight, n: int) -> np.ndarray | None:
+    """Sample weights as an array, rows of weight zero or less left out; None if all are equal to one."""
+    if sample_weight is None:
+        return None
+    weight = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
+    if len(weight) != n:
+        raise ValueError(f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples")
+    if not np.isfinite(weight).all():
+        bad = int(np.flatnonzero(~np.isfinite(weight))[0])
+        raise ValueError(f"sample_weight must be finite, but sample_weight[{bad}] is {weight[bad]}.")
+    if not (weight > 0).any():
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    if (weight < 0).any():
+        bad = int(np.flatnonzero(weight < 0)[0])
+        warnings.warn(
+            f"sample_weight[{bad}] is {weight[bad]:g}; samples with a negative weight are left out.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return None if (weight == 1.0).all() else weight
+
+
+def check_kernel_values(features, X) -> None:
+    """k(x, x) and |x|^2 must be finite: a kernel that overflows would fit nonsense without a word."""
+    norms = getattr(features.samples, "norms", features.diagonal)
+    if not (np.isfinite(features.diagonal).all() and np.isfinite(norms).all()):
+        reach = f"; the values of X reach {abs(X).max():.2g}, so scale them" if hasattr(X, "max") else ""
+        raise ValueError(f"The dual coefficients or intercepts are not finite: the kernel overflows on X{reach}.")
+
+
+def check_length(X, y) -> int:
+    """The number of samples, the same in X and y."""
+    n = _num_samples(X)
+    if n != len(y):
+        raise ValueError(f"X and y have incompatible shapes.\nX has {n} samples, but y has {len(y)}.")
+    return n

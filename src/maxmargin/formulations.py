@@ -1,0 +1,188 @@
+"""Five models, one problem: how each formulation becomes a `Problem`, and how a machine is read from its point.
+
+A formulation builds the problem (`pose`), reads the machine f(x) = sum_i coef_i k(x_i, x) + b from a solved point
+(`read`), and writes a given machine back as a point (`write`), which is how machines of other libraries are judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .features import Gram, SignedGram
+from .losses import Hinge, Loss, Novelty, Quantile
+from .problem import Point, Problem
+
+INTERCEPTS = ("free", "regularised", "none")
+
+
+class Machine(NamedTuple):
+    """f(x) = sum_i coef_i k(x_i, x) + b; `scale` is what the duals were multiplied by to become coef."""
+
+    coef: np.ndarray
+    b: float
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """What all formulations share: the intercept. Regularised means a constant column `scaling`, so K + scaling^2."""
+
+    intercept: str = "free"
+    scaling: float = 1.0
+
+    @property
+    def offset(self) -> float:
+        """What is added to the kernel: scaling^2 for a regularised intercept, else 0."""
+        return self.scaling**2 if self.intercept == "regularised" else 0.0
+
+    @property
+    def free(self) -> bool:
+        """Whether the intercept is outside the regulariser."""
+        return self.intercept == "free"
+
+    def intercept_of(self, coef: np.ndarray, b: float) -> float:
+        """b where it is free, else what the constant column amounts to."""
+        return b if self.free else self.offset * float(coef.sum())
+
+
+@dataclass(frozen=True)
+class Risk(Formulation):
+    """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i): SVC and SVR with any loss."""
+
+    loss: Loss = Hinge()
+
+    def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
+        """The canonical problem itself."""
+        return Problem(features, y, c, self.loss, 0.0 if self.free else None)
+
+    def read(self, problem: Problem, point: Point) -> Machine:
+        """coef = a."""
+        return Machine(point.a, self.intercept_of(point.a, point.b))
+
+    def write(self, problem: Problem, machine: Machine) -> Point:
+        """a = coef."""
+        return Point(machine.coef, machine.b if self.free else 0.0)
+
+
+@dataclass(frozen=True)
+class OneClass(Formulation):
+    """min 1/2 |w|^2 - nu (sum c) rho + sum_i c_i max(0, rho - <w, phi(x_i)>), with b = -rho."""
+
+    nu: float = 0.5
+
+    def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
+        """Novelty at rho = 0 with the balance nu sum(c)."""
+        return Problem(features, y, c, Novelty(), self.nu * c.sum())
+
+    def read(self, problem: Problem, point: Point) -> Machine:
+        """coef = a, b = -rho."""
+        return Machine(point.a, point.b)
+
+    def write(self, problem: Problem, machine: Machine) -> Point:
+        """a = coef, b = -rho."""
+        return Point(machine.coef, machine.b)
+
+
+@dataclass(frozen=True)
+class NuClassification(Formulation):
+    """min 1/2 |w|^2 - nu (sum c) rho + sum_i c_i max(0, rho - y_i f_i), then divided by rho so that margins are 1.
+
+    With a free intercept the two classes see b - rho and b + rho: two layers. Without one, rho alone is free and the
+    problem is that of one class on the samples y_i phi(x_i).
+    """
+
+    nu: float = 0.5
+
+    def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
+        """Two layers of hinges at margin 0, or one class of signed samples."""
+        total = (min(self.nu, largest_nu(y, c)) if self.free else self.nu) * c.sum()
+        if not self.free:
+            return Problem(SignedGram(features, np.arange(len(y)), y), np.ones(len(y)), c, Novelty(), total)
+        sides = np.array([1.0, -1.0])
+        layers = np.where(sides[:, None] == y, c, 0.0)
+        return Problem(features, np.repeat(sides[:, None], len(y), 1), layers, Hinge(0.0), 0.5 * total * sides)
+
+    def read(self, problem: Problem, point: Point) -> Machine:
+        """coef = a / rho, b / rho."""
+        coef = problem.features.combine(point.a)
+        low, high = point.b if self.free else (point.b, -point.b)
+        rho = 0.5 * (high - low)
+        scale = 1.0 / rho if rho > 0 else 1.0
+        coef = coef * scale
+        return Machine(coef, self.intercept_of(coef, 0.5 * (low + high) * scale), scale)
+
+    def write(self, problem: Problem, machine: Machine) -> Point:
+        """a = rho coef, with the rho that makes |a| sum to nu sum(c)."""
+        size = np.abs(machine.coef).sum()
+        rho = np.abs(problem.balance).sum() / size if size > 0 else 0.0
+        a = rho * machine.coef
+        if self.free:
+            return Point(np.array([np.maximum(a, 0.0), np.minimum(a, 0.0)]), rho * (machine.b + np.array([-1.0, 1.0])))
+        return Point(problem.features.sign * a, -rho)
+
+
+def largest_nu(y: np.ndarray, c: np.ndarray) -> float:
+    """2 min(c_+, c_-) / (c_+ + c_-): beyond this nu the duals of the two classes cannot balance."""
+    return 2.0 * float(min(c[y > 0].sum(), c[y < 0].sum())) / float(c.sum())
+
+
+@dataclass(frozen=True)
+class NuRegression(Formulation):
+    """min 1/2 |w|^2 + nu (sum c) epsilon + sum_i c_i max(0, |f_i - y_i| - epsilon), over epsilon too.
+
+    The upper and the lower wall of the tube see b + epsilon and b - epsilon: two layers of one-sided losses over the
+    same samples. Without a free intercept, one layer over the samples taken twice, with both signs.
+    """
+
+    nu: float = 0.5
+
+    def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
+        """Quantile losses at q = 1 (below the tube) and q = 0 (above it)."""
+        total = self.nu * c.sum()
+        if self.free:
+            sides = np.array([1.0, -1.0])
+            walls = Quantile(np.array([[1.0], [0.0]]))
+            return Problem(features, np.stack([y, y]), np.stack([c, c]), walls, 0.5 * total * sides)
+        twice = np.tile(np.arange(len(y)), 2)
+        sign = np.repeat([1.0, -1.0], len(y))
+        return Problem(SignedGram(features, twice, sign), sign * y[twice], c[twice], Quantile(1.0), total)
+
+    def read(self, problem: Problem, point: Point) -> Machine:
+        """coef = a+ + a-, b between the walls."""
+        coef = problem.features.combine(point.a)
+        return Machine(coef, self.intercept_of(coef, float(np.mean(point.b))))
+
+    def write(self, problem: Problem, machine: Machine) -> Point:
+        """The two signs of coef in their layers, and the epsilon that suits (w, b) best."""
+        parts = np.array([np.maximum(machine.coef, 0.0), np.minimum(machine.coef, 0.0)])
+        parts = add_to_both_sides(parts, problem)
+        b = machine.b if self.free else 0.0
+        epsilon = self.best_tube(problem, machine, b)
+        if self.free:
+            return Point(parts, b + np.array([epsilon, -epsilon]))
+        return Point(np.concatenate([parts[0], -parts[1]]), epsilon)
+
+    def best_tube(self, problem: Problem, machine: Machine, b: float) -> float:
+        """argmin over epsilon of nu (sum c) epsilon + sum_i c_i max(0, |r_i| - epsilon): a quantile of |r|."""
+        n = len(machine.coef)
+        scores = problem.features.scores(machine.coef)
+        scores, y, c = (np.ravel(part)[:n] for part in (scores, problem.y, problem.c))
+        residuals = np.abs(scores + b - y)
+        order = np.argsort(-residuals)
+        outside = np.cumsum(c[order])
+        last = np.searchsorted(outside, np.abs(problem.balance).sum())
+        return float(residuals[order[min(last, n - 1)]])
+
+
+def add_to_both_sides(parts: np.ndarray, problem: Problem) -> np.ndarray:
+    """Raise a+ and lower a- of the same samples alike until |a| sums to its balance: w does not change."""
+    c = np.ravel(problem.c)[: parts.shape[1]]
+    missing = 0.5 * (np.abs(problem.balance).sum() - np.abs(parts).sum())
+    if missing <= 0:
+        return parts
+    room = np.minimum(c - parts[0], c + parts[1])
+    taken = np.clip(missing - (np.cumsum(room) - room), 0.0, np.maximum(room, 0.0))
+    return parts + np.array([taken, -taken])

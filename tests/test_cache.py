@@ -1,0 +1,209 @@
+"""The cache of kernel rows: within its bytes, the oldest out first, and right after every cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import maxmargin.features
+from maxmargin.cache import RowCache
+from maxmargin.features import Gram
+from maxmargin.kernels import RBF, Precomputed
+
+N = 60
+ROW = 8 * N / 2**20  # megabytes of one row
+
+
+@pytest.fixture(autouse=True)
+def _never_whole(monkeypatch):
+    """No matrix is formed whole, so that every row goes through the cache."""
+    monkeypatch.setattr(maxmargin.features, "FULL", 0)
+
+
+def make_gram(n: int = N) -> Gram:
+    """A Gram matrix over random samples."""
+    return Gram.from_data(RBF(gamma=0.3), np.random.default_rng(0).normal(size=(n, 3)))
+
+
+def make_cache(rows: float) -> RowCache:
+    """A cache granted the bytes of some rows."""
+    return RowCache(make_gram(), rows * ROW)
+
+
+def held(cache: RowCache) -> set[int]:
+    """The samples whose rows are in the cache."""
+    return set(np.flatnonzero(cache.slot >= 0).tolist())
+
+
+def assert_sound(cache: RowCache) -> None:
+    """Slots and holders point at each other, and every row held is the row of the kernel."""
+    n = cache.features.n
+    K = cache.features.kernel.evaluate(cache.features.samples, cache.features.samples)
+    assert cache.rows.shape == (cache.capacity, n)
+    assert len(cache.stamp) == len(cache.holder) == cache.capacity
+    for i in held(cache):
+        assert cache.holder[cache.slot[i]] == i
+        np.testing.assert_allclose(cache.rows[cache.slot[i]], K[i], rtol=1e-12, atol=1e-14)
+    assert sorted(cache.holder[cache.holder >= 0]) == sorted(held(cache))
+
+
+@pytest.mark.parametrize("rows", [2, 2.9, 7, 31.5, 59])
+def test_bytes_are_bounded(rows):
+    """The buffer never exceeds what was granted, however many rows are asked for."""
+    cache = make_cache(rows)
+    assert cache.capacity == int(rows)
+    for clock, i in enumerate(np.random.default_rng(1).permutation(N)):
+        cache.fetch(np.array([i]), clock)
+        assert cache.rows.nbytes <= rows * ROW * 2**20
+        assert len(held(cache)) <= int(rows)
+    assert_sound(cache)
+
+
+def test_two_rows_at_least_and_never_more_than_there_are():
+    """A pair needs two rows, and n rows are enough."""
+    assert make_cache(0.01).capacity == 2
+    assert make_cache(1e6).capacity == N
+
+
+def test_small_matrices_are_held_whole(monkeypatch):
+    """Up to FULL samples the matrix is formed once, and no row is ever missing."""
+    monkeypatch.setattr(maxmargin.features, "FULL", N)
+    cache = make_cache(2)
+    assert held(cache) == set(range(N))
+    np.testing.assert_array_equal(cache.rows[cache.slot[7]], cache.features.whole[7])
+    assert cache.features.counters["rows"] == N
+
+
+def test_least_recently_used_goes_first():
+    """A row that was used again outlives those fetched after it."""
+    cache = make_cache(3)
+    for clock, i in enumerate([10, 20, 30]):
+        cache.fetch(np.array([i]), clock)
+    cache.stamp[cache.slot[10]] = 5
+    cache.fetch(np.array([40]), 6)
+    assert held(cache) == {10, 30, 40}
+    cache.fetch(np.array([50]), 7)
+    assert held(cache) == {10, 40, 50}
+    assert_sound(cache)
+
+
+def test_order_over_a_long_trace():
+    """The same rows are held as by a list kept in order of use."""
+    cache, recent = make_cache(8), []
+    for clock, i in enumerate(np.random.default_rng(2).integers(0, 25, 400)):
+        i = int(i)
+        assert (i in held(cache)) == (i in recent)
+        if i in recent:
+            recent.remove(i)
+            cache.stamp[cache.slot[i]] = clock
+        else:
+            cache.fetch(np.array([i]), clock)
+        recent = [*recent, i][-8:]
+        assert held(cache) == set(recent)
+    assert_sound(cache)
+
+
+def test_fetching_several_rows_prefers_the_first():
+    """Of a batch the row that was wanted is the youngest, and the guesses go before it."""
+    cache = make_cache(4)
+    cache.fetch(np.array([1, 2, 3]), 10)
+    assert held(cache) == {1, 2, 3}
+    assert cache.stamp[cache.slot[1]] > max(cache.stamp[cache.slot[2]], cache.stamp[cache.slot[3]])
+    cache.fetch(np.array([4]), 11)
+    cache.fetch(np.array([5, 6]), 12)
+    assert held(cache) == {1, 4, 5, 6}
+    assert_sound(cache)
+
+
+def test_a_pair_never_evicts_its_first_row():
+    """With room for two rows, fetching the second keeps the first."""
+    cache = make_cache(2)
+    for clock in range(50):
+        first, second = np.random.default_rng(clock).permutation(N)[:2]
+        for i in (first, second):
+            if cache.slot[i] < 0:
+                cache.fetch(np.array([i]), clock)
+            cache.stamp[cache.slot[i]] = clock
+        assert held(cache) == {first, second}
+    assert_sound(cache)
+
+
+def test_rows_are_counted():
+    """Every row evaluated is counted, once."""
+    cache = make_cache(5)
+    cache.fetch(np.array([1, 2, 3]), 0)
+    cache.fetch(np.array([9]), 1)
+    assert cache.features.counters["rows"] == 4
+
+
+@pytest.mark.parametrize("rows", [2, 5, 20, 60])
+@pytest.mark.parametrize("width", [3, 10, 33, 59])
+def test_narrow_keeps_the_right_rows(rows, width):
+    """Cut to some columns, the rows of kept samples survive with their stamps, in the bytes there were."""
+    cache = make_cache(rows)
+    rng = np.random.default_rng(3)
+    for clock, i in enumerate(rng.permutation(N)[:40]):
+        cache.fetch(np.array([i]), clock)
+    keep = np.sort(rng.permutation(N)[:width])
+    before = {int(i): int(cache.stamp[cache.slot[i]]) for i in held(cache)}
+    cache.narrow(keep)
+    survivors = {place for place, i in enumerate(keep) if int(i) in before}
+    assert held(cache) == survivors
+    assert {int(keep[place]): int(cache.stamp[cache.slot[place]]) for place in survivors} == {
+        i: stamp for i, stamp in before.items() if i in keep
+    }
+    assert cache.capacity == min(width, rows * N // width)
+    assert cache.rows.nbytes <= rows * ROW * 2**20
+    assert_sound(cache)
+
+
+def test_narrow_twice_and_fetch():
+    """A cut cache can be cut again and filled again."""
+    cache = make_cache(6)
+    for clock in range(6):
+        cache.fetch(np.array([10 * clock]), clock)
+    cache.narrow(np.arange(0, 60, 2))
+    cache.fetch(np.array([1, 3]), 10)
+    assert_sound(cache)
+    cache.narrow(np.arange(0, 30, 3))
+    assert_sound(cache)
+    for clock in range(30):
+        cache.fetch(np.array([clock % 10]), 20 + clock) if cache.slot[clock % 10] < 0 else None
+    assert held(cache) == set(range(10))
+    assert_sound(cache)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_narrow_to_almost_nothing(width):
+    """One or two samples left."""
+    cache = make_cache(4)
+    cache.fetch(np.array([5, 6]), 0)
+    cache.narrow(np.arange(5, 5 + width))
+    for i in range(width):
+        if cache.slot[i] < 0:
+            cache.fetch(np.array([i]), 1)
+    assert cache.capacity >= width
+    K = cache.features.kernel.evaluate(cache.features.samples, cache.features.samples)
+    np.testing.assert_allclose(cache.rows[cache.slot], K, rtol=1e-12)
+
+
+def test_narrow_of_a_whole_matrix(monkeypatch):
+    """A matrix held whole is cut, not evaluated again."""
+    monkeypatch.setattr(maxmargin.features, "FULL", N)
+    cache = make_cache(2)
+    whole, keep = cache.features.whole.copy(), np.arange(3, 50, 5)
+    cache.narrow(keep)
+    np.testing.assert_array_equal(cache.rows[cache.slot], whole[np.ix_(keep, keep)])
+    np.testing.assert_array_equal(cache.features.counters["rows"], 0)
+
+
+def test_precomputed_rows():
+    """Rows of a given matrix pass through the cache like any other."""
+    K = np.random.default_rng(4).normal(size=(20, 20))
+    cache = RowCache(Gram.from_data(Precomputed(), K), 3 * 8 * 20 / 2**20)
+    for clock, i in enumerate([3, 19, 0, 3, 7]):
+        if cache.slot[i] < 0:
+            cache.fetch(np.array([i]), clock)
+        np.testing.assert_array_equal(cache.rows[cache.slot[i]], K[i])
+    cache.narrow(np.array([0, 3, 7, 8]))
+    np.testing.assert_array_equal(cache.rows[cache.slot[2]], K[7, [0, 3, 7, 8]])

@@ -1,0 +1,322 @@
+"""Kernels: every formula against scikit-learn's, on every layout of data, near the origin and far from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import pairwise
+
+import maxmargin.features
+from maxmargin.compiled.kernel_rows import rbf_from_dots
+from maxmargin.features import Gram, evaluate_scores
+from maxmargin.kernels import (
+    KERNELS,
+    RBF,
+    Custom,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+    make_kernel,
+    resolve_gamma,
+)
+from maxmargin.samples import Dense, Sparse, wrap
+
+LAYOUTS = ("float64", "float32", "fortran", "csr32", "csr64", "csr-float32", "csr-matrix")
+KNOBS = {"gamma": 0.3, "degree": 3, "coef0": 0.7}
+REFERENCES = {
+    "linear": lambda X, Z, gamma, degree, coef0: pairwise.linear_kernel(X, Z),
+    "poly": lambda X, Z, gamma, degree, coef0: pairwise.polynomial_kernel(X, Z, degree, gamma, coef0),
+    "rbf": lambda X, Z, gamma, degree, coef0: pairwise.rbf_kernel(X, Z, gamma),
+    "sigmoid": lambda X, Z, gamma, degree, coef0: pairwise.sigmoid_kernel(X, Z, gamma, coef0),
+    "laplacian": lambda X, Z, gamma, degree, coef0: pairwise.laplacian_kernel(X, Z, gamma),
+}
+FORMULAS = [name for name in KERNELS if name != "precomputed"]
+every_formula = pytest.mark.parametrize("name", FORMULAS)
+
+
+def make_data(n: int, seed: int = 0) -> np.ndarray:
+    """Rows with many zeros, one of them empty, whose entries are numbers of float32."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 7)) * (rng.uniform(size=(n, 7)) < 0.6)
+    X[n // 2] = 0.0
+    return X.astype(np.float32).astype(np.float64)
+
+
+def lay_out(X: np.ndarray, layout: str):
+    """X in one of the layouts users bring."""
+    if layout == "csr-matrix":
+        return sp.csr_matrix(X)
+    if layout.startswith("csr"):
+        X = sp.csr_array(X.astype(np.float32) if layout == "csr-float32" else X)
+        index = np.int64 if layout == "csr64" else np.int32
+        X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+        return X
+    if layout == "fortran":
+        return np.asfortranarray(X)
+    return X.astype(layout)
+
+
+@every_formula
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_values_equal_scikit_learn(name, layout):
+    """k(x, z) between two sets of samples, float64 whatever the layout."""
+    X, Z = make_data(23), make_data(11, seed=1)
+    K = make_kernel(name, **KNOBS)(lay_out(X, layout), lay_out(Z, layout))
+    assert K.dtype == np.float64
+    np.testing.assert_allclose(K, REFERENCES[name](X, Z, **KNOBS), rtol=1e-11, atol=1e-13)
+
+
+@every_formula
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_values_the_other_way_round(name, layout):
+    """Fewer rows than columns, and a matrix against itself."""
+    X, Z = make_data(5), make_data(40, seed=1)
+    kernel = make_kernel(name, **KNOBS)
+    K = kernel(lay_out(X, layout), lay_out(Z, layout))
+    np.testing.assert_allclose(K, REFERENCES[name](X, Z, **KNOBS), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(kernel(lay_out(Z, layout)), REFERENCES[name](Z, Z, **KNOBS), rtol=1e-11, atol=1e-13)
+
+
+@every_formula
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_diagonal_and_parts(name, layout):
+    """diagonal is that of the matrix; the rows of a part are those of the whole."""
+    kernel = make_kernel(name, **KNOBS)
+    samples = kernel.samples(lay_out(make_data(30), layout))
+    K = kernel.evaluate(samples, samples)
+    np.testing.assert_allclose(kernel.diagonal(samples), np.diag(K), rtol=1e-12, atol=1e-14)
+    index = np.array([7, 0, 29, 15])
+    np.testing.assert_allclose(kernel.evaluate(samples.take(index), samples), K[index], rtol=1e-12, atol=1e-14)
+    part = samples.take(slice(4, 9))
+    np.testing.assert_allclose(kernel.diagonal(part), np.diag(K)[4:9], rtol=1e-12, atol=1e-14)
+
+
+@every_formula
+def test_evaluation_leaves_data_alone(name):
+    """Neither the data nor the norms are changed by evaluating a kernel on them."""
+    X = lay_out(make_data(20), "csr32")
+    before = X.copy()
+    kernel = make_kernel(name, **KNOBS)
+    samples = kernel.samples(X)
+    first = kernel.evaluate(samples, samples)
+    kernel.diagonal(samples)
+    np.testing.assert_array_equal(kernel.evaluate(samples, samples), first)
+    np.testing.assert_array_equal(X.toarray(), before.toarray())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", [name for name in FORMULAS if "gamma" in KERNELS[name].__dataclass_fields__])
+def test_gamma_is_bound_from_the_training_data(name, layout):
+    """'scale' is 1/(d Var(X)), 'auto' 1/d, a number itself; and binding changes nothing else."""
+    X = make_data(50)
+    expected = {"scale": 1.0 / (7 * X.var()), "auto": 1.0 / 7.0, 0.25: 0.25}
+    for gamma, number in expected.items():
+        bound = make_kernel(name, gamma=gamma).bind(lay_out(X, layout))
+        assert isinstance(bound, KERNELS[name])
+        assert bound.gamma == pytest.approx(number, rel=1e-6 if "float32" in layout else 1e-12)
+
+
+def test_gamma_of_constant_data_is_one():
+    """Without variance 'scale' falls back to 1, as scikit-learn does."""
+    assert resolve_gamma("scale", np.full((4, 3), 2.0)) == 1.0
+    assert resolve_gamma("scale", sp.csr_array((4, 3))) == 1.0
+
+
+def test_gamma_of_constant_sparse_data_is_positive():
+    """Rounding in the variance of sparse data never turns gamma negative."""
+    for n in range(3, 20):
+        assert resolve_gamma("scale", sp.csr_array(np.full((n, 3), 0.1))) > 0.0
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
+def test_rbf_far_from_the_origin(spread):
+    """Data of mean 1e6 keep the digits of their differences."""
+    rng = np.random.default_rng(3)
+    X = 1e6 + spread * rng.normal(size=(40, 3))
+    kernel = RBF(gamma=0.5 / spread**2).bind(X)
+    direct = np.exp(-kernel.gamma * ((X[:, None] - X) ** 2).sum(axis=-1))
+    np.testing.assert_allclose(kernel(X), direct, rtol=1e-7)
+    np.testing.assert_allclose(kernel(X[:5], X[5:]), direct[:5, 5:], rtol=1e-7)
+
+
+def test_rbf_shift_of_new_samples():
+    """Samples seen later are moved by the training data's shift, whatever their own mean is."""
+    rng = np.random.default_rng(4)
+    X, Z = 1e6 + rng.normal(size=(30, 2)), 1e6 + 3.0 + rng.normal(size=(4, 2))
+    kernel = RBF(gamma=0.2).bind(X)
+    direct = np.exp(-0.2 * ((Z[:, None] - X) ** 2).sum(axis=-1))
+    np.testing.assert_allclose(kernel(Z, X), direct, rtol=1e-8)
+
+
+def test_exponential_to_a_few_ulp():
+    """exp for x <= 0 against NumPy's, over all of [-700, 0]."""
+    rng = np.random.default_rng(5)
+    x = np.concatenate([np.linspace(-700.0, 0.0, 100001), -(10.0 ** rng.uniform(-18, 2.8, 100000)), [-0.0, -5e-324]])
+    got = (0.5 * x)[None]
+    rbf_from_dots(got, np.zeros(1), np.zeros(len(x)), 1.0)
+    expected = np.exp(x)
+    assert np.max(np.abs(got[0] - expected) / np.spacing(expected)) <= 4.0
+
+
+def test_exponential_vanishes_far_out():
+    """Beyond the range of float64 the value is as good as zero, and never nan."""
+    got = np.array([[-1e3, -1e8, -1e300]])
+    rbf_from_dots(got, np.zeros(1), np.zeros(3), 1.0)
+    assert (got >= 0.0).all()
+    assert (got < 1e-300).all()
+
+
+def test_rbf_transform_equals_its_twin():
+    """The compiled pass over a tile against plain NumPy."""
+    rng = np.random.default_rng(6)
+    A, B = rng.normal(size=(9, 4)), rng.normal(size=(13, 4))
+    dots, left, right = A @ B.T, (A**2).sum(axis=1), (B**2).sum(axis=1)
+    expected = np.exp(-0.7 * np.maximum(left[:, None] + right - 2.0 * dots, 0.0))
+    rbf_from_dots(dots, left, right, 0.7)
+    np.testing.assert_allclose(dots, expected, rtol=1e-13)
+
+
+@every_formula
+@pytest.mark.parametrize("gamma", [0.3, 2.0, -0.3])
+@pytest.mark.parametrize("coef0", [0.0, 1.0, -1.0])
+def test_psd_is_only_claimed_where_it_holds(name, gamma, coef0):
+    """psd=True means no negative eigenvalue, for any parameter the kernel takes."""
+    try:
+        kernel = make_kernel(name, gamma=gamma, degree=3, coef0=coef0)
+    except ValueError:
+        return
+    if kernel.psd is not True:
+        return
+    eigenvalues = np.linalg.eigvalsh(kernel(make_data(40)))
+    assert eigenvalues[0] >= -1e-12 * np.abs(eigenvalues).max()
+
+
+def test_psd_flags():
+    """What is known of each kernel."""
+    assert Linear.psd is Laplacian.psd is RBF.psd is True
+    assert Polynomial(coef0=0.0).psd is True
+    assert Polynomial(coef0=-0.5).psd is None
+    assert Sigmoid.psd is Precomputed.psd is Custom.psd is None
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 7])
+def test_polynomial_degrees(degree):
+    """Repeated squaring is the power."""
+    X = make_data(12)
+    K = Polynomial(degree=degree, gamma=0.4, coef0=-0.2)(X)
+    np.testing.assert_allclose(K, (0.4 * X @ X.T - 0.2) ** degree, rtol=1e-12, atol=1e-15)
+
+
+@every_formula
+@pytest.mark.parametrize("layout", ["float64", "csr32"])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_scores_in_tiles(name, layout, columns, monkeypatch):
+    """Tiles give what one piece gives, for one column of coefficients or several."""
+    kernel = make_kernel(name, **KNOBS)
+    samples, support = (kernel.samples(lay_out(make_data(n, n), layout)) for n in (53, 17))
+    coef = np.random.default_rng(7).normal(size=(17, columns) if columns > 1 else 17)
+    whole = evaluate_scores(kernel, samples, support, coef)
+    np.testing.assert_allclose(whole, kernel.evaluate(samples, support) @ coef, rtol=1e-12)
+    monkeypatch.setattr(maxmargin.features, "TILE", 100)
+    tiled = evaluate_scores(kernel, samples, support, coef)
+    assert tiled.shape == whole.shape
+    np.testing.assert_allclose(tiled, whole, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("layout", ["float64", "float32", "csr32", "csr64"])
+def test_samples_in_tiles(layout, monkeypatch):
+    """Dot products, sums and projections of samples do not depend on the size of a tile."""
+    import maxmargin.samples
+
+    X = make_data(60)
+    w, coef = np.linspace(-1.0, 1.0, 7), np.linspace(-2.0, 1.0, 60)
+    monkeypatch.setattr(maxmargin.samples, "TILE", 50)
+    samples = wrap(lay_out(X, layout))
+    np.testing.assert_allclose(samples.dots(samples.take(slice(0, 9))), X @ X[:9].T, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(samples.combine(coef), coef @ X, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(samples.project(w), X @ w, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(samples.norms, (X**2).sum(axis=1), rtol=1e-12)
+    assert isinstance(samples, Sparse if layout.startswith("csr") else Dense)
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "laplacian"])
+def test_sparse_entries_given_twice(name):
+    """A CSR matrix that stores an entry in two parts is the matrix of the sums."""
+    places, ends = np.array([0, 0, 1, 0], np.int32), np.array([0, 3, 4], np.int32)
+    X = sp.csr_array((np.array([1.0, 2.0, 3.0, 1.0]), places, ends), shape=(2, 2))
+    np.testing.assert_allclose(make_kernel(name, **KNOBS)(X), make_kernel(name, **KNOBS)(X.toarray()), rtol=1e-12)
+
+
+@every_formula
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_gram_whole_or_not(name, offset, monkeypatch):
+    """A Gram matrix gives the same block, diagonal, scores and norm whether formed whole or not."""
+    X = make_data(31)
+    coef = np.where(np.arange(31) % 3 == 0, 0.0, np.linspace(-1.0, 1.0, 31))
+    rows, columns = np.array([4, 30, 0]), np.array([1, 2, 8, 9])
+    K = REFERENCES[name](X, X, **KNOBS) + offset
+    for full in (0, 100):
+        monkeypatch.setattr(maxmargin.features, "FULL", full)
+        gram = Gram.from_data(make_kernel(name, **KNOBS), X, offset)
+        assert (gram.form() is None) == (full == 0)
+        np.testing.assert_allclose(gram.block(rows), K[rows], rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(gram.block(rows, columns), K[np.ix_(rows, columns)], rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(gram.diagonal, np.diag(K), rtol=1e-11)
+        np.testing.assert_allclose(gram.scores(coef), K @ coef, rtol=1e-10, atol=1e-12)
+        assert gram.square_norm(coef, gram.scores(coef)) == pytest.approx(coef @ K @ coef, rel=1e-10)
+        part = gram.subset(columns)
+        np.testing.assert_allclose(part.block(np.arange(4)), K[np.ix_(columns, columns)], rtol=1e-11, atol=1e-13)
+
+
+def test_gram_of_zero_coefficients():
+    """No support, no scores."""
+    gram = Gram.from_data(RBF(gamma=1.0), make_data(10))
+    np.testing.assert_array_equal(gram.scores(np.zeros(10)), np.zeros(10))
+
+
+def test_precomputed_is_the_matrix():
+    """Blocks, parts and diagonal of a given matrix, widened to float64."""
+    K = REFERENCES["rbf"](make_data(20), make_data(20), **KNOBS).astype(np.float32)
+    kernel = make_kernel("precomputed")
+    samples = kernel.samples(K)
+    part = samples.take(np.array([3, 1]))
+    assert kernel.evaluate(part, samples).dtype == np.float64
+    np.testing.assert_array_equal(kernel.evaluate(part, samples), K[[3, 1]])
+    np.testing.assert_array_equal(kernel.evaluate(samples, part), K[:, [3, 1]])
+    np.testing.assert_array_equal(kernel.diagonal(part), np.diag(K)[[3, 1]])
+
+
+def test_callable_is_evaluated_against_the_training_data():
+    """A callable kernel bound to X gives function(Z, X) for new samples Z, dense or sparse."""
+    X, Z = make_data(12), make_data(5, seed=9)
+    kernel = make_kernel(lambda A, B: sp.csr_array(A @ B.T)).bind(X)
+    train, new = kernel.samples(X), kernel.samples(Z)
+    np.testing.assert_allclose(kernel.evaluate(train, train), X @ X.T, atol=1e-14)
+    np.testing.assert_allclose(kernel.evaluate(new, train.take(np.array([2, 3]))), Z @ X[[2, 3]].T, atol=1e-14)
+    np.testing.assert_allclose(kernel.diagonal(train), (X**2).sum(axis=1), atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(12, 11), (12,), (3, 3), ()])
+def test_callable_of_wrong_shape_is_refused(shape):
+    """The sentence says which shape was expected and which came back."""
+    kernel = make_kernel(lambda A, B: np.zeros(shape)).bind(make_data(12))
+    with pytest.raises(ValueError, match=r"must return a matrix of shape \(12, 12\), but returned"):
+        kernel.samples(make_data(12))
+
+
+@pytest.mark.parametrize("name", ["gaussian", "", "RBF", None, 3])
+def test_unknown_kernels_are_refused(name):
+    """The sentence lists the names that are known and repeats the one given."""
+    with pytest.raises(ValueError, match=r"kernel must be one of \['laplacian', .*'sigmoid'\].*got "):
+        make_kernel(name)
+
+
+def test_kernel_objects_pass_through():
+    """A Kernel is taken as it is."""
+    kernel = RBF(gamma=2.0)
+    assert make_kernel(kernel, gamma=5.0) is kernel
+    assert isinstance(kernel, Kernel)
