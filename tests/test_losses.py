@@ -177,7 +177,9 @@ def test_subgradient_supports_the_function(loss, f, g, number):
     y = draw_target(loss, number)
     value = loss.value([f], y)
     for slope in loss.subgradient([f], y):
-        assert (loss.value([g], y) >= value + slope * (g - f) - 1e-11 * (1.0 + value + np.abs(slope * (g - f)))).all()
+        assert (
+            loss.value([g], y) >= value + slope * (g - f) - 1e-11 * (1.0 + np.abs(value) + np.abs(slope * (g - f)))
+        ).all()
 
 
 def test_curvature_bounds_the_change_of_the_derivative(loss):

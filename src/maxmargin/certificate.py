@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .losses import Row
 from .problem import Point, Problem
 
 PROBE = 300  # samples whose kernel matrix is examined when nobody knows whether it is positive semidefinite
@@ -95,8 +96,20 @@ def balanced_dual(problem: Problem, a: np.ndarray, square_norm: float) -> float:
 
 def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
     """max_i distance of -f_i from the subdifferential of conj_i at a_i: zero exactly at the optimum."""
-    left, right = problem.terms.slopes(a)
+    left, right = problem.terms.slopes(a if problem.row is None else snap(a, problem.row))
     return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0))
+
+
+def snap(a: np.ndarray, row: Row) -> np.ndarray:
+    """The duals with those that are at a bound or at zero to ten digits put exactly there.
+
+    A dual that misses its bound by a rounding would count as free, and its sample as a violator.
+    """
+    size = np.abs(a).max(initial=0.0)
+    for edge in (row.lo, row.hi, np.zeros_like(row.lo)):
+        near = np.isfinite(edge) & (edge >= row.lo) & (edge <= row.hi)
+        a = np.where(near & (np.abs(a - np.where(near, edge, 0.0)) <= 1e-10 * size), edge, a)
+    return a
 
 
 def examine_kernel(features, coef: np.ndarray) -> bool | None:

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
+from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 
 from .kernels import Kernel, Linear
 from .samples import TILE
+from .threads import run_strips
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
 
@@ -26,6 +29,8 @@ class Gram:
         self.kernel, self.samples, self.offset = kernel, samples, float(offset)
         self.n = samples.n
         self.whole = whole
+        self.shared: SharedRows | None = None
+        self.source: tuple[SharedRows, list[int]] | None = None
         self.counters: Counter = Counter()
 
     @classmethod
@@ -37,20 +42,19 @@ class Gram:
     def form(self) -> np.ndarray | None:
         """The whole matrix if n is small, kept for all who ask; else None."""
         if self.whole is None and self.n <= FULL:
-            K = self.kernel.evaluate(self.samples, self.samples)
-            if self.offset:
-                K += self.offset
-            self.whole = K
-            self.counters["rows"] += self.n
+            self.whole = self.block(np.arange(self.n))
         return self.whole
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """K[rows, columns]."""
         if self.whole is not None:
             return self.whole[rows] if columns is None else self.whole[np.ix_(rows, columns)]
+        if self.source is not None and columns is None:
+            shared, segments = self.source
+            return shared.fetch(rows, segments, self.counters)
         self.counters["rows"] += len(rows)
         others = self.samples if columns is None else self.samples.take(columns)
-        K = self.kernel.evaluate(self.samples.take(rows), others)
+        K = evaluate_rows(self.kernel, self.samples.take(rows), others)
         if self.offset:
             K += self.offset
         return K
@@ -83,9 +87,93 @@ class Gram:
         return float(coef @ scores)
 
     def subset(self, index: np.ndarray) -> Gram:
-        """The Gram matrix of some of the samples; a whole matrix is shared, not evaluated again."""
-        whole = None if self.whole is None else self.whole[np.ix_(index, index)]
-        return Gram(self.kernel, self.samples.take(index), self.offset, whole)
+        """The Gram matrix of some of the samples; a whole matrix or shared rows are not evaluated again."""
+        part = Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
+        if self.shared is not None:
+            part.source = self.shared.match(index)
+        return part
+
+    def share(self, starts: np.ndarray, megabytes: float) -> None:
+        """Let the subsets that are unions of the segments [starts_k, starts_k+1) share their kernel rows."""
+        if self.whole is None:
+            self.shared = SharedRows(self, starts, megabytes)
+
+
+class SharedRows:
+    """The rows K[x, own segment of x], shared by machines over different unions of segments.
+
+    In one-vs-one training a sample of class i meets its own class in every pair, and each other class in one pair
+    only. So K[class i, class i] is worth keeping: it is filled row by row as pairs ask for it, one block for each
+    class that fits into `megabytes`.
+    """
+
+    def __init__(self, gram: Gram, starts: np.ndarray, megabytes: float):
+        self.gram, self.starts, self.lock = gram, np.append(starts, gram.n), Lock()
+        sizes = np.diff(self.starts)
+        self.parts = [gram.samples.take(slice(a, b)) for a, b in pairwise(self.starts)]
+        fits = np.cumsum(8.0 * sizes**2) <= megabytes * 2**20
+        self.blocks = [np.empty((n, n)) if fit else None for n, fit in zip(sizes, fits, strict=True)]
+        self.filled = [np.zeros(n, bool) for n in sizes]
+
+    def match(self, index: np.ndarray) -> tuple[SharedRows, list[int]] | None:
+        """The segments whose union the index is, or None if it is no such union."""
+        segments = np.unique(np.searchsorted(self.starts, index, side="right") - 1)
+        size = sum(self.starts[k + 1] - self.starts[k] for k in segments)
+        return (self, segments.tolist()) if size == len(index) else None
+
+    def fetch(self, rows: np.ndarray, segments: list[int], counters: Counter) -> np.ndarray:
+        """K[rows, segments], rows counted within the union of the segments."""
+        ends = np.cumsum([0, *(self.parts[k].n for k in segments)])
+        K = np.empty((len(rows), ends[-1]))
+        for i, k in enumerate(segments):
+            mine = np.flatnonzero((rows >= ends[i]) & (rows < ends[i + 1]))
+            own = rows[mine] - ends[i]
+            for j, other in enumerate(segments):
+                if other == k and self.blocks[k] is not None:
+                    K[mine, ends[j] : ends[j + 1]] = self.recall(k, own, counters)
+                elif len(mine):
+                    K[mine, ends[j] : ends[j + 1]] = self.evaluate(k, own, other)
+        counters["rows"] += len(rows)
+        return K
+
+    def recall(self, k: int, own: np.ndarray, counters: Counter) -> np.ndarray:
+        """K[own, segment k] of samples of segment k, evaluated where nobody has asked before."""
+        with self.lock:
+            missing = own[~self.filled[k][own]]
+            if len(missing):
+                self.blocks[k][missing] = self.evaluate(k, missing, k)
+                self.filled[k][missing] = True
+        counters["shared"] += len(own) - len(missing)
+        return self.blocks[k][own]
+
+    def evaluate(self, k: int, own: np.ndarray, other: int) -> np.ndarray:
+        """K[own samples of segment k, segment other]."""
+        return evaluate_rows(self.gram.kernel, self.parts[k].take(own), self.parts[other]) + self.gram.offset
+
+
+class Design(Gram):
+    """The linear kernel with w itself as coefficients: f = X w + scaling w_0, |w|^2 + w_0^2, w_0 only if scaling > 0."""
+
+    def __init__(self, samples, scaling: float = 0.0, whole: np.ndarray | None = None):
+        super().__init__(Linear(), samples, scaling**2, whole)
+        self.scaling = scaling
+
+    def combine(self, a: np.ndarray) -> np.ndarray:
+        """w = sum_i a_i (x_i, scaling)."""
+        a = super().combine(a)
+        return np.append(self.samples.combine(a), self.scaling * a.sum())
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """f = X w + scaling w_0."""
+        return self.samples.project(coef[:-1]) + self.scaling * coef[-1]
+
+    def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
+        """|w|^2 + w_0^2."""
+        return float(coef @ coef)
+
+    def subset(self, index: np.ndarray) -> Design:
+        """The design of some of the samples."""
+        return Design(self.samples.take(index), self.scaling, cut(self.whole, index))
 
 
 class SignedGram:
@@ -131,17 +219,52 @@ class SignedGram:
         """The features of some of the variables."""
         samples, place = np.unique(self.index[keep], return_inverse=True)
         part = SignedGram(self.gram.subset(samples), place, self.sign[keep])
-        part.whole = None if self.whole is None else self.whole[np.ix_(keep, keep)]
+        part.whole = cut(self.whole, keep)
         return part
 
 
 def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.ndarray:
-    """f_i = sum_j coef_j k(x_i, s_j) for one or several columns of coef, in tiles of bounded memory."""
-    step = max(1, TILE // max(support.n, 1))
-    if step >= samples.n:
-        return kernel.evaluate(samples, support) @ coef
+    """f_i = sum_j coef_j k(x_i, s_j) for one or several columns of coef, in tiles of bounded memory, on all cores."""
     f = np.empty((samples.n, *coef.shape[1:]))
-    for k in range(0, samples.n, step):
-        tile = samples.take(slice(k, k + step))
-        f[k : k + step] = kernel.evaluate(tile, support) @ coef
+    warm_norms(samples, support)
+
+    def evaluate(start: int, stop: int) -> None:
+        f[start:stop] = kernel.evaluate(samples.take(slice(start, stop)), support) @ coef
+
+    run_strips(evaluate, samples.n, max(1, TILE // 8 // max(support.n, 1)))
     return f
+
+
+def evaluate_rows(kernel: Kernel, samples, others) -> np.ndarray:
+    """K_ij = k(x_i, z_j), its columns shared among all cores."""
+    if samples.n * others.n < TILE // 8:
+        return kernel.evaluate(samples, others)
+    K = np.empty((samples.n, others.n))
+    warm_norms(samples, others)
+
+    def evaluate(start: int, stop: int) -> None:
+        K[:, start:stop] = kernel.evaluate(samples, others.take(slice(start, stop)))
+
+    run_strips(evaluate, others.n, max(256, TILE // 16 // max(samples.n, 1)))
+    return K
+
+
+def warm_norms(*parts) -> None:
+    """Evaluate |x_i|^2 before the strips share them."""
+    for samples in parts:
+        _ = getattr(samples, "norms", None)
+
+
+def cut(whole: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
+    """whole[index, index]; by blocks where the index is a few runs, which is five times faster."""
+    if whole is None:
+        return None
+    breaks = np.flatnonzero(np.diff(index) != 1) + 1
+    if len(breaks) > 3:
+        return whole[np.ix_(index, index)]
+    starts, stops = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(index)]])
+    part = np.empty((len(index), len(index)))
+    for r, s in zip(starts, stops, strict=True):
+        for k, m in zip(starts, stops, strict=True):
+            part[r:s, k:m] = whole[index[r] : index[s - 1] + 1, index[k] : index[m - 1] + 1]
+    return part

@@ -108,7 +108,7 @@ class NuClassification(Formulation):
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a / rho, b / rho."""
         coef = problem.features.combine(point.a)
-        low, high = point.b if self.free else (point.b, -point.b)
+        low, high = choose_walls(problem, point) if self.free else (point.b, -point.b)
         rho = 0.5 * (high - low)
         scale = 1.0 / rho if rho > 0 else 1.0
         coef = coef * scale
@@ -122,6 +122,26 @@ class NuClassification(Formulation):
         if self.free:
             return Point(np.array([np.maximum(a, 0.0), np.minimum(a, 0.0)]), rho * (machine.b + np.array([-1.0, 1.0])))
         return Point(problem.features.sign * a, -rho)
+
+
+NEGLIGIBLE = 1e-3  # a class with less than this share of the weight is outvoted
+
+
+def choose_walls(problem: Problem, point: Point) -> np.ndarray:
+    """b - rho and b + rho; the wall of a class of negligible weight is moved beyond all samples.
+
+    Where all duals of the lighter class are at their bound, P does not hold its wall: it may move away, rho growing
+    with it, to the limit in which every sample goes to the heavier class. Solvers stop at the near end. That is the
+    better machine, unless the class weights say that the lighter class does not count.
+    """
+    walls, weights = np.array(point.b, float), problem.c.sum(axis=1)
+    light = int(np.argmin(weights))
+    if weights[light] > NEGLIGIBLE * weights.sum() or np.abs(point.a[light]).sum() < (1 - 1e-12) * weights[light]:
+        return walls
+    heavy = problem.y[1 - light, 0]
+    scores = problem.features.scores(problem.features.combine(point.a))
+    walls[light] += 2.0 * heavy * (np.abs(scores + walls.mean()).max() + 1.0)
+    return walls
 
 
 def largest_nu(y: np.ndarray, c: np.ndarray) -> float:

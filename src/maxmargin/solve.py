@@ -11,6 +11,7 @@ from .problem import Point, Problem
 from .result import SENTENCES, Progress, Result, Status
 from .solvers import SOLVERS
 from .solvers.smo import Outcome
+from .threads import quiet_blas
 
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
 
@@ -63,7 +64,7 @@ def solve(
     solver = choose_solver(problem, solver)
     began = time.perf_counter()
     deadline = began + max_seconds if max_seconds is not None else float("inf")
-    with watch_interrupt(interrupt) as interrupted:
+    with watch_interrupt(interrupt) as interrupted, quiet_blas():
         run = solver.start(problem, tol, warm)
         trust = Trust(problem, tol, solver)
         history: list[Progress] = []

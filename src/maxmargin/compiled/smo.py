@@ -21,7 +21,6 @@ from numba import njit
 
 BLOCKED = 1e300  # a finite stand-in for infinity: the searches stay branch-free and vectorise
 TINY = 1e-12  # curvature below this counts as none (a kernel that is not positive semidefinite)
-CHUNK = 512
 CHECK = 32  # iterations between two looks at the duality gap
 
 CONVERGED, MISSING, BUDGET, STALLED = 0, 1, 2, 3
@@ -50,72 +49,66 @@ def mark_all(a, p, d, e, lo, hi, up, low):
 
 
 @njit(**OPTIONS)
-def largest(up, f):
-    """max and argmax of up - f (line 4 of algorithm 6.2): the maximum by vector, the place by a second look."""
-    best, place = -2.0 * BLOCKED, 0
-    for start in range(0, f.shape[0], CHUNK):
-        stop = min(start + CHUNK, f.shape[0])
-        top = -2.0 * BLOCKED
-        for k in range(start, stop):
-            top = max(top, up[k] - f[k])
-        if top > best:
-            best = top
-            for k in range(start, stop):
-                if up[k] - f[k] == top:
-                    place = k
-    return best, place
+def maximum(values):
+    """max of an array, in eight strands: LLVM does not vectorise a lone maximum, whose latency costs 1.6 ns an entry."""
+    n = values.shape[0]
+    a = b = c = d = e = f = g = h = -2.0 * BLOCKED
+    whole = n - n % 8
+    for k in range(0, whole, 8):
+        a, b = max(a, values[k]), max(b, values[k + 1])
+        c, d = max(c, values[k + 2]), max(d, values[k + 3])
+        e, f = max(e, values[k + 4]), max(f, values[k + 5])
+        g, h = max(g, values[k + 6]), max(h, values[k + 7])
+    best = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+    for k in range(whole, n):
+        best = max(best, values[k])
+    return best
 
 
 @njit(**OPTIONS)
-def smallest(low, f):
-    """min and argmin of low - f (line 5 of algorithm 6.2)."""
-    best, place = 2.0 * BLOCKED, 0
-    for start in range(0, f.shape[0], CHUNK):
-        stop = min(start + CHUNK, f.shape[0])
-        bottom = 2.0 * BLOCKED
-        for k in range(start, stop):
-            bottom = min(bottom, low[k] - f[k])
-        if bottom < best:
-            best = bottom
-            for k in range(start, stop):
-                if low[k] - f[k] == bottom:
-                    place = k
-    return best, place
+def last_place(values, value):
+    """The last index that holds `value`: ties are broken as LIBSVM breaks them."""
+    k = values.shape[0] - 1
+    while k > 0 and values[k] != value:
+        k -= 1
+    return k
 
 
 @njit(**OPTIONS)
-def best_partner(m, bend, low, f, row, curvature, gains):
-    """The j that promises the largest gain slope^2 / curvature with i (Fan, Chen and Lin 2005), and M."""
-    best, place, bottom = 0.0, 0, 2.0 * BLOCKED
-    for start in range(0, f.shape[0], CHUNK):
-        stop = min(start + CHUNK, f.shape[0])
-        top = 0.0
-        for k in range(start, stop):
-            rate = low[k] - f[k]
-            bottom = min(bottom, rate)
-            slope = max(m - rate, 0.0)
-            gain = slope * slope / max(bend + curvature[k] - 2.0 * row[k], TINY)
-            gains[k - start] = gain
-            top = max(top, gain)
-        if top > best:
-            best = top
-            for k in range(stop - start):
-                if gains[k] == top:
-                    place = start + k
-    return place, bottom
-
-
-@njit(**OPTIONS)
-def best_single(up, low, f, curvature):
-    """Without an equality one dual moves alone: the i of largest gain, its direction, and the violation."""
-    best, place, violation = -1.0, 0, 0.0
+def largest(up, f, scratch):
+    """max and argmax of up - f (line 4 of algorithm 6.2)."""
     for k in range(f.shape[0]):
-        slope = max(up[k] - f[k], f[k] - low[k])
-        violation = max(violation, slope)
-        gain = max(slope, 0.0) ** 2 / max(curvature[k], TINY)
-        if gain > best:
-            best, place = gain, k
-    return place, violation
+        scratch[k] = up[k] - f[k]
+    best = maximum(scratch)
+    return best, last_place(scratch, best)
+
+
+@njit(**OPTIONS)
+def smallest(low, f, scratch):
+    """min and argmin of low - f (line 5 of algorithm 6.2)."""
+    for k in range(f.shape[0]):
+        scratch[k] = f[k] - low[k]
+    best = maximum(scratch)
+    return -best, last_place(scratch, best)
+
+
+@njit(**OPTIONS)
+def best_partner(m, bend, low, f, row, curvature, scratch):
+    """The j that promises the largest gain slope^2 / curvature with i (Fan, Chen and Lin 2005), and that gain."""
+    for k in range(f.shape[0]):
+        slope = max(m - (low[k] - f[k]), 0.0)
+        scratch[k] = slope * slope / max(bend + curvature[k] - 2.0 * row[k], TINY)
+    best = maximum(scratch)
+    return last_place(scratch, best), best
+
+
+@njit(**OPTIONS)
+def best_single(up, low, f, curvature, scratch):
+    """Without an equality one dual moves alone: the i of largest gain slope^2 / curvature."""
+    for k in range(f.shape[0]):
+        slope = max(max(up[k] - f[k], f[k] - low[k]), 0.0)
+        scratch[k] = slope * slope / max(curvature[k], TINY)
+    return last_place(scratch, maximum(scratch))
 
 
 @njit(**OPTIONS)
@@ -132,7 +125,7 @@ def extremes_of_free(up, low, f):
 
 
 @njit(**OPTIONS)
-def select_keerthi(up, low, f, threshold, tally):
+def select_keerthi(up, low, f, threshold, tally, scratch):
     """Platt's two loops with two thresholds (Keerthi et al. 2001, modification 2; Shevade et al. for regression).
 
     While some free pair violates by more than `threshold` the worst such pair is taken; else all samples are
@@ -147,8 +140,8 @@ def select_keerthi(up, low, f, threshold, tally):
     if tally[SWEEPING] == 0:
         tally[SWEEPING], tally[POSITION] = 1, 0
     if i < 0:
-        m, i = largest(up, f)
-        M, j = smallest(low, f)
+        m, i = largest(up, f, scratch)
+        M, j = smallest(low, f, scratch)
     for _ in range(n):
         k = tally[POSITION]
         tally[POSITION] = (k + 1) % n
@@ -254,12 +247,12 @@ def within(gap, dual, tol, floor):
 
 
 @njit(**OPTIONS)
-def select_layer(up, low, f):
+def select_layer(up, low, f, scratch):
     """The layer with the widest violation m - M, and its maximal violating pair."""
     layer, widest, m, i, M, j = 0, -4.0 * BLOCKED, 0.0, 0, 0.0, 0
     for candidate in range(up.shape[0]):
-        top, first = largest(up[candidate], f)
-        bottom, second = smallest(low[candidate], f)
+        top, first = largest(up[candidate], f, scratch)
+        bottom, second = smallest(low[candidate], f, scratch)
         if top - bottom > widest:
             layer, widest, m, i, M, j = candidate, top - bottom, top, first, bottom, second
     return layer, m, i, M, j
@@ -271,17 +264,26 @@ def pair_steps(
     selection, gap_stops, tol, threshold, max_steps, numbers, tally, intercepts,
 ):  # fmt: skip
     """Pair steps until convergence, a missing row, or `max_steps`: algorithm 6.2 and its two refinements."""
-    gains = np.empty(CHUNK)
+    scratch = np.empty(f.shape[0])
+    settled = False
     for _ in range(max_steps):
         layer, i, j = 0, 0, 0
-        if selection == SECOND_ORDER and a.shape[0] == 1:
-            m, i = largest(up[0], f)
+        looking = gap_stops and (settled or tally[ITERATIONS] % CHECK == 0)
+        quick = selection == SECOND_ORDER and a.shape[0] == 1 and gap_stops and not looking
+        if quick:
+            m, i = largest(up[0], f, scratch)
         else:
-            layer, m, i, M, j = select_layer(up, low, f)
+            layer, m, i, M, j = select_layer(up, low, f, scratch)
+            numbers[VIOLATION] = m - M
+            if looking or m <= M:
+                numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
+                if gap_stops and within(numbers[GAP], numbers[DUAL], tol, numbers[FLOOR]):
+                    return CONVERGED
+            if m - M < threshold or m <= M:
+                return STALLED if gap_stops and selection != KEERTHI else CONVERGED
         if selection == KEERTHI:
-            i, j = select_keerthi(up[layer], low[layer], f, threshold, tally)
+            i, j = select_keerthi(up[layer], low[layer], f, threshold, tally, scratch)
             if i < 0:
-                numbers[VIOLATION] = m - M
                 return CONVERGED
             m = up[layer, i] - f[i]
         s = slot[i]
@@ -290,16 +292,10 @@ def pair_steps(
             return MISSING
         row_i = rows[s]
         if selection == SECOND_ORDER:
-            bend = curvature[layer, i]
-            j, M = best_partner(m, bend, low[layer], f, row_i, curvature[layer], gains)
-        violation = m - M
-        numbers[VIOLATION] = violation
-        if gap_stops and (tally[ITERATIONS] % CHECK == 0 or violation <= 0.0):
-            numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
-            if within(numbers[GAP], numbers[DUAL], tol, numbers[FLOOR]):
-                return CONVERGED
-        if violation < threshold or violation <= 0.0:
-            return CONVERGED if not gap_stops or selection == KEERTHI else STALLED
+            j, gain = best_partner(m, curvature[layer, i], low[layer], f, row_i, curvature[layer], scratch)
+            settled = gain <= 0.0  # nobody can gain with i: look at the gap at once
+            if settled:
+                continue
         stamp[s] = tally[CLOCK]
         s = slot[j]
         if s < 0:
@@ -336,15 +332,18 @@ def single_steps(
     gap_stops, tol, threshold, max_steps, numbers, tally, intercepts,
 ):  # fmt: skip
     """Steps of one dual at a time, for problems without a free intercept: no equality ties a pair together."""
+    scratch = np.empty(f.shape[0])
     a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l = a[0], p[0], d[0], e[0], lo[0], hi[0], up[0], low[0]
     for _ in range(max_steps):
-        i, violation = best_single(up_l, low_l, f, curvature[0])
-        numbers[VIOLATION] = violation
+        i = best_single(up_l, low_l, f, curvature[0], scratch)
+        violation = slope_of(i, up_l, low_l, f)
+        widest = violation if gap_stops else widest_slope(up_l, low_l, f, scratch)
+        numbers[VIOLATION] = widest
         if gap_stops and (tally[ITERATIONS] % CHECK == 0 or violation <= 0.0):
             numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, False, intercepts)
             if within(numbers[GAP], numbers[DUAL], tol, numbers[FLOOR]):
                 return CONVERGED
-        if violation < threshold or violation <= 0.0:
+        if widest < threshold or violation <= 0.0:
             return STALLED if gap_stops else CONVERGED
         s = slot[i]
         if s < 0:
@@ -358,8 +357,8 @@ def single_steps(
         ahead = -before if rising else before
         kink = ahead if ahead > 0 and e_l[i] > 0 else BLOCKED
         room = hi_l[i] - before if rising else before - lo_l[i]
-        t = step_length(violation_of(i, up_l, low_l, f), bend, kink, 2.0 * e_l[i], BLOCKED, 0.0, room)
-        numbers[DUAL] += violation_of(i, up_l, low_l, f) * t - 0.5 * bend * t * t - 2.0 * e_l[i] * max(0.0, t - kink)
+        t = step_length(violation, bend, kink, 2.0 * e_l[i], BLOCKED, 0.0, room)
+        numbers[DUAL] += violation * t - 0.5 * bend * t * t - 2.0 * e_l[i] * max(0.0, t - kink)
         a_l[i] = move(i, t if rising else -t, a_l, lo_l, hi_l)
         tally[ITERATIONS] += 1
         if a_l[i] == before:
@@ -370,6 +369,14 @@ def single_steps(
 
 
 @njit(**OPTIONS)
-def violation_of(i, up, low, f):
+def slope_of(i, up, low, f):
     """The rate at which D rises along the better direction of a_i."""
     return max(up[i] - f[i], f[i] - low[i])
+
+
+@njit(**OPTIONS)
+def widest_slope(up, low, f, scratch):
+    """The largest of those rates: the violation of the optimality conditions without an equality."""
+    for k in range(f.shape[0]):
+        scratch[k] = slope_of(k, up, low, f)
+    return maximum(scratch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -83,6 +84,22 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         self.classes_ = classes
         return y
+
+    def _arrange(self, features, y, weight):
+        """Samples class by class where there are many classes, so that each pair is two runs of rows."""
+        if len(self.classes_) == 2:
+            return super()._arrange(features, y, weight)
+        self._order = np.argsort(y, kind="stable")
+        self._starts = np.searchsorted(y[self._order], np.arange(len(self.classes_)))
+        return features.subset(self._order), y[self._order], None if weight is None else weight[self._order]
+
+    def _share_rows(self, features):
+        """Pairs share the rows of their classes: half the cache for what is common, half for the pair at work."""
+        solver = self._solver()
+        if len(self.classes_) == 2 or features.form() is not None or not hasattr(solver, "cache_size"):
+            return solver
+        features.share(self._starts, solver.cache_size / 2)
+        return replace(solver, cache_size=solver.cache_size / 2)
 
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
         """One task for each pair of classes, or for each class against the rest."""

@@ -24,6 +24,7 @@ from ..problem import Point, Problem
 from ..result import Result, Status
 from ..solve import solve
 from ..solvers.smo import SMO
+from ..threads import quiet_blas
 from .validation import check_kernel_values, check_length, check_new_samples, check_samples, check_weight
 
 
@@ -61,14 +62,22 @@ class KernelMachine(BaseEstimator):
         y = self._encode(y)
         n = check_length(X, y)
         weight = check_weight(sample_weight, n)
-        formulation, tasks = self._formulation(), self._tasks(y, weight)
-        features = self._features(X, weight, formulation)
-        fits = self._solve(features, formulation, tasks)
-        self._keep(X, features, tasks, fits)
-        self._unpack(y, tasks, fits)
-        self._after(features, formulation, y, weight)
+        formulation = self._formulation()
+        with quiet_blas():
+            features = self._features(X, weight, formulation)
+            features, y, weight = self._arrange(features, y, weight)
+            tasks = self._tasks(y, weight)
+            fits = self._solve(features, formulation, tasks)
+            self._keep(X, features, tasks, fits)
+            self._unpack(y, tasks, fits)
+            self._after(features, formulation, y, weight)
         self._report(X)
         return self
+
+    def _arrange(self, features: Gram, y: np.ndarray, weight: np.ndarray | None):
+        """The samples in the order in which the tasks want them; `_order` leads back."""
+        self._order = None
+        return features, y, weight
 
     def _after(self, features, formulation, y, weight) -> None:
         """What a machine adds once it is fitted."""
@@ -90,10 +99,8 @@ class KernelMachine(BaseEstimator):
 
     def _solve(self, features: Gram, formulation: Formulation, tasks: list[Task]) -> list[Fit]:
         """One fit for each task, side by side on n_jobs threads; Ctrl-C stops all of them."""
-        solver, warm = self._solver(), self._warm_points(tasks)
+        solver, warm = self._share_rows(features), self._warm_points(tasks)
         deadline = Deadline(self.max_seconds, len(tasks), effective_n_jobs(getattr(self, "n_jobs", None)))
-        if len(tasks) > 1:
-            features.form()
 
         def run(task: Task, start: Point | None, interrupt: Interrupt) -> Fit:
             whole = len(task.index) == features.n
@@ -112,6 +119,10 @@ class KernelMachine(BaseEstimator):
                 return [run(task, start, interrupt) for task, start in zip(tasks, warm, strict=True)]
             with ThreadPoolExecutor(deadline.workers) as pool:
                 return list(pool.map(lambda job: run(*job, interrupt), zip(tasks, warm, strict=True)))
+
+    def _share_rows(self, features: Gram):
+        """The solver; a machine of many tasks lets them share kernel rows, within the same cache_size."""
+        return self._solver()
 
     def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
         """The points of the last fit where they fit these tasks, else nothing."""
@@ -133,7 +144,8 @@ class KernelMachine(BaseEstimator):
         self.certificate_: Certificate = worst(self.certificates_)
         self.result_ = max(results, key=lambda result: result.certificate.relative_gap)
         self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
-        self._free = np.unique(np.concatenate([task.index[fit.free] for task, fit in zip(tasks, fits, strict=True)]))
+        free = np.unique(np.concatenate([task.index[fit.free] for task, fit in zip(tasks, fits, strict=True)]))
+        self._free = free if self._order is None else self._order[free]
         self._norms = np.array([fit.norm for fit in fits])
         self.fit_status_ = int(any(not result.converged for result in results))
 
@@ -145,6 +157,7 @@ class KernelMachine(BaseEstimator):
     def _store_support(self, support: np.ndarray) -> None:
         """support_ and support_vectors_, from the training data."""
         X, self._support_source = self._support_source, None
+        support = support if self._order is None else self._order[support]
         self.support_ = support.astype(np.int32)
         self.support_vectors_ = np.empty((0, 0)) if X is None else X[support]
         self._support = None if X is None else self._kernel.samples(self.support_vectors_)
@@ -204,7 +217,8 @@ class KernelMachine(BaseEstimator):
         samples = self._kernel.samples(X)
         if not len(self.support_):
             return np.tile(intercepts, (samples.n, 1))
-        return evaluate_scores(self._kernel, samples, self._support_samples(samples), weights) + intercepts
+        with quiet_blas():
+            return evaluate_scores(self._kernel, samples, self._support_samples(samples), weights) + intercepts
 
     def _support_samples(self, samples):
         """The support vectors as the kernel wants to see them."""

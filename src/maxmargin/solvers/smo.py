@@ -282,7 +282,8 @@ class Run:
         rows = self.cache.features.block(free)
         ties = np.eye(len(self.a))[layer] if self.paired else np.zeros((len(free), 0))
         ties = ties[:, ties.any(axis=0)]
-        delta = solve_tied(rows[:, free] + np.diag(self.d[layer, free]), self.up[layer, free] - self.f[free], ties)
+        bend, rates = rows[:, free] + np.diag(self.d[layer, free]), self.up[layer, free] - self.f[free]
+        delta = solve_tied(bend, rates, ties)
         reach = find_reach(self.a[layer, free], delta, self.lo[layer, free], self.hi[layer, free], self.e[layer, free])
         share = min(1.0, reach.min())
         moved = self.a[layer, free] + share * delta
@@ -290,7 +291,9 @@ class Run:
         edge = np.where(delta > 0, self.hi[layer, free], self.lo[layer, free])
         crossing = (self.e[layer, free] > 0) & (np.sign(self.a[layer, free]) == -np.sign(delta))
         moved[stopped] = np.where(crossing, 0.0, edge)[stopped]
-        self.f += (moved - self.a[layer, free]) @ rows
+        step = moved - self.a[layer, free]
+        self.numbers[0] += step @ rates - 0.5 * step @ bend @ step
+        self.f += step @ rows
         self.a[layer, free] = moved
         mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
         return share
@@ -324,6 +327,7 @@ class Run:
         counters = Counter(self.counters)
         counters["hits"] = max(0, (2 if self.paired else 1) * self.n_iter - counters["misses"])
         counters["rows"] = self.problem.features.counters["rows"] - self.rows_before
+        counters["shared"] = self.problem.features.counters["shared"]
         counters["negative_curvature"] = int(self.tally[3])
         return counters
 

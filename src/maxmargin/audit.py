@@ -1,0 +1,186 @@
+"""The judge called on models: ours, scikit-learn's, and whatever wears the same attributes."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array, column_or_1d, compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from . import estimators
+from .certificate import Certificate, judge, worst
+from .estimators.machine import KernelMachine, Task
+from .estimators.multiclass import split_one_vs_rest, unpack_pairs
+from .estimators.validation import HARD_MARGIN, check_length, check_weight
+from .features import Design
+from .formulations import Machine, Risk
+from .losses import LOSSES
+from .problem import Point, Problem
+from .samples import wrap
+from .solve import solve
+from .threads import quiet_blas
+
+KERNEL_MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+LINEAR_MACHINES = ("LinearSVC", "LinearSVR")
+
+
+def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) -> Certificate:
+    """P, D, their gap and the KKT violation of any fitted SVM, in float64, from its coefficients alone.
+
+    Parameters
+    ----------
+    model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC or LinearSVR, or a Problem
+        Of this library, of scikit-learn, or of a library with the same attributes. With a `Problem`, X is a `Point`.
+    X, y, sample_weight
+        The data the model was fitted on.
+    max_seconds : float, default=30
+        LinearSVC and LinearSVR keep no dual; the best lower bound found in this time is used.
+
+    Returns
+    -------
+    Certificate
+        The worst of the binary problems; all of them in its `parts`.
+    """
+    if isinstance(model, Problem):
+        return judge(model, X)
+    kind = name_kind(model)
+    check_is_fitted(model)
+    with quiet_blas():
+        if kind in LINEAR_MACHINES:
+            return certify_linear(model, kind, X, y, sample_weight, max_seconds)
+        return certify_kernel(model, kind, X, y, sample_weight)
+
+
+def name_kind(model) -> str:
+    """Which of the known machines a model is, by the name of its class or of a class it derives from."""
+    for ancestor in type(model).__mro__:
+        if ancestor.__name__ in KERNEL_MACHINES + LINEAR_MACHINES:
+            return ancestor.__name__
+    raise TypeError(
+        f"certify takes a fitted {', '.join(KERNEL_MACHINES + LINEAR_MACHINES)} or a Problem, "
+        f"got {type(model).__name__}."
+    )
+
+
+# ---- kernel machines ------------------------------------------------------------------------------------------
+
+
+def certify_kernel(model, kind: str, X, y, sample_weight) -> Certificate:
+    """The worst certificate of a machine's binary problems."""
+    twin = model if isinstance(model, KernelMachine) else make_twin(model, kind)
+    X = X if callable(twin.kernel) else check_array(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    targets = read_targets(model, kind, twin, y, n)
+    check_length(X, targets)
+    if n != model.shape_fit_[0]:
+        raise ValueError(f"X has {n} samples, but the model was fitted on {model.shape_fit_[0]}.")
+    weight = check_weight(sample_weight, n)
+    formulation = twin._formulation()
+    # scikit-learn's gamma="scale" does not look at the weights; ours does.
+    features = twin._features(X, weight if twin is model else None, formulation)
+    features.form()
+    certificates = []
+    for task, machine in zip(twin._tasks(targets, weight), read_machines(model, kind, twin), strict=True):
+        task = include_support(task, machine.coef, targets)
+        problem = formulation.pose(features.subset(task.index), task.y, task.c)
+        certificates.append(judge(problem, formulation.write(problem, Machine(machine.coef[task.index], machine.b))))
+    return worst(certificates)
+
+
+def make_twin(model, kind: str) -> KernelMachine:
+    """Our machine with the parameters of another library's, to pose the same problem."""
+    ours = getattr(estimators, kind)()
+    theirs = model.get_params()
+    shared = {key: value for key, value in theirs.items() if key in ours.get_params() and key not in FOREIGN}
+    return ours.set_params(**shared)
+
+
+FOREIGN = {"tol", "probability", "max_iter", "verbose", "n_jobs", "random_state"}  # do not shape the problem
+
+
+def read_targets(model, kind: str, twin, y, n: int) -> np.ndarray:
+    """y as the model saw it: class indices in the order of its classes_, real numbers, or ones."""
+    if kind == "OneClassSVM":
+        return np.ones(n)
+    if y is None:
+        raise ValueError(f"y is needed to certify {kind}, got None.")
+    y = column_or_1d(y)
+    if kind in ("SVR", "NuSVR"):
+        return y.astype(np.float64)
+    if twin is not model:
+        twin.classes_ = np.asarray(model.classes_)
+        weighted = kind == "SVC"  # LIBSVM's nu-SVC does not look at class weights
+        balance = model.class_weight if weighted else None
+        twin.class_weight_ = compute_class_weight(balance, classes=twin.classes_, y=y)
+    return index_labels(y, model.classes_)
+
+
+def index_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The place of each label in the sorted classes."""
+    place = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
+    if not (classes[place] == y).all():
+        stranger = y[classes[place] != y][0]
+        raise ValueError(f"y has the label {stranger!r}, which the model has never seen; it knows {list(classes)}.")
+    return place
+
+
+def read_machines(model, kind: str, twin) -> list[Machine]:
+    """The binary machines of a model as coefficients over all training samples, in the signs of their tasks."""
+    table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
+    b, support = np.ravel(model.intercept_), np.asarray(model.support_, int)
+    if kind in ("SVC", "NuSVC") and not twin._rest:
+        two = len(model.classes_) == 2
+        table = -table if two else unpack_pairs(table, np.asarray(model.n_support_)).T
+        b = -b if two else b
+    coef = np.zeros((len(table), model.shape_fit_[0]))
+    coef[:, support] = table
+    return [Machine(row, float(shift)) for row, shift in zip(coef, b, strict=True)]
+
+
+def include_support(task: Task, coef: np.ndarray, targets: np.ndarray) -> Task:
+    """The task with every sample the machine leans on: one of no weight may have no coefficient, and that must show."""
+    stray = np.setdiff1d(np.flatnonzero(coef), task.index)
+    if not len(stray):
+        return task
+    index = np.concatenate([task.index, stray])
+    return Task(index, np.append(task.y, np.ones(len(stray))), np.append(task.c, np.zeros(len(stray))))
+
+
+# ---- linear machines ------------------------------------------------------------------------------------------
+
+
+def certify_linear(model, kind: str, X, y, sample_weight, max_seconds: float) -> Certificate:
+    """LIBLINEAR's machines: P at their (w, b), D at the best dual found here, since they keep none."""
+    if getattr(model, "penalty", "l2") != "l2" or getattr(model, "multi_class", "ovr") != "ovr":
+        raise ValueError("certify knows LinearSVC with penalty='l2' and multi_class='ovr' only.")
+    X = check_array(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
+    y = column_or_1d(y)
+    weight = check_weight(sample_weight, check_length(X, y))
+    scaling = float(model.intercept_scaling) if model.fit_intercept else 0.0
+    c = np.full(len(y), float(min(model.C, HARD_MARGIN))) if weight is None else model.C * np.maximum(weight, 0.0)
+    loss = LOSSES[model.loss](**({"epsilon": model.epsilon} if kind == "LinearSVR" else {}))
+    formulation = Risk("regularised" if scaling else "none", scaling, loss)
+    features = Design(wrap(X), scaling)
+    coefs = np.atleast_2d(model.coef_)
+    intercepts = np.broadcast_to(np.ravel(model.intercept_), len(coefs))
+    tasks = split_linear(model, y, c) if kind == "LinearSVC" else [Task(np.flatnonzero(c > 0), y[c > 0], c[c > 0])]
+    certificates = []
+    for task, w, b in zip(tasks, coefs, intercepts, strict=True):
+        problem = formulation.pose(features.subset(task.index), task.y.astype(float), task.c)
+        coef = np.append(w, b / scaling if scaling else 0.0).astype(float)
+        certificates.append(judge(problem, Point(find_dual(problem, coef, max_seconds / len(tasks)), 0.0, coef)))
+    return worst(certificates)
+
+
+def split_linear(model, y: np.ndarray, c: np.ndarray) -> list[Task]:
+    """One task for each class against the rest; one in all for two classes, the second being +1."""
+    place = index_labels(y, model.classes_)
+    c = c * compute_class_weight(model.class_weight, classes=model.classes_, y=y)[place]
+    tasks = split_one_vs_rest(place, c, len(model.classes_))
+    return tasks[1:] if len(model.classes_) == 2 else tasks
+
+
+def find_dual(problem: Problem, coef: np.ndarray, max_seconds: float) -> np.ndarray:
+    """Duals for a machine that has none: those its scores suggest, improved until the bound is tight."""
+    suggested = problem.terms.response(problem.features.scores(coef))[0]
+    return solve(problem, tol=1e-7, max_seconds=max_seconds, warm=Point(suggested)).point.a

@@ -1,0 +1,70 @@
+"""All cores, by strips: Python threads over pieces of work, each with a BLAS of one thread.
+
+A threaded OpenBLAS waits by spinning: as soon as another process wants the second core, a product of 0.3 ms takes
+8 ms, a whole time slice of the scheduler (measured at n = 500, d = 20). So BLAS is held to one thread, and work
+worth sharing is cut into strips that threads of our own take one by one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Quiet:
+    """How many callers hold BLAS to one thread; the first sets the limit and the last lifts it."""
+
+    lock = threading.Lock()
+    holders = 0
+    limit = None
+
+
+@cache
+def find_blas():
+    """The loaded BLAS libraries; looked up once, which costs half a millisecond."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def quiet_blas() -> Iterator[None]:
+    """Within this context BLAS runs on one thread."""
+    with _Quiet.lock:
+        if _Quiet.holders == 0:
+            _Quiet.limit = find_blas().limit(limits=1, user_api="blas")
+        _Quiet.holders += 1
+    try:
+        yield
+    finally:
+        with _Quiet.lock:
+            _Quiet.holders -= 1
+            if _Quiet.holders == 0:
+                _Quiet.limit.restore_original_limits()
+
+
+@cache
+def open_pool() -> ThreadPoolExecutor:
+    """The threads of strips, made when first needed."""
+    return ThreadPoolExecutor(CORES, thread_name_prefix="maxmargin-strip")
+
+
+def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
+    """work(start, stop) for all strips of `step` of 0..n, on all cores; in place where there is one strip only.
+
+    Called from a strip, or from a thread that is not the main one, it stays on that thread: whoever made the
+    threads has shared out the cores already.
+    """
+    strips = [(start, min(start + step, n)) for start in range(0, n, step)]
+    if len(strips) == 1 or CORES == 1 or threading.current_thread() is not threading.main_thread():
+        for start, stop in strips:
+            work(start, stop)
+        return
+    for future in [open_pool().submit(work, start, stop) for start, stop in strips]:
+        future.result()

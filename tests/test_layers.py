@@ -1,0 +1,184 @@
+"""The house: imports point from higher layers to lower ones only, and heavy guests stay in their rooms."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import maxmargin
+
+ROOT = Path(maxmargin.__file__).parent
+LAYERS = (
+    ("compiled", "threads", "interrupt"),
+    ("losses", "samples", "kernels"),
+    ("features", "cache"),
+    ("problem",),
+    ("certificate", "result"),
+    ("solvers", "solve"),
+)
+RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+COMPILED_GUESTS = ("kernels", "solvers")
+ROOMS = {"matplotlib": ("plots",), "numba": ("compiled",)}
+
+
+class Import(NamedTuple):
+    """One imported module, as an absolute name, and whether it is imported when the file is."""
+
+    name: str
+    at_once: bool
+
+
+def module_name(path: Path) -> str:
+    """solvers/smo.py -> maxmargin.solvers.smo."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+every_module = pytest.mark.parametrize("module", MODULES)
+
+
+def room_of(module: str) -> str:
+    """The first part of a name below the package: maxmargin.solvers.smo -> solvers."""
+    return [*module.split("."), ""][1]
+
+
+def rank_of(module: str) -> int:
+    """The layer of a module; whatever is not named lives above all layers."""
+    return RANK.get(room_of(module), len(LAYERS))
+
+
+def resolve(module: str, node: ast.ImportFrom) -> str:
+    """The absolute name of what an import statement names."""
+    if node.level == 0:
+        return node.module
+    package = module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+    for _ in range(node.level - 1):
+        package = package.rpartition(".")[0]
+    return f"{package}.{node.module}" if node.module else package
+
+
+def names_of(module: str, node: ast.AST) -> Iterator[str]:
+    """The modules an import statement reaches: `from . import x` reaches x if x is a module."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        base = resolve(module, node)
+        below = [f"{base}.{alias.name}" for alias in node.names]
+        submodules = [name for name in below if name in MODULES]
+        yield from submodules
+        if len(submodules) < len(below):
+            yield base
+
+
+def is_typing_only(node: ast.AST) -> bool:
+    """if TYPE_CHECKING: imports for the reader, never executed."""
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def walk(module: str, node: ast.AST, at_once: bool) -> Iterator[Import]:
+    """All imports below a node of the syntax tree."""
+    for child in ast.iter_child_nodes(node):
+        if is_typing_only(child):
+            continue
+        yield from (Import(name, at_once) for name in names_of(module, child))
+        lazy = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield from walk(module, child, at_once and not lazy)
+
+
+@cache
+def imports_of(module: str) -> tuple[Import, ...]:
+    """Everything a module imports, at once or inside its functions."""
+    return tuple(walk(module, ast.parse(MODULES[module].read_text()), True))
+
+
+def own_imports(module: str) -> list[Import]:
+    """What a module imports from this package."""
+    return [found for found in imports_of(module) if found.name.split(".")[0] == "maxmargin"]
+
+
+def test_every_layer_is_there():
+    """The rooms named here exist, so that no rule holds for want of a subject."""
+    assert set(RANK) <= {room_of(module) for module in MODULES}
+    assert any(own_imports(module) for module in MODULES)
+
+
+@every_module
+def test_imports_point_downward(module):
+    """No module imports one of a higher layer, not even inside a function."""
+    upward = [found.name for found in own_imports(module) if rank_of(found.name) > rank_of(module)]
+    assert upward == [] or module == "maxmargin"
+
+
+@every_module
+def test_below_the_top_nobody_imports_the_package_itself(module):
+    """`import maxmargin` from within would be an import of everything."""
+    if rank_of(module) < len(LAYERS):
+        assert "maxmargin" not in [found.name for found in own_imports(module)]
+
+
+@every_module
+def test_compiled_code_is_imported_lazily(module):
+    """Only kernels and solvers call compiled functions, and they import them when they first need them."""
+    if room_of(module) == "compiled":
+        return
+    found = [found for found in own_imports(module) if room_of(found.name) == "compiled"]
+    assert found == [] or room_of(module) in COMPILED_GUESTS
+    assert not any(each.at_once for each in found)
+
+
+@every_module
+@pytest.mark.parametrize("guest", ROOMS)
+def test_guests_stay_in_their_rooms(module, guest):
+    """matplotlib is imported by plots alone, Numba within compiled alone."""
+    found = [found.name for found in imports_of(module) if found.name.split(".")[0] == guest]
+    assert found == [] or room_of(module) in ROOMS[guest]
+
+
+@every_module
+def test_solvers_do_not_import_each_other(module):
+    """Each family of solvers is one file that knows no other, nor the loop that runs it."""
+    if room_of(module) != "solvers" or module == "maxmargin.solvers":
+        return
+    others = [found.name for found in own_imports(module) if room_of(found.name) in ("solvers", "solve")]
+    assert [name for name in others if name != module] == []
+
+
+def test_no_circles():
+    """No module reaches itself through what it imports at once."""
+    open_modules: set[str] = set()
+    closed: set[str] = set()
+
+    def visit(module: str) -> None:
+        assert module not in open_modules, f"{module} imports itself by way of {sorted(open_modules)}"
+        if module in closed:
+            return
+        open_modules.add(module)
+        for found in own_imports(module):
+            if found.at_once and found.name in MODULES and found.name != "maxmargin":
+                visit(found.name)
+        open_modules.remove(module)
+        closed.add(module)
+
+    for module in MODULES:
+        visit(module)
+
+
+@pytest.mark.parametrize("guest", ["numba", "matplotlib", "cvxopt"])
+def test_import_is_light(guest):
+    """`import maxmargin` loads neither the compiler nor the plotting library."""
+    command = f"import sys, maxmargin; sys.exit({guest!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", command], check=False, timeout=60).returncode == 0
+
+
+def test_no_rooms_without_a_name():
+    """No utils, helpers, common or misc."""
+    nameless = {"utils", "helpers", "common", "misc"}
+    assert not nameless & {part for module in MODULES for part in module.split(".")}
