@@ -90,6 +90,12 @@ def make_layered(kind: str, n: int = 40, nu: float = 0.4, kernel=None) -> Proble
     return make(features, make_targets(loss, X, rng), np.ones(n), nu)
 
 
+@pytest.fixture(autouse=True)
+def _shrink_early(monkeypatch):
+    """Samples are set aside however few there are, so that small problems show what large ones do."""
+    monkeypatch.setattr(import_module("maxmargin.solvers.smo"), "SMALL", 0)
+
+
 @pytest.fixture
 def row_by_row(monkeypatch):
     """No Gram matrix is formed whole, as if n were large."""
@@ -548,28 +554,37 @@ every_size = pytest.mark.parametrize("n", [1, 2, 7, 512, 513, 1500])
 
 
 @every_size
+def test_maximum_and_its_last_place(n):
+    """The maximum, and the last of the places that hold it."""
+    for seed in range(5):
+        values = np.random.default_rng(seed).integers(-5, 5, n).astype(float)
+        assert compiled.maximum(values) == values.max()
+        assert compiled.last_place(values, values.max()) == np.flatnonzero(values == values.max())[-1]
+
+
+@every_size
 def test_largest_and_smallest(n):
     """The extremes of up - f and low - f, and where they are."""
     for seed in range(5):
         up, low, f = random_rates(n, seed)
-        m, i = compiled.largest(up, f)
-        M, j = compiled.smallest(low, f)
+        m, i = compiled.largest(up, f, np.empty(n))
+        M, j = compiled.smallest(low, f, np.empty(n))
         assert m == (up - f).max() == up[i] - f[i]
         assert M == (low - f).min() == low[j] - f[j]
 
 
 @every_size
 def test_best_partner(n):
-    """The j of largest slope^2 / curvature, and M."""
+    """The j of largest slope^2 / curvature, and that gain."""
     for seed in range(5):
         up, low, f = random_rates(n, seed)
         rng = np.random.default_rng(100 + seed)
         row, curvature, bend, m = rng.uniform(-1.0, 1.0, n), rng.uniform(0.5, 2.0, n), 1.5, (up - f).max()
-        place, bottom = compiled.best_partner(m, bend, low, f, row, curvature, np.empty(compiled.CHUNK))
+        place, gain = compiled.best_partner(m, bend, low, f, row, curvature, np.empty(n))
         slopes = np.maximum(m - (low - f), 0.0)
         gains = slopes**2 / np.maximum(bend + curvature - 2.0 * row, compiled.TINY)
         assert gains[place] == pytest.approx(gains.max(), rel=1e-13)
-        assert bottom == (low - f).min()
+        assert gain == pytest.approx(gains.max(), rel=1e-13)
 
 
 @every_size
@@ -578,11 +593,12 @@ def test_best_single(n):
     for seed in range(5):
         up, low, f = random_rates(n, seed)
         curvature = np.random.default_rng(200 + seed).uniform(0.5, 2.0, n)
-        place, violation = compiled.best_single(up, low, f, curvature)
-        slopes = np.maximum(np.maximum(up - f, f - low), 0.0)
-        assert (slopes**2 / curvature)[place] == pytest.approx((slopes**2 / curvature).max(), rel=1e-13)
-        assert violation == slopes.max()
-        assert compiled.violation_of(place, up, low, f) == max(up[place] - f[place], f[place] - low[place])
+        place = compiled.best_single(up, low, f, curvature, np.empty(n))
+        slopes = np.maximum(up - f, f - low)
+        gains = np.maximum(slopes, 0.0) ** 2 / curvature
+        assert gains[place] == pytest.approx(gains.max(), rel=1e-13)
+        assert compiled.slope_of(place, up, low, f) == slopes[place]
+        assert compiled.widest_slope(up, low, f, np.empty(n)) == slopes.max()
 
 
 @every_size
@@ -616,7 +632,7 @@ def test_keerthi_finds_every_violating_pair():
         tally = np.zeros(6, np.int64)
         tally[compiled.POSITION] = seed % 6
         widest = (up - f).max() - (low - f).min()
-        i, j = compiled.select_keerthi(up, low, f, 0.5, tally)
+        i, j = compiled.select_keerthi(up, low, f, 0.5, tally, np.empty(6))
         if widest <= 0.5:
             assert (i, j) == (-1, -1)
         else:
@@ -759,7 +775,9 @@ BOUNDS_CHECK = """
 from reference import ROW_LOSSES, make_problem
 from maxmargin.kernels import Linear
 from maxmargin.solve import solve
+from maxmargin.solvers import smo
 from maxmargin.solvers.smo import SELECTIONS, SMO
+smo.SMALL = 0
 for loss in ROW_LOSSES:
     for selection in SELECTIONS:
         for intercept in ("free", "none"):

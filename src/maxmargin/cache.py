@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
+
 import numpy as np
 
 from .features import Gram
+from .threads import run_strips
 
 
 class RowCache:
@@ -46,8 +50,7 @@ class RowCache:
         place[keep] = np.arange(width)
         held = np.flatnonzero((self.holder >= 0) & (place[np.maximum(self.holder, 0)] >= 0))
         flat = self.rows.reshape(-1)
-        for position, slot in enumerate(held):
-            flat[position * width : (position + 1) * width] = self.rows[slot][keep]
+        compact(flat, self.rows, held, keep)
         capacity = int(min(width, flat.size // width))
         holder, stamp = np.full(capacity, -1), np.full(capacity, -1)
         holder[: len(held)], stamp[: len(held)] = place[self.holder[held]], self.stamp[held]
@@ -55,3 +58,112 @@ class RowCache:
         self.rows = flat[: capacity * width].reshape(capacity, width)
         self.slot = np.full(width, -1)
         self.slot[holder[: len(held)]] = np.arange(len(held))
+
+
+class RowStore:
+    """Rows K[i, :] for block updates f += sum_i step_i K[i, :]: evaluated in strips on all cores, kept if they fit.
+
+    Rows are held in float32 where the kernel can be evaluated so with a small known error, else in float64. A row
+    that finds no place is used and forgotten: it costs its evaluation, not memory.
+    """
+
+    def __init__(self, features: Gram, megabytes: float, exact: bool = False):
+        self.features = features
+        half = None if exact or not hasattr(features, "samples") else features.kernel.halve(features.samples)
+        self.half = half
+        dtype = np.float64 if half is None else np.float32
+        n = features.n
+        capacity = int(np.clip(megabytes * 2**20 // (np.dtype(dtype).itemsize * n), 1, n))
+        self.rows = np.empty((capacity, n), dtype)
+        self.slot, self.holder = np.full(n, -1), np.full(capacity, -1)
+        self.stamp, self.clock = np.full(capacity, -1), 0
+        self.counters = Counter(hits=0, misses=0)
+        self.buffers = threading.local()
+
+    def square(self, work: np.ndarray) -> np.ndarray:
+        """K[work, work] in float64, evaluated anew: gathering it from long rows costs as much and misses every cache."""
+        if self.half is None:
+            return self.features.evaluate(work, work)
+        part = self.half.take(work)
+        out = np.empty((len(work), len(work)), np.float32)
+        return self.features.kernel.evaluate32(part, part, out).astype(np.float64) + self.features.offset
+
+    def add(self, f: np.ndarray, index: np.ndarray, steps: np.ndarray) -> None:
+        """f += sum_k steps_k K[index_k, :]."""
+        if not len(index):
+            return
+        known = self.slot[index] >= 0
+        new = index[~known]
+        self.counters["hits"] += int(known.sum())
+        self.counters["misses"] += len(new)
+        self.clock += 1
+        self.stamp[self.slot[index[known]]] = self.clock
+        places = self.admit(new)
+        slots, weights, fresh = self.slot[index[known]], steps[known], steps[~known]
+        part = self.half.take(new) if self.half is not None and len(new) else None
+
+        def update(start: int, stop: int) -> None:
+            from .compiled.kernel_rows import add_stored_rows
+
+            if len(slots):
+                add_stored_rows(f, self.rows, slots, weights, start, stop)
+            if len(new):
+                tile = self.evaluate(new, part, start, stop)
+                self.rows[places, start:stop] = tile[: len(places)]
+                add_stored_rows(f[start:stop], tile, np.arange(len(new)), fresh, 0, stop - start)
+
+        run_strips(update, self.features.n, self.strip(len(new)))
+
+    def strip(self, rows: int) -> int:
+        """Columns of a strip: a tile of at most 1 MB, and at least two strips for each core on long rows."""
+        return int(np.clip((1 << 17) // max(rows, 32), 256, 4096))
+
+    def evaluate(self, new: np.ndarray, part, start: int, stop: int) -> np.ndarray:
+        """K[new, start:stop]; in float32 into a buffer of this thread."""
+        if part is None:
+            return self.features.evaluate(new, np.arange(start, stop))
+        size = len(new) * (stop - start)
+        if getattr(self.buffers, "tile", np.empty(0)).size < size:
+            self.buffers.tile = np.empty(size, np.float32)
+        tile = self.buffers.tile[:size].reshape(len(new), stop - start)
+        self.features.kernel.evaluate32(part, self.half.take(slice(start, stop)), tile)
+        if self.features.offset:
+            tile += np.float32(self.features.offset)
+        return tile
+
+    def admit(self, new: np.ndarray) -> np.ndarray:
+        """Slots for as many of the new rows as may be kept: empty ones first, then those longest unused."""
+        count = min(len(new), int((self.stamp < self.clock).sum()))
+        if count == 0:
+            return np.empty(0, np.int64)
+        oldest = np.argpartition(self.stamp, count - 1)[:count]
+        evicted = self.holder[oldest]
+        self.slot[evicted[evicted >= 0]] = -1
+        self.holder[oldest], self.stamp[oldest] = new[:count], self.clock
+        self.slot[new[:count]] = oldest
+        return oldest
+
+    def narrow(self, keep: np.ndarray) -> None:
+        """Cut every row down to the columns `keep`, in place, so that more rows fit into the same bytes."""
+        width = len(keep)
+        place = np.full(self.features.n, -1)
+        place[keep] = np.arange(width)
+        held = np.flatnonzero((self.holder >= 0) & (place[np.maximum(self.holder, 0)] >= 0))
+        flat = self.rows.reshape(-1)
+        compact(flat, self.rows, held, keep)
+        capacity = int(min(width, flat.size // width))
+        holder, stamp = np.full(capacity, -1), np.full(capacity, -1)
+        held = held[:capacity]
+        holder[: len(held)], stamp[: len(held)] = place[self.holder[held]], self.stamp[held]
+        self.features = self.features.subset(keep)
+        self.half = None if self.half is None else self.half.take(keep)
+        self.holder, self.stamp, self.rows = holder, stamp, flat[: capacity * width].reshape(capacity, width)
+        self.slot = np.full(width, -1)
+        self.slot[holder[: len(held)]] = np.arange(len(held))
+
+
+def compact(flat: np.ndarray, rows: np.ndarray, held: np.ndarray, keep: np.ndarray) -> None:
+    """Write rows[held][:, keep] one after the other to the front of the buffer that holds the rows themselves."""
+    width = len(keep)
+    for position, slot in enumerate(held):
+        flat[position * width : (position + 1) * width] = rows[slot][keep]

@@ -53,6 +53,10 @@ class Gram:
             shared, segments = self.source
             return shared.fetch(rows, segments, self.counters)
         self.counters["rows"] += len(rows)
+        return self.evaluate(rows, columns)
+
+    def evaluate(self, rows: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+        """K[rows, columns], evaluated and not counted."""
         others = self.samples if columns is None else self.samples.take(columns)
         K = evaluate_rows(self.kernel, self.samples.take(rows), others)
         if self.offset:
@@ -191,9 +195,14 @@ class SignedGram:
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """K[rows, columns]."""
+        self.counters["rows"] += len(rows)
+        return self.evaluate(rows, columns)
+
+    def evaluate(self, rows: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+        """K[rows, columns], evaluated and not counted."""
         columns = np.arange(self.n) if columns is None else columns
         samples, place = np.unique(self.index[columns], return_inverse=True)
-        K = self.gram.block(self.index[rows], None if len(samples) == self.gram.n else samples)[:, place]
+        K = self.gram.evaluate(self.index[rows], None if len(samples) == self.gram.n else samples)[:, place]
         return K * self.sign[rows][:, None] * self.sign[columns]
 
     @property

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from .samples import Dense, Given, Sparse, wrap
 
 Samples = Dense | Sparse | Given
+SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up
 
 
 def measure_variance(X, weight: np.ndarray | None = None) -> float:
@@ -60,6 +61,10 @@ class Kernel:
     def diagonal(self, A: Samples) -> np.ndarray:
         """k(a_i, a_i)."""
         raise NotImplementedError
+
+    def halve(self, samples: Samples):
+        """The samples for evaluation in float32 with a relative error below SAFE, or None if that cannot be had."""
+        return None
 
     def __call__(self, A, B=None) -> np.ndarray:
         """K_ij = k(a_i, b_j) for two matrices of samples."""
@@ -158,6 +163,20 @@ class RBF(Kernel):
         dots = A.dots(B)
         rbf_from_dots(dots, A.norms, B.norms, self.gamma)
         return dots
+
+    def halve(self, samples):
+        """The exponent is off by at most about 8 u gamma |x|^2 with u = 2^-24: safe for data that are scaled."""
+        if not isinstance(samples, Dense) or not samples.n:
+            return None
+        return samples.halve() if 8.0 * 2.0**-24 * self.gamma * samples.norms.max() < SAFE else None
+
+    def evaluate32(self, A, B, out: np.ndarray) -> np.ndarray:
+        """exp(-gamma |a_i - b_j|^2) in float32, into `out`."""
+        from .compiled.kernel_rows import rbf_from_dots32
+
+        A.dots(B, out)
+        rbf_from_dots32(out, A.norms, B.norms, np.float32(self.gamma))
+        return out
 
     def diagonal(self, A):
         """1."""

@@ -239,6 +239,11 @@ def _entropy(t: np.ndarray) -> np.ndarray:
     return np.where(t >= 0, safe * np.log(safe), np.inf)
 
 
+def _weigh(c: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """c values, and 0 where c = 0 even if the value has overflowed."""
+    return np.multiply(c, values, out=np.zeros(np.broadcast_shapes(np.shape(c), np.shape(values))), where=c > 0)
+
+
 def _log(t: np.ndarray) -> np.ndarray:
     """log t, -inf at and below zero, without a warning."""
     return np.log(np.where(t > 0, t, 1.0)) + np.where(t > 0, 0.0, -np.inf)
@@ -289,7 +294,7 @@ class _ExponentialTerms(NamedTuple):
 
     def value(self, f):
         with np.errstate(over="ignore"):
-            return self.c * np.exp(-self.y * f)
+            return _weigh(self.c, np.exp(-self.y * f))
 
     def response(self, f):
         a = self.y * self.value(f)
@@ -325,11 +330,11 @@ class _PoissonTerms(NamedTuple):
 
     def value(self, f):
         with np.errstate(over="ignore"):
-            return self.c * (np.exp(f) - self.y * f)
+            return _weigh(self.c, np.exp(f) - self.y * f)
 
     def response(self, f):
         with np.errstate(over="ignore"):
-            a = self.c * (self.y - np.exp(f))
+            a = _weigh(self.c, self.y - np.exp(f))
         return a, a
 
     def conjugate(self, a):

@@ -41,6 +41,10 @@ class Dense:
         """The rows in float64."""
         return self.X if self.X.dtype == np.float64 else self.X.astype(np.float64)
 
+    def halve(self) -> Dense32:
+        """The same rows for arithmetic in float32."""
+        return Dense32(self.X.astype(np.float32, copy=False), self.norms.astype(np.float32))
+
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i."""
         return coef @ self.wide if self.X.size <= TILE else _add_tiles(self, coef)
@@ -51,6 +55,22 @@ class Dense:
             return self.wide @ w
         step = max(1, TILE // self.d)
         return np.concatenate([self.take(slice(k, k + step)).wide @ w for k in range(0, self.n, step)])
+
+
+class Dense32:
+    """Rows x_i whose products are formed in float32, into buffers that are used again and again."""
+
+    def __init__(self, X: np.ndarray, norms: np.ndarray):
+        self.X, self.norms = X, norms
+        self.n, self.d = X.shape
+
+    def take(self, index) -> Dense32:
+        """The rows of an index or a slice."""
+        return Dense32(self.X[index], self.norms[index])
+
+    def dots(self, other: Dense32, out: np.ndarray | None = None) -> np.ndarray:
+        """<x_i, z_j>."""
+        return np.dot(self.X, other.X.T, out=out)
 
 
 def _add_tiles(samples: Dense, coef: np.ndarray) -> np.ndarray:

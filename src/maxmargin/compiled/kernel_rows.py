@@ -36,3 +36,48 @@ def rbf_from_dots(dots, row_norms, column_norms, gamma):
         row = dots[i]
         for j in range(row.shape[0]):
             row[j] = exp_nonpositive(min(0.0, gamma * (2.0 * row[j] - norm - column_norms[j])))
+
+
+@njit(inline="always")
+def exp_nonpositive32(x):
+    """exp(x) for x <= 0 in float32, 1e-7 relative."""
+    x = max(x, np.float32(-87.0))
+    k = np.rint(x * np.float32(1.44269504))
+    r = x - k * np.float32(0.693359375) - k * np.float32(-2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    power = np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return (p * r * r + r + np.float32(1.0)) * power
+
+
+@njit(fastmath={"contract", "nnan", "ninf", "nsz"}, cache=True, nogil=True, error_model="numpy")
+def rbf_from_dots32(dots, row_norms, column_norms, gamma):
+    """K_ij = exp(-gamma (|x_i|^2 + |z_j|^2 - 2 <x_i, z_j>)) in float32, written over the dot products."""
+    for i in range(dots.shape[0]):
+        norm = row_norms[i]
+        row = dots[i]
+        for j in range(row.shape[0]):
+            x = gamma * (np.float32(2.0) * row[j] - norm - column_norms[j])
+            row[j] = exp_nonpositive32(min(np.float32(0.0), x))
+
+
+@njit(fastmath={"contract", "nnan", "ninf", "nsz"}, cache=True, nogil=True)
+def add_stored_rows(f, rows, slots, steps, start, stop):
+    """f[start:stop] += steps' rows[slots, start:stop], four rows at a time in strips that stay in the first cache."""
+    count = slots.shape[0]
+    fours = count - count % 4
+    for left in range(start, stop, 1024):
+        right = min(left + 1024, stop)
+        for r in range(0, fours, 4):
+            row_a, row_b, row_c, row_d = rows[slots[r]], rows[slots[r + 1]], rows[slots[r + 2]], rows[slots[r + 3]]
+            a, b, c, d = steps[r], steps[r + 1], steps[r + 2], steps[r + 3]
+            for j in range(left, right):
+                f[j] += a * row_a[j] + b * row_b[j] + c * row_c[j] + d * row_d[j]
+        for r in range(fours, count):
+            row_a, a = rows[slots[r]], steps[r]
+            for j in range(left, right):
+                f[j] += a * row_a[j]

@@ -1,0 +1,76 @@
+"""Reports: rows of numbers as a markdown table and as JSON, with the machine and the command they came from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .machine import describe_machine, print_machine
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass
+class Table:
+    """Columns with their formats ("{:.3f}", say) and rows of raw numbers; None is shown as a dash."""
+
+    title: str
+    columns: dict[str, str]
+    rows: list[dict] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        """The table as markdown, numbers to the right."""
+        head = "| " + " | ".join(self.columns) + " |"
+        rule = "|" + "|".join("---" if form == "{}" else "---:" for form in self.columns.values()) + "|"
+        body = ["| " + " | ".join(self.show(row, column) for column in self.columns) + " |" for row in self.rows]
+        return "\n".join([f"### {self.title}", "", head, rule, *body])
+
+    def show(self, row: dict, column: str) -> str:
+        """One cell."""
+        return "-" if row.get(column) is None else self.columns[column].format(row[column])
+
+
+@dataclass
+class Report:
+    """What a script found: tables, and sentences that follow from their numbers."""
+
+    name: str
+    purpose: str
+    tables: list[Table]
+    findings: list[str]
+    machine: dict = field(default_factory=describe_machine)
+
+    @property
+    def command(self) -> str:
+        """What to type to see it again."""
+        return f"python -m benchmarks {self.name}"
+
+    def markdown(self) -> str:
+        """The whole report."""
+        parts = [f"## {self.name}", self.purpose]
+        parts += [table.markdown() for table in self.tables]
+        parts += ["\n".join(f"- {finding}" for finding in self.findings)] if self.findings else []
+        parts += [f"Command: `{self.command}`.\n{print_machine(self.machine)}"]
+        return "\n\n".join(parts) + "\n"
+
+    def record(self) -> dict:
+        """The whole report as plain data."""
+        return {
+            "name": self.name,
+            "command": self.command,
+            "machine": self.machine,
+            "findings": self.findings,
+            "tables": [{"title": table.title, "rows": table.rows} for table in self.tables],
+        }
+
+
+def publish(report: Report, *, brief: bool) -> None:
+    """Print a report, and keep it unless the run was a brief one."""
+    print(report.markdown())
+    if brief:
+        print("A brief run: nothing was written.")
+        return
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{report.name}.md").write_text(report.markdown())
+    (RESULTS / f"{report.name}.json").write_text(json.dumps(report.record(), indent=1) + "\n")

@@ -1,0 +1,160 @@
+"""The moving state of an SMO solve: duals, scores, and the samples that still take part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+
+import numpy as np
+
+from ..problem import Point, Problem
+from ..result import Progress
+
+POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
+
+
+class Outcome(Enum):
+    """What a run believes of itself after a step."""
+
+    GOING = 0
+    DONE = 1
+    STALLED = 2
+
+
+class ActiveRun:
+    """Duals a and scores f = K a of the active samples; subclasses say how they move, in `advance`."""
+
+    def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.paired = problem.balance is not None
+        self.flat = problem.y.ndim == 1
+        a = np.zeros(problem.y.shape) if warm is None else np.asarray(warm.a, float)
+        self.a_full = np.array(problem.feasible(a), float).reshape(-1, problem.n)
+        self.row = [np.ascontiguousarray(part.reshape(-1, problem.n)) for part in problem.row]
+        self.row[3:] = [np.clip(bound, -1e300, 1e300) for bound in self.row[3:]]
+        self.intercepts = np.zeros(len(self.a_full))
+        self.tally = np.zeros(6, np.int64)
+        self.numbers = np.array([0.0, 0.0, 0.0, problem.floor])
+        self.threshold = tol if solver.stop == "kkt" else 0.0
+        self.polishing = solver.stop == "gap" and tol < POLISH_BELOW
+        self.target = max(tol, POLISH_FROM) if self.polishing else tol
+        self.counters = Counter(misses=0, shrinks=0, refreshes=0)
+        self.rows_before = problem.features.counters["rows"]
+        coef = problem.features.combine(self.a_full)
+        scores = problem.features.scores(coef) if coef.any() else np.zeros(problem.n)
+        self.activate(slice(None), scores)
+
+    # ---- the active samples -------------------------------------------------------------------------------
+
+    def activate(self, keep, scores: np.ndarray) -> None:
+        """Work on the samples `keep` of all, given the exact scores f = K a of all."""
+        from ..compiled.smo import mark_all
+
+        self.active = np.arange(self.problem.n)[keep]
+        self.f = np.array(scores[keep])
+        self.a = np.array(self.a_full[:, keep])
+        self.p, self.d, self.e, self.lo, self.hi = (np.ascontiguousarray(part[:, keep]) for part in self.row)
+        self.curvature = self.problem.features.diagonal[keep] + self.d
+        self.up, self.low = np.empty_like(self.a), np.empty_like(self.a)
+        mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
+        a = self.a_full if not self.flat else self.a_full[0]
+        coef = self.problem.features.combine(a)
+        self.numbers[0] = self.problem.dual_value(a, self.problem.features.square_norm(coef, scores))
+        self.since_shrink = 0
+        self.dual_before = -np.inf
+
+    def extremes(self) -> tuple[np.ndarray, np.ndarray]:
+        """m = max(up - f) and M = min(low - f) of each layer, as columns; zero where no equality ties the duals."""
+        if not self.paired:
+            return np.zeros((1, 1)), np.zeros((1, 1))
+        return (self.up - self.f).max(axis=1, keepdims=True), (self.low - self.f).min(axis=1, keepdims=True)
+
+    def spread(self) -> float:
+        """m - M, the widest violation among the active samples."""
+        if self.paired:
+            m, M = self.extremes()
+            return float((m - M).max())
+        return float(max((self.up - self.f).max(), (self.f - self.low).max()))
+
+    def store(self) -> np.ndarray:
+        """The duals of all samples, in the shape the problem has."""
+        self.a_full[:, self.active] = self.a
+        return self.a_full[0] if self.flat else self.a_full
+
+    def shrink(self) -> None:
+        """Set aside the samples that no pair can want: blocked or beyond M upwards, blocked or beyond m downwards."""
+        self.since_shrink = 0
+        m, M = self.extremes()
+        keep = np.flatnonzero(((self.up - self.f >= M) | (self.low - self.f <= m)).any(axis=0))
+        if len(keep) > 0.8 * len(self.f) or len(keep) < 2:
+            return
+        self.store()
+        self.counters["shrinks"] += 1
+        self.active, self.f = self.active[keep], self.f[keep]
+        for name in ("a", "p", "d", "e", "lo", "hi", "up", "low", "curvature"):
+            setattr(self, name, np.ascontiguousarray(getattr(self, name)[:, keep]))
+        self.narrow(keep)
+
+    def narrow(self, keep: np.ndarray) -> None:
+        """Cut whatever holds kernel rows down to the samples `keep` of the active ones."""
+        raise NotImplementedError
+
+    def widen(self) -> None:
+        """Hold kernel rows over all samples again."""
+        raise NotImplementedError
+
+    def refresh(self, scores: np.ndarray) -> None:
+        """Take the judge's exact scores: rounding errors of f are gone, and all samples are active again."""
+        self.counters["refreshes"] += 1
+        self.store()
+        if len(self.active) < self.problem.n:
+            self.widen()
+        self.activate(slice(None), scores)
+
+    def look_back(self) -> Outcome:
+        """Whether D has risen at all since the last look: if not, rounding is all that is left."""
+        dual = self.numbers[0]
+        stuck = dual - self.dual_before <= 1e-15 * abs(dual)
+        self.dual_before = dual
+        return Outcome.STALLED if stuck else Outcome.GOING
+
+    # ---- what the loop asks -------------------------------------------------------------------------------
+
+    @property
+    def n_iter(self) -> int:
+        """Pair steps so far."""
+        return int(self.tally[0])
+
+    def progress(self, seconds: float) -> Progress:
+        """The solver's own view of P and D."""
+        from ..compiled.smo import estimate_gap
+
+        gap = estimate_gap(
+            self.f, self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low, self.paired, self.intercepts
+        )
+        dual = float(self.numbers[0])
+        return Progress(self.n_iter, seconds, dual + gap, dual, len(self.active))
+
+    def reached(self) -> bool:
+        """Whether the solver's own gap, or its own rule m - M < tol, is within the target."""
+        from ..compiled.smo import within
+
+        if self.solver.stop == "kkt":
+            return self.spread() < self.threshold
+        progress = self.progress(0.0)
+        return within(progress.primal - progress.dual, progress.dual, self.target, self.numbers[3])
+
+    def point(self) -> Point:
+        """The duals, and the intercept averaged over the free ones."""
+        self.progress(0.0)
+        a = self.store().copy()
+        b = float(self.intercepts[0]) if self.flat else self.intercepts.copy()
+        return Point(a, b if self.paired else 0.0)
+
+    def count(self) -> Counter:
+        """Cache hits, misses, kernel rows evaluated, shrinks, refreshes, pairs of negative curvature."""
+        counters = Counter(self.counters)
+        counters["rows"] = self.problem.features.counters["rows"] - self.rows_before
+        counters["shared"] = self.problem.features.counters["shared"]
+        counters["negative_curvature"] = int(self.tally[3])
+        return counters

@@ -1,0 +1,125 @@
+"""SMO pair by pair: the loop of the lecture over kernel rows fetched one at a time, or held whole."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import numpy as np
+
+from ..cache import RowCache
+from .active import ActiveRun, Outcome
+from .polish import polish
+
+SMALL = 400  # samples below which shrinking costs more than it saves
+
+
+class PairRun(ActiveRun):
+    """Compiled pair steps; a kernel row that is missing ends the compiled call, is fetched, and the call goes on."""
+
+    def __init__(self, solver, problem, tol, warm):
+        super().__init__(solver, problem, tol, warm)
+        self.widen()
+        self.steps_a_second = 2e8 / max(problem.n, 100)
+
+    def widen(self) -> None:
+        """A row cache over all samples."""
+        self.cache = RowCache(self.problem.features, self.solver.cache_size)
+
+    def narrow(self, keep: np.ndarray) -> None:
+        """The rows held, cut down to the columns `keep`."""
+        self.cache.narrow(keep)
+
+    def activate(self, keep, scores: np.ndarray) -> None:
+        """As always; Keerthi's threshold starts at a tenth of the violation."""
+        super().activate(keep, scores)
+        if self.solver.selection == "keerthi" and self.solver.stop == "gap":
+            self.threshold = max(0.1 * self.spread(), 1e-15)
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Pair steps for about `seconds`, at most `max_steps`."""
+        from ..compiled.smo import BUDGET, CONVERGED, MISSING, STALLED
+
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        while True:
+            before, began = self.n_iter, time.perf_counter()
+            planned = int(max(1, min(last - before, self.steps_a_second * (end - began), self.until_shrink())))
+            code = self.call(planned)
+            done, now = self.n_iter - before, time.perf_counter()
+            self.since_shrink += done
+            if code == MISSING:
+                self.fetch()
+            elif code == CONVERGED and self.polishing:
+                polish(self)
+            elif code == CONVERGED:
+                if not self.tighten():
+                    return Outcome.DONE
+            elif code == STALLED:
+                return Outcome.STALLED
+            elif code == BUDGET and done >= 32:
+                self.steps_a_second = done / max(now - began, 1e-9)
+            if self.since_shrink >= self.shrink_every():
+                self.shrink()
+            if now >= end or self.n_iter >= last:
+                return self.look_back()
+
+    def call(self, max_steps: int) -> int:
+        """One compiled call."""
+        from ..compiled.smo import pair_steps, single_steps
+
+        cache, gap_stops = self.cache, self.solver.stop == "gap"
+        state = (cache.rows, cache.slot, cache.stamp, self.f, self.a, self.p, self.d, self.e, self.lo, self.hi)
+        limits = (gap_stops, self.target, self.threshold, max_steps, self.numbers, self.tally, self.intercepts)
+        if self.paired:
+            return pair_steps(*state, self.up, self.low, self.curvature, self.solver.rule, *limits)
+        return single_steps(*state, self.up, self.low, self.curvature, *limits)
+
+    def kernel_rows(self, index: np.ndarray) -> np.ndarray:
+        """K[index, active]."""
+        return self.cache.features.block(index)
+
+    def shrink_every(self) -> int:
+        """LIBSVM's rhythm: every n steps, at most 1000. Below SMALL a step is too cheap to be worth it."""
+        return min(len(self.f), 1000) if self.solver.shrinking and len(self.f) > SMALL else 1 << 40
+
+    def until_shrink(self) -> int:
+        """Steps left until shrinking is looked at again."""
+        return self.shrink_every() - self.since_shrink
+
+    def tighten(self) -> bool:
+        """Keerthi's sweep ends at its threshold; if the gap is still open, lower the threshold and go on."""
+        if self.solver.selection != "keerthi" or self.solver.stop == "kkt" or not self.paired:
+            return False
+        if self.reached() or self.threshold < 1e-14:
+            return False
+        self.threshold *= 0.1
+        return True
+
+    def fetch(self) -> None:
+        """Fill the cache with the row wanted, and with those of the worst violators while BLAS is at it."""
+        from ..compiled.smo import CLOCK, WANTED
+
+        wanted = int(self.tally[WANTED])
+        count = min(self.solver.batch, self.cache.capacity // 4) - 1
+        self.counters["misses"] += 1
+        chosen = np.array([wanted])
+        if count > 0:
+            missing = self.cache.slot < 0
+            missing[wanted] = False
+            rates = np.where(missing, self.urgency(), -np.inf)
+            count = min(count, len(rates) - 1)
+            guess = np.argpartition(rates, len(rates) - count)[-count:]
+            chosen = np.concatenate([chosen, guess[missing[guess]]])
+        self.cache.fetch(chosen, int(self.tally[CLOCK]))
+
+    def urgency(self) -> np.ndarray:
+        """How far each sample violates the middle of [M, m]: the likeliest members of the next pairs come first."""
+        m, M = self.extremes()
+        middle = 0.5 * (m + M)
+        return np.maximum(self.up - self.f - middle, middle - (self.low - self.f)).max(axis=0)
+
+    def count(self) -> Counter:
+        """Every step reads the rows of its duals; those that were not fetched for it were hits."""
+        counters = super().count()
+        counters["hits"] = max(0, (2 if self.paired else 1) * self.n_iter - counters["misses"])
+        return counters

@@ -1,0 +1,71 @@
+"""Newton steps at the end of SMO: once the active set has settled, the free duals are a linear system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+POLISH_FREE = 1000  # the most free duals whose linear system is solved
+
+
+def polish(run) -> None:
+    """Solve for the free duals exactly; SMO steps bring in those that were not free and should be."""
+    run.polishing, run.target = False, run.tol
+    for _ in range(30):
+        if newton_step(run) < 1.0:
+            continue  # a dual has hit its bound and is no longer free
+        if run.spread() <= 1e-12 * max(1.0, np.abs(run.f).max()):
+            return
+        before = run.n_iter
+        run.call(len(run.f))
+        if run.n_iter == before:
+            return
+
+
+def newton_step(run) -> float:
+    """Move the free duals towards the point where all rates up - f of a layer equal its b; how far it got.
+
+    (K_FF + d_F) delta + b = up_F - f_F with sum delta = 0 in each layer: the conditions of the lecture, solved
+    for all free duals at once.
+    """
+    from ..compiled.smo import mark_all
+
+    layer, free = np.nonzero((run.up == run.low) & ((run.a != 0) | (run.e == 0)))
+    if not 0 < len(free) <= POLISH_FREE:
+        return 1.0
+    a, lo, hi, e = (part[layer, free] for part in (run.a, run.lo, run.hi, run.e))
+    rows = run.kernel_rows(free)
+    ties = np.eye(len(run.a))[layer] if run.paired else np.zeros((len(free), 0))
+    bend, rates = rows[:, free] + np.diag(run.d[layer, free]), run.up[layer, free] - run.f[free]
+    delta = solve_tied(bend, rates, ties[:, ties.any(axis=0)])
+    reach = find_reach(a, delta, lo, hi, e)
+    share = min(1.0, reach.min())
+    crossing = (e > 0) & (np.sign(a) == -np.sign(delta))
+    edge = np.where(crossing, 0.0, np.where(delta > 0, hi, lo))
+    step = np.where(reach <= share, edge, a + share * delta) - a
+    run.numbers[0] += step @ rates - 0.5 * step @ bend @ step
+    run.f += step @ rows
+    run.a[layer, free] = np.where(reach <= share, edge, a + step)
+    mark_all(run.a, run.p, run.d, run.e, run.lo, run.hi, run.up, run.low)
+    return share
+
+
+def solve_tied(K: np.ndarray, rates: np.ndarray, ties: np.ndarray) -> np.ndarray:
+    """delta with K delta + ties b = rates and ties' delta = 0, for K positive semidefinite and perhaps singular."""
+    n, m = ties.shape
+    system = np.zeros((n + m, n + m))
+    system[:n, :n] = K
+    system[np.arange(n), np.arange(n)] += 1e-13 * max(np.trace(K) / n, 1e-300)
+    system[:n, n:], system[n:, :n] = ties, ties.T
+    try:
+        return np.linalg.solve(system, np.concatenate([rates, np.zeros(m)]))[:n]
+    except np.linalg.LinAlgError:
+        return np.zeros(n)
+
+
+def find_reach(a: np.ndarray, delta: np.ndarray, lo: np.ndarray, hi: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """The share of delta each dual can take before it meets a bound, or zero where |a| has a kink."""
+    upper = np.where((e > 0) & (a < 0), 0.0, hi)
+    lower = np.where((e > 0) & (a > 0), 0.0, lo)
+    room = np.where(delta > 0, upper - a, a - lower)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.divide(room, np.abs(delta), out=np.full(len(a), np.inf), where=delta != 0)
