@@ -197,7 +197,7 @@ def test_psd_is_only_claimed_where_it_holds(name, gamma, coef0):
 
 def test_psd_flags():
     """What is known of each kernel."""
-    assert Linear.psd is Laplacian.psd is RBF.psd is True
+    assert Linear().psd is Laplacian().psd is RBF().psd is True
     assert Polynomial(coef0=0.0).psd is True
     assert Polynomial(coef0=-0.5).psd is None
     assert Sigmoid.psd is Precomputed.psd is Custom.psd is None

@@ -87,11 +87,7 @@ def judge(problem: Problem, point: Point) -> Certificate:
 
 def balanced_dual(problem: Problem, a: np.ndarray, square_norm: float) -> float:
     """D(a), or -inf if no repair could make the duals sum to the balance."""
-    if problem.balance is not None:
-        miss = np.abs(a.sum(axis=-1) - problem.balance).max()
-        if miss > 1e-9 * max(np.abs(a).sum(), np.abs(problem.balance).max(), 1e-300):
-            return -np.inf
-    return problem.dual_value(a, square_norm)
+    return problem.dual_value(a, square_norm) if problem.imbalance(a) <= 1e-9 else -np.inf
 
 
 def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
@@ -127,5 +123,6 @@ def worst(certificates: list[Certificate]) -> Certificate:
     if len(certificates) == 1:
         return certificates[0]
     loser = max(certificates, key=lambda certificate: certificate.relative_gap)
-    convex = False if any(c.convex is False for c in certificates) else loser.convex
+    doubts = [certificate.convex for certificate in certificates]
+    convex = False if False in doubts else None if None in doubts else True
     return replace(loser, convex=convex, parts=tuple(certificates))

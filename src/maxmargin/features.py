@@ -39,9 +39,14 @@ class Gram:
         kernel = kernel.bind(X, weight)
         return cls(kernel, kernel.samples(X), offset)
 
+    @property
+    def small(self) -> bool:
+        """Whether the whole matrix may be formed."""
+        return self.n <= FULL
+
     def form(self) -> np.ndarray | None:
         """The whole matrix if n is small, kept for all who ask; else None."""
-        if self.whole is None and self.n <= FULL:
+        if self.whole is None and self.small:
             self.whole = self.block(np.arange(self.n))
         return self.whole
 
@@ -187,9 +192,14 @@ class SignedGram:
         self.gram, self.index, self.sign = gram, index, sign
         self.kernel, self.n, self.whole, self.counters = gram.kernel, len(index), None, gram.counters
 
+    @property
+    def small(self) -> bool:
+        """Whether the whole matrix may be formed."""
+        return self.n <= FULL
+
     def form(self) -> np.ndarray | None:
         """The whole matrix if n is small, else None."""
-        if self.whole is None and self.gram.form() is not None:
+        if self.whole is None and self.small and self.gram.form() is not None:
             self.whole = self.block(np.arange(self.n))
         return self.whole
 
@@ -202,7 +212,8 @@ class SignedGram:
         """K[rows, columns], evaluated and not counted."""
         columns = np.arange(self.n) if columns is None else columns
         samples, place = np.unique(self.index[columns], return_inverse=True)
-        K = self.gram.evaluate(self.index[rows], None if len(samples) == self.gram.n else samples)[:, place]
+        evaluate = self.gram.block if self.gram.whole is not None else self.gram.evaluate
+        K = evaluate(self.index[rows], None if len(samples) == self.gram.n else samples)[:, place]
         return K * self.sign[rows][:, None] * self.sign[columns]
 
     @property

@@ -17,11 +17,14 @@ SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the sc
 
 def measure_variance(X, weight: np.ndarray | None = None) -> float:
     """Var(X) over all entries, each row counted as often as its weight says."""
-    if weight is None:
-        return X.multiply(X).mean() - X.mean() ** 2 if sp.issparse(X) else X.var(dtype=np.float64)
+    if weight is None and not sp.issparse(X):
+        return X.var(dtype=np.float64)
+    weight = np.ones(X.shape[0]) if weight is None else weight
     share = weight / (weight.sum() * X.shape[1])
     if sp.issparse(X):
-        return float(share @ (X.multiply(X) @ np.ones(X.shape[1]))) - float(share @ (X @ np.ones(X.shape[1]))) ** 2
+        square = float(share @ (X.multiply(X) @ np.ones(X.shape[1])))
+        variance = square - float(share @ (X @ np.ones(X.shape[1]))) ** 2
+        return variance if variance > 1e-14 * square else 0.0  # the rest is rounding: all entries are equal
     mean = float(share @ X.sum(axis=1, dtype=np.float64))
     return float(share @ np.square(X - mean, dtype=np.float64).sum(axis=1))
 
@@ -32,11 +35,16 @@ def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> fl
     The variance counts each row as often as its weight, so that weight 2 equals the row twice.
     """
     if gamma == "scale":
-        variance = measure_variance(X, weight)
+        variance = max(measure_variance(X, weight), 0.0)
         return 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
     if gamma == "auto":
         return 1.0 / X.shape[1]
     return float(gamma)
+
+
+def is_nonnegative(gamma: float | str) -> bool:
+    """Whether gamma is a number >= 0, or a rule that gives one."""
+    return isinstance(gamma, str) or gamma >= 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,7 @@ class Polynomial(Kernel):
     @property
     def psd(self):
         """With gamma, coef0 >= 0 the expansion has nonnegative coefficients, hence is positive semidefinite."""
-        return True if self.coef0 >= 0 else None
+        return True if self.coef0 >= 0 and is_nonnegative(self.gamma) else None
 
     def bind(self, X, weight=None):
         """gamma as a number."""
@@ -136,6 +144,11 @@ class RBF(Kernel):
     gamma: float | str = "scale"
     shift: np.ndarray | None = None
     name = "rbf"
+
+    @property
+    def psd(self):
+        """Positive semidefinite for gamma >= 0 (Bochner)."""
+        return True if is_nonnegative(self.gamma) else None
 
     def bind(self, X, weight=None):
         """gamma as a number; and a shift of the origin where it saves digits.
@@ -190,6 +203,11 @@ class Laplacian(Kernel):
     gamma: float | str = "scale"
     name = "laplacian"
 
+    @property
+    def psd(self):
+        """Positive semidefinite for gamma >= 0."""
+        return True if is_nonnegative(self.gamma) else None
+
     def bind(self, X, weight=None):
         """gamma as a number."""
         return replace(self, gamma=resolve_gamma(self.gamma, X, weight))
@@ -198,7 +216,8 @@ class Laplacian(Kernel):
         """exp(-gamma |a_i - b_j|_1)."""
         from sklearn.metrics.pairwise import manhattan_distances
 
-        distances = manhattan_distances(A.X, B.X).astype(np.float64, copy=False)
+        distances = manhattan_distances(A.narrow_indices() if isinstance(A, Sparse) else A.wide,
+                                        B.narrow_indices() if isinstance(B, Sparse) else B.wide)  # fmt: skip
         distances *= -self.gamma
         return np.exp(distances, out=distances)
 

@@ -239,6 +239,11 @@ def _entropy(t: np.ndarray) -> np.ndarray:
     return np.where(t >= 0, safe * np.log(safe), np.inf)
 
 
+def _close(c: np.ndarray, a: np.ndarray, conjugate: np.ndarray) -> np.ndarray:
+    """The conjugate, or where c = 0 that of the zero function: 0 at a = 0, infinite elsewhere."""
+    return np.where(c > 0, conjugate, np.where(a == 0, 0.0, np.inf))
+
+
 def _weigh(c: np.ndarray, values: np.ndarray) -> np.ndarray:
     """c values, and 0 where c = 0 even if the value has overflowed."""
     return np.multiply(c, values, out=np.zeros(np.broadcast_shapes(np.shape(c), np.shape(values))), where=c > 0)
@@ -265,7 +270,7 @@ class _LogisticTerms(NamedTuple):
 
     def conjugate(self, a):
         t = a * self.y * _inverse(self.c)
-        return self.c * (_entropy(t) + _entropy(1.0 - t))
+        return _close(self.c, a, self.c * (_entropy(t) + _entropy(1.0 - t)))
 
     def slopes(self, a):
         t = a * self.y * _inverse(self.c)
@@ -302,7 +307,7 @@ class _ExponentialTerms(NamedTuple):
 
     def conjugate(self, a):
         t = a * self.y * _inverse(self.c)
-        return self.c * (_entropy(t) - t)
+        return _close(self.c, a, self.c * (_entropy(t) - t))
 
     def slopes(self, a):
         slope = self.y * _log(a * self.y * _inverse(self.c))
@@ -339,7 +344,7 @@ class _PoissonTerms(NamedTuple):
 
     def conjugate(self, a):
         t = self.y - a * _inverse(self.c)
-        return self.c * (_entropy(t) - t)
+        return _close(self.c, a, self.c * (_entropy(t) - t))
 
     def slopes(self, a):
         slope = -_log(self.y - a * _inverse(self.c))

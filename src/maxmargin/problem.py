@@ -101,7 +101,7 @@ class Problem:
 
     def dual(self, a: np.ndarray) -> float:
         """D at the duals a; -inf where they are not feasible."""
-        if self.balance is not None and not np.allclose(a.sum(axis=-1), self.balance):
+        if self.imbalance(a) > 1e-9:
             return -np.inf
         coef = self.features.combine(a)
         return self.dual_value(a, self.features.square_norm(coef, self.features.scores(coef)))
@@ -117,7 +117,31 @@ class Problem:
         missing = np.asarray(np.subtract(self.balance, a.sum(axis=-1)))[..., None]
         if not missing.any():
             return a
+        a = lend(a, missing, row)
+        missing = np.subtract(self.balance, a.sum(axis=-1))[..., None]
+        missing = np.where(np.abs(missing) > 1e-14 * np.abs(a).sum(axis=-1, keepdims=True), missing, 0.0)
         room = np.where(missing > 0, row.hi - a, a - row.lo)
         room = np.minimum(room, np.abs(missing))
         taken = np.clip(np.abs(missing) - (np.cumsum(room, axis=-1) - room), 0.0, room)
-        return a + np.sign(missing) * taken
+        return np.clip(a + np.sign(missing) * taken, row.lo, row.hi)
+
+    def imbalance(self, a: np.ndarray) -> float:
+        """|sum_i a_i - balance| over the size of what is summed; 0 where nothing must balance."""
+        if self.balance is None:
+            return 0.0
+        size = max(float(np.abs(a).sum()), float(np.abs(self.balance).max()), np.finfo(float).tiny)
+        return float(np.abs(a.sum(axis=-1) - self.balance).max()) / size
+
+
+def lend(a: np.ndarray, missing: np.ndarray, row: Row) -> np.ndarray:
+    """The duals with a rounding's worth of imbalance taken up by the one furthest from its bounds.
+
+    Taken up by a dual at its bound, it would make that dual look free, and its sample a violator.
+    """
+    slack = np.minimum(a - row.lo, row.hi - a)
+    inner = np.argmax(slack, axis=-1)[..., None]
+    small = np.abs(missing) <= 1e-9 * np.abs(a).sum(axis=-1, keepdims=True)
+    fits = small & (np.take_along_axis(slack, inner, -1) > np.abs(missing))
+    lent = np.zeros_like(a)
+    np.put_along_axis(lent, inner, np.where(fits, missing, 0.0), -1)
+    return a + lent

@@ -111,6 +111,11 @@ class Sparse:
             out[k : k + strip] = (other.X @ np.ascontiguousarray(rows.T)).T
         return out
 
+    def narrow_indices(self):
+        """The matrix in float64 with 32-bit indices, for routines that know no others."""
+        index = [part.astype(np.int32, copy=False) for part in (self.X.indices, self.X.indptr)]
+        return sp.csr_matrix((self.X.data.astype(np.float64, copy=False), *index), shape=self.X.shape)
+
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i."""
         return self.X.T @ coef
@@ -147,5 +152,11 @@ class Given:
 
 
 def wrap(X) -> Dense | Sparse:
-    """Samples over a dense or CSR matrix, without a copy."""
-    return Sparse(X) if sp.issparse(X) else Dense(np.asarray(X))
+    """Samples over a dense or CSR matrix, without a copy unless entries are given twice."""
+    if not sp.issparse(X):
+        return Dense(np.asarray(X))
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return Sparse(X)

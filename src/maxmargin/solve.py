@@ -10,7 +10,7 @@ from .interrupt import Interrupt, watch_interrupt
 from .problem import Point, Problem
 from .result import SENTENCES, Progress, Result, Status
 from .solvers import SOLVERS
-from .solvers.active import Outcome
+from .solvers.smo.active import Outcome
 from .threads import quiet_blas
 
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard

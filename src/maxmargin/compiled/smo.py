@@ -197,18 +197,22 @@ def add_rows(f, t, row_i, s, row_j):
 
 
 @njit(**OPTIONS)
-def find_intercept(up, low, f):
-    """b averaged over the free duals; where none is free, the middle of [M, m] that the conditions leave."""
-    total, count = 0.0, 0
+def find_intercept(up, low, f, a, lo, hi):
+    """b averaged over the free duals; where none is free, the middle of [M, m] that the conditions leave.
+
+    A dual counts by its distance from its bounds: one that a rounding has moved off its bound is not free.
+    """
+    total, weight = 0.0, 0.0
     m, M = -BLOCKED, BLOCKED
     for k in range(f.shape[0]):
         if up[k] == low[k]:
-            total += up[k] - f[k]
-            count += 1
+            distance = min(min(a[k] - lo[k], hi[k] - a[k]), 1e100)
+            total += distance * (up[k] - f[k])
+            weight += distance
         m = max(m, up[k] - f[k])
         M = min(M, low[k] - f[k])
-    if count:
-        return total / count
+    if weight > 0:
+        return total / weight
     if m < -0.5 * BLOCKED:
         return M
     return m if M > 0.5 * BLOCKED else 0.5 * (m + M)
@@ -234,7 +238,7 @@ def estimate_gap(f, a, p, d, e, lo, hi, up, low, paired, intercepts):
     """The solver's own view of P - D on the active samples, with its intercepts left in `intercepts`."""
     gap = 0.0
     for layer in range(a.shape[0]):
-        b = find_intercept(up[layer], low[layer], f) if paired else 0.0
+        b = find_intercept(up[layer], low[layer], f, a[layer], lo[layer], hi[layer]) if paired else 0.0
         intercepts[layer] = b
         gap += fenchel_gap(f, b, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer])
     return gap

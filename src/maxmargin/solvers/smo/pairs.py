@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from ..cache import RowCache
+from ...cache import RowCache
 from .active import ActiveRun, Outcome
 from .polish import polish
 
@@ -38,7 +38,7 @@ class PairRun(ActiveRun):
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Pair steps for about `seconds`, at most `max_steps`."""
-        from ..compiled.smo import BUDGET, CONVERGED, MISSING, STALLED
+        from ...compiled.smo import BUDGET, CONVERGED, MISSING, STALLED
 
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while True:
@@ -50,7 +50,7 @@ class PairRun(ActiveRun):
             if code == MISSING:
                 self.fetch()
             elif code == CONVERGED and self.polishing:
-                polish(self)
+                polish(self, last)
             elif code == CONVERGED:
                 if not self.tighten():
                     return Outcome.DONE
@@ -65,7 +65,7 @@ class PairRun(ActiveRun):
 
     def call(self, max_steps: int) -> int:
         """One compiled call."""
-        from ..compiled.smo import pair_steps, single_steps
+        from ...compiled.smo import pair_steps, single_steps
 
         cache, gap_stops = self.cache, self.solver.stop == "gap"
         state = (cache.rows, cache.slot, cache.stamp, self.f, self.a, self.p, self.d, self.e, self.lo, self.hi)
@@ -97,7 +97,7 @@ class PairRun(ActiveRun):
 
     def fetch(self) -> None:
         """Fill the cache with the row wanted, and with those of the worst violators while BLAS is at it."""
-        from ..compiled.smo import CLOCK, WANTED
+        from ...compiled.smo import CLOCK, WANTED
 
         wanted = int(self.tally[WANTED])
         count = min(self.solver.batch, self.cache.capacity // 4) - 1

@@ -7,8 +7,8 @@ from enum import Enum
 
 import numpy as np
 
-from ..problem import Point, Problem
-from ..result import Progress
+from ...problem import Point, Problem
+from ...result import Progress
 
 POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
 
@@ -48,7 +48,7 @@ class ActiveRun:
 
     def activate(self, keep, scores: np.ndarray) -> None:
         """Work on the samples `keep` of all, given the exact scores f = K a of all."""
-        from ..compiled.smo import mark_all
+        from ...compiled.smo import mark_all
 
         self.active = np.arange(self.problem.n)[keep]
         self.f = np.array(scores[keep])
@@ -127,7 +127,7 @@ class ActiveRun:
 
     def progress(self, seconds: float) -> Progress:
         """The solver's own view of P and D."""
-        from ..compiled.smo import estimate_gap
+        from ...compiled.smo import estimate_gap
 
         gap = estimate_gap(
             self.f, self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low, self.paired, self.intercepts
@@ -137,7 +137,7 @@ class ActiveRun:
 
     def reached(self) -> bool:
         """Whether the solver's own gap, or its own rule m - M < tol, is within the target."""
-        from ..compiled.smo import within
+        from ...compiled.smo import within
 
         if self.solver.stop == "kkt":
             return self.spread() < self.threshold

@@ -7,8 +7,8 @@ import numpy as np
 POLISH_FREE = 1000  # the most free duals whose linear system is solved
 
 
-def polish(run) -> None:
-    """Solve for the free duals exactly; SMO steps bring in those that were not free and should be."""
+def polish(run, last: int) -> None:
+    """Solve for the free duals exactly; SMO steps, up to number `last`, bring in those that should be free."""
     run.polishing, run.target = False, run.tol
     for _ in range(30):
         if newton_step(run) < 1.0:
@@ -16,7 +16,8 @@ def polish(run) -> None:
         if run.spread() <= 1e-12 * max(1.0, np.abs(run.f).max()):
             return
         before = run.n_iter
-        run.call(len(run.f))
+        if before < last:
+            run.call(min(len(run.f), last - before))
         if run.n_iter == before:
             return
 
@@ -27,7 +28,7 @@ def newton_step(run) -> float:
     (K_FF + d_F) delta + b = up_F - f_F with sum delta = 0 in each layer: the conditions of the lecture, solved
     for all free duals at once.
     """
-    from ..compiled.smo import mark_all
+    from ...compiled.smo import mark_all
 
     layer, free = np.nonzero((run.up == run.low) & ((run.a != 0) | (run.e == 0)))
     if not 0 < len(free) <= POLISH_FREE:

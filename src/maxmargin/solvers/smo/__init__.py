@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..features import FULL
-from ..problem import Point, Problem
+from ...problem import Point, Problem
 from .active import ActiveRun
 from .blocks import BlockRun
 from .pairs import PairRun
@@ -69,6 +68,6 @@ class SMO:
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ActiveRun:
         """A run at the duals of `warm`, made feasible, or at the simplest feasible point."""
-        small = problem.n <= FULL and self.working_set is None
+        small = problem.features.small and self.working_set is None
         kind = PairRun if small or self.working_set == 2 or self.selection == "keerthi" else BlockRun
         return kind(self, problem, tol, warm)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from ..cache import RowStore
+from ...cache import RowStore
 from .active import ActiveRun, Outcome
 from .polish import polish
 
@@ -45,7 +45,7 @@ class BlockRun(ActiveRun):
             if self.reached():
                 if not self.polishing:
                     return Outcome.DONE
-                polish(self)
+                polish(self, last)
             elif not moved:
                 return Outcome.STALLED
             self.since_shrink += 1
@@ -99,7 +99,7 @@ class BlockRun(ActiveRun):
 
     def solve_block(self, work: np.ndarray, max_steps: int) -> np.ndarray:
         """The duals of the block after plain SMO on it, with f of its own; up and low are brought up to date."""
-        from ..compiled.smo import pair_steps, single_steps
+        from ...compiled.smo import pair_steps, single_steps
 
         K = self.rows.square(work)
         parts = [np.ascontiguousarray(part[:, work]) for part in (self.a, self.p, self.d, self.e, self.lo, self.hi)]
