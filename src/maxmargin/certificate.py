@@ -101,11 +101,9 @@ def snap(a: np.ndarray, row: Row) -> np.ndarray:
 
     A dual that misses its bound by a rounding would count as free, and its sample as a violator.
     """
-    size = np.abs(a).max(initial=0.0)
-    for edge in (row.lo, row.hi, np.zeros_like(row.lo)):
-        near = np.isfinite(edge) & (edge >= row.lo) & (edge <= row.hi)
-        a = np.where(near & (np.abs(a - np.where(near, edge, 0.0)) <= 1e-10 * size), edge, a)
-    return a
+    margin = 1e-10 * np.abs(a).max(initial=0.0)
+    a = np.where(np.abs(a) <= margin, 0.0, a)
+    return np.where(a <= row.lo + margin, row.lo, np.where(a >= row.hi - margin, row.hi, a))
 
 
 def examine_kernel(features, coef: np.ndarray) -> bool | None:

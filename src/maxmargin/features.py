@@ -133,6 +133,8 @@ class SharedRows:
     def fetch(self, rows: np.ndarray, segments: list[int], counters: Counter) -> np.ndarray:
         """K[rows, segments], rows counted within the union of the segments."""
         ends = np.cumsum([0, *(self.parts[k].n for k in segments)])
+        if len(rows) == ends[-1]:
+            return self.assemble(segments, ends, counters)
         K = np.empty((len(rows), ends[-1]))
         for i, k in enumerate(segments):
             mine = np.flatnonzero((rows >= ends[i]) & (rows < ends[i + 1]))
@@ -145,6 +147,20 @@ class SharedRows:
         counters["rows"] += len(rows)
         return K
 
+    def assemble(self, segments: list[int], ends: np.ndarray, counters: Counter) -> np.ndarray:
+        """All of K over the segments: what is off the diagonal is evaluated once and mirrored."""
+        K = np.empty((ends[-1], ends[-1]))
+        for i, k in enumerate(segments):
+            mine, everyone = slice(ends[i], ends[i + 1]), np.arange(self.parts[k].n)
+            own = self.blocks[k] is not None
+            K[mine, mine] = self.recall(k, everyone, counters) if own else self.evaluate(k, everyone, k)
+            for j in range(i):
+                theirs = slice(ends[j], ends[j + 1])
+                K[mine, theirs] = self.evaluate(k, everyone, segments[j])
+                K[theirs, mine] = K[mine, theirs].T
+        counters["rows"] += len(K)
+        return K
+
     def recall(self, k: int, own: np.ndarray, counters: Counter) -> np.ndarray:
         """K[own, segment k] of samples of segment k, evaluated where nobody has asked before."""
         with self.lock:
@@ -153,11 +169,13 @@ class SharedRows:
                 self.blocks[k][missing] = self.evaluate(k, missing, k)
                 self.filled[k][missing] = True
         counters["shared"] += len(own) - len(missing)
-        return self.blocks[k][own]
+        return self.blocks[k] if len(own) == len(self.blocks[k]) else self.blocks[k][own]
 
     def evaluate(self, k: int, own: np.ndarray, other: int) -> np.ndarray:
         """K[own samples of segment k, segment other]."""
-        return evaluate_rows(self.gram.kernel, self.parts[k].take(own), self.parts[other]) + self.gram.offset
+        samples = self.parts[k] if len(own) == self.parts[k].n else self.parts[k].take(own)
+        K = evaluate_rows(self.gram.kernel, samples, self.parts[other])
+        return K + self.gram.offset if self.gram.offset else K
 
 
 class Design(Gram):

@@ -33,7 +33,10 @@ class Row(NamedTuple):
     hi: np.ndarray
 
     def value(self, f: np.ndarray) -> np.ndarray:
-        """c l(f) = max over a in [lo, hi] of -a f - conj(a)."""
+        """c l(f) = max over a in [lo, hi] of -a f - conj(a), where lo <= 0 <= hi."""
+        if not self.d.any():
+            push = -(f + self.p)
+            return np.maximum(np.maximum(self.hi * (push - self.e), self.lo * (push + self.e)), 0.0)
         best = self.response(f)[1]
         with np.errstate(over="ignore", invalid="ignore"):
             return best * -(f + self.p) - 0.5 * self.d * best * best - self.e * np.abs(best)
@@ -99,9 +102,9 @@ class Loss:
 
 
 def _row(p, d, e, lo, hi, like: np.ndarray) -> Row:
-    """Broadcast the five numbers to full arrays of one shape."""
-    shape = np.broadcast_shapes(*(np.shape(part) for part in (p, d, e, lo, hi, like)))
-    return Row(*(np.broadcast_to(np.asarray(part, float), shape) for part in (p, d, e, lo, hi)))
+    """The five numbers as full arrays of one shape."""
+    zero = np.zeros(np.broadcast(p, lo, hi, like).shape)
+    return Row(zero + p, zero + d, zero + e, zero + lo, zero + hi)
 
 
 def _inverse(c: np.ndarray) -> np.ndarray:

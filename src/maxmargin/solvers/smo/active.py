@@ -29,7 +29,9 @@ class ActiveRun:
         self.paired = problem.balance is not None
         self.flat = problem.y.ndim == 1
         a = np.zeros(problem.y.shape) if warm is None else np.asarray(warm.a, float)
-        self.a_full = np.array(problem.feasible(a), float).reshape(-1, problem.n)
+        if warm is not None or np.any(problem.balance):
+            a = np.array(problem.feasible(a), float)
+        self.a_full = a.reshape(-1, problem.n)
         self.row = [np.ascontiguousarray(part.reshape(-1, problem.n)) for part in problem.row]
         self.row[3:] = [np.clip(bound, -1e300, 1e300) for bound in self.row[3:]]
         self.intercepts = np.zeros(len(self.a_full))
@@ -57,11 +59,17 @@ class ActiveRun:
         self.curvature = self.problem.features.diagonal[keep] + self.d
         self.up, self.low = np.empty_like(self.a), np.empty_like(self.a)
         mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
-        a = self.a_full if not self.flat else self.a_full[0]
-        coef = self.problem.features.combine(a)
-        self.numbers[0] = self.problem.dual_value(a, self.problem.features.square_norm(coef, scores))
+        self.numbers[0] = self.evaluate_dual(scores)
         self.since_shrink = 0
         self.dual_before = -np.inf
+
+    def evaluate_dual(self, scores: np.ndarray) -> float:
+        """D at the duals of all samples, given their exact scores."""
+        if not self.a_full.any():
+            return 0.0
+        a = self.a_full[0] if self.flat else self.a_full
+        coef = self.problem.features.combine(a)
+        return self.problem.dual_value(a, self.problem.features.square_norm(coef, scores))
 
     def extremes(self) -> tuple[np.ndarray, np.ndarray]:
         """m = max(up - f) and M = min(low - f) of each layer, as columns; zero where no equality ties the duals."""
