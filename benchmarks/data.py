@@ -59,6 +59,7 @@ def read_file(name: str) -> tuple[np.ndarray | sp.csr_array, np.ndarray] | None:
     if path is None or not path.is_file():
         return None
     X, y = datasets.load_svmlight_file(str(path))
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # scikit-learn refuses 64 bits
     dense = X.shape[1] <= 100 or X.nnz > 0.25 * X.shape[0] * X.shape[1]
     return (X.toarray() if dense else sp.csr_array(X)), y
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import maxmargin.features
-from maxmargin.cache import RowCache
+from maxmargin.cache import RowCache, RowStore
 from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Precomputed
+from maxmargin.kernels import RBF, Linear, Precomputed
 
 N = 60
 ROW = 8 * N / 2**20  # megabytes of one row
@@ -209,3 +209,109 @@ def test_precomputed_rows():
         np.testing.assert_array_equal(cache.rows[cache.slot[i]], K[i])
     cache.narrow(np.array([0, 3, 7, 8]))
     np.testing.assert_array_equal(cache.rows[cache.slot[2]], K[7, [0, 3, 7, 8]])
+
+
+# ---- the store of block updates -----------------------------------------------------------------------------
+
+STORE_KERNELS = (RBF(gamma=0.3), Linear())
+
+
+def make_store(rows: float, kernel=None, exact: bool = False, offset: float = 0.0) -> RowStore:
+    """A store granted the bytes of some rows of float64."""
+    X = np.random.default_rng(0).normal(size=(N, 3))
+    return RowStore(Gram.from_data(kernel or RBF(gamma=0.3), X, offset), rows * ROW, exact)
+
+
+def matrix_of(store: RowStore) -> np.ndarray:
+    """The kernel matrix in float64."""
+    features = store.features
+    return features.kernel.evaluate(features.samples, features.samples) + features.offset
+
+
+def assert_store_sound(store: RowStore) -> None:
+    """Slots and holders point at each other, and every row held is the row of the kernel to its precision."""
+    accuracy = 1e-12 if store.rows.dtype == np.float64 else 1e-5
+    K = matrix_of(store)
+    for i in np.flatnonzero(store.slot >= 0):
+        assert store.holder[store.slot[i]] == i
+        np.testing.assert_allclose(store.rows[store.slot[i]], K[i], rtol=accuracy, atol=accuracy)
+    assert sorted(store.holder[store.holder >= 0]) == np.flatnonzero(store.slot >= 0).tolist()
+
+
+@pytest.mark.parametrize("kernel", STORE_KERNELS, ids=["rbf", "linear"])
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("rows", [1, 7, 60])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_store_updates_scores(kernel, exact, rows, offset):
+    """f += sum of steps times rows, whether the rows are held or not."""
+    store = make_store(rows, kernel, exact, offset)
+    rng = np.random.default_rng(5)
+    f, expected, K = np.zeros(N), np.zeros(N), matrix_of(store)
+    for size in (1, 5, 20, 0, 60):
+        index, steps = rng.permutation(N)[:size], rng.normal(size=size)
+        store.add(f, index, steps)
+        expected += steps @ K[index]
+        assert store.rows.nbytes <= max(rows, 1) * ROW * 2**20
+        assert_store_sound(store)
+    np.testing.assert_allclose(f, expected, rtol=0.0, atol=1e-10 if store.rows.dtype == np.float64 else 1e-4)
+
+
+def test_store_in_half_precision_holds_twice_as_many():
+    """float32 where the kernel allows it and exactness is not asked for."""
+    assert make_store(10).rows.dtype == np.float32
+    assert len(make_store(10).rows) == 20
+    assert make_store(10, exact=True).rows.dtype == np.float64
+    assert len(make_store(10, exact=True).rows) == 10
+
+
+def test_store_counts_hits_and_misses():
+    """A row asked for again is a hit while it is held."""
+    store = make_store(60)
+    f = np.zeros(N)
+    store.add(f, np.array([1, 2, 3]), np.ones(3))
+    store.add(f, np.array([3, 4]), np.ones(2))
+    assert (store.counters["hits"], store.counters["misses"]) == (1, 4)
+
+
+def test_store_forgets_the_longest_unused():
+    """New rows take the place of those that were not used for longest, never of those used in the same update."""
+    store = make_store(4, exact=True)
+    f = np.zeros(N)
+    store.add(f, np.array([1, 2, 3, 4]), np.ones(4))
+    store.add(f, np.array([1, 2]), np.ones(2))
+    store.add(f, np.array([1, 8]), np.ones(2))
+    held_now = set(np.flatnonzero(store.slot >= 0).tolist())
+    assert {1, 2, 8} <= held_now
+    assert len(held_now) == 4
+    store.add(f, np.arange(10, 30), np.ones(20))
+    assert_store_sound(store)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_store_squares(exact):
+    """K[work, work] in float64."""
+    store, work = make_store(5, exact=exact, offset=1.0), np.array([4, 17, 59, 0])
+    K = store.square(work)
+    assert K.dtype == np.float64
+    np.testing.assert_allclose(K, matrix_of(store)[np.ix_(work, work)], rtol=1e-12 if exact else 1e-5)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("rows", [3, 60])
+@pytest.mark.parametrize("width", [2, 10, 59])
+def test_store_narrows(exact, rows, width):
+    """Cut to some columns, the rows of kept samples survive and updates go on."""
+    store = make_store(rows, exact=exact)
+    rng = np.random.default_rng(6)
+    store.add(np.zeros(N), rng.permutation(N)[:40], np.ones(40))
+    size = store.rows.nbytes
+    before = set(np.flatnonzero(store.slot >= 0).tolist())
+    keep = np.sort(rng.permutation(N)[:width])
+    store.narrow(keep)
+    assert set(keep[np.flatnonzero(store.slot >= 0)].tolist()) == before & set(keep.tolist())
+    assert store.rows.nbytes <= size
+    assert_store_sound(store)
+    f, steps = np.zeros(width), rng.normal(size=width)
+    store.add(f, np.arange(width), steps)
+    np.testing.assert_allclose(f, steps @ matrix_of(store), atol=1e-10 if exact else 1e-4)
+    assert_store_sound(store)

@@ -8,11 +8,12 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise
 
 import maxmargin.features
-from maxmargin.compiled.kernel_rows import rbf_from_dots
-from maxmargin.features import Gram, evaluate_scores
+from maxmargin.compiled.kernel_rows import add_stored_rows, rbf_from_dots, rbf_from_dots32
+from maxmargin.features import Design, Gram, SignedGram, cut, evaluate_rows, evaluate_scores
 from maxmargin.kernels import (
     KERNELS,
     RBF,
+    SAFE,
     Custom,
     Kernel,
     Laplacian,
@@ -180,6 +181,41 @@ def test_rbf_transform_equals_its_twin():
     np.testing.assert_allclose(dots, expected, rtol=1e-13)
 
 
+def test_half_precision_exponential():
+    """exp for x <= 0 in float32 against NumPy's, to a few units of the last place."""
+    x = np.concatenate([np.linspace(-87.0, 0.0, 100001), [-0.0, -1e-30]]).astype(np.float32)
+    got = (np.float32(0.5) * x)[None].copy()
+    rbf_from_dots32(got, np.zeros(1, np.float32), np.zeros(len(x), np.float32), np.float32(1.0))
+    expected = np.exp(x.astype(np.float64))
+    assert np.max(np.abs(got[0] / expected - 1.0)) < 1e-6
+
+
+def test_half_precision_values_are_within_their_promise():
+    """Where RBF offers float32 its values are right to SAFE; far from the origin it does not offer it."""
+    X = 3.0 * np.random.default_rng(8).normal(size=(50, 6))
+    kernel = RBF(gamma=0.5).bind(X)
+    samples = kernel.samples(X)
+    half = kernel.halve(samples)
+    K = kernel.evaluate32(half, half.take(np.arange(20)), np.empty((50, 20), np.float32))
+    np.testing.assert_allclose(K, kernel.evaluate(samples, samples)[:, :20], rtol=SAFE, atol=1e-30)
+    far = RBF(gamma=0.5)
+    assert far.halve(far.samples(X + 1e4)) is None
+    assert far.halve(far.samples(sp.csr_array(X))) is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stored_rows_are_added(count, dtype):
+    """f[start:stop] += steps' rows[slots, start:stop], and nothing else is touched."""
+    rng = np.random.default_rng(9)
+    rows, slots, steps = rng.normal(size=(12, 3000)).astype(dtype), rng.permutation(12)[:count], rng.normal(size=count)
+    f = rng.normal(size=3000)
+    expected = f.copy()
+    expected[7:2500] += steps @ rows[slots, 7:2500].astype(np.float64)
+    add_stored_rows(f, rows, slots, steps, 7, 2500)
+    np.testing.assert_allclose(f, expected, rtol=1e-12, atol=1e-12 if dtype == np.float64 else 1e-5)
+
+
 @every_formula
 @pytest.mark.parametrize("gamma", [0.3, 2.0, -0.3])
 @pytest.mark.parametrize("coef0", [0.0, 1.0, -1.0])
@@ -270,6 +306,74 @@ def test_gram_whole_or_not(name, offset, monkeypatch):
         assert gram.square_norm(coef, gram.scores(coef)) == pytest.approx(coef @ K @ coef, rel=1e-10)
         part = gram.subset(columns)
         np.testing.assert_allclose(part.block(np.arange(4)), K[np.ix_(columns, columns)], rtol=1e-11, atol=1e-13)
+
+
+@every_formula
+@pytest.mark.parametrize("layout", ["float64", "csr32"])
+def test_rows_in_strips(name, layout, monkeypatch):
+    """Columns shared among cores give what one piece gives."""
+    kernel = make_kernel(name, **KNOBS)
+    samples, others = (kernel.samples(lay_out(make_data(n, n), layout)) for n in (9, 700))
+    monkeypatch.setattr(maxmargin.features, "TILE", 800)
+    K = evaluate_rows(kernel, samples, others)
+    np.testing.assert_allclose(K, kernel.evaluate(samples, others), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "index", [[0], [3, 4, 5], [0, 1, 7, 8], [9, 2, 5], [0, 2, 4, 6, 8], [1, 2, 4, 5, 7, 9]], ids=str
+)
+def test_cut(index):
+    """whole[index, index], by blocks or not."""
+    whole, index = np.random.default_rng(10).normal(size=(10, 10)), np.array(index)
+    np.testing.assert_array_equal(cut(whole, index), whole[np.ix_(index, index)])
+    assert cut(None, index) is None
+
+
+@pytest.mark.parametrize("megabytes", [0.0, 1e-3, 100.0])
+@pytest.mark.parametrize("order", ["sorted", "turned"])
+def test_shared_rows_are_the_rows(megabytes, order, monkeypatch):
+    """Subsets that are unions of classes give the rows of their own kernel matrix, in the order of their index."""
+    monkeypatch.setattr(maxmargin.features, "FULL", 0)
+    gram = Gram.from_data(RBF(gamma=0.3), make_data(30), offset=1.0)
+    gram.share(np.array([0, 8, 20]), megabytes)
+    for index in (np.r_[0:8, 20:30], np.r_[0:20], np.r_[8:20], np.arange(3, 17)):
+        index = index if order == "sorted" else index[::-1]
+        part, rows = gram.subset(index), np.array([5, 0, 9])
+        K = gram.kernel.evaluate(gram.samples.take(index), gram.samples.take(index)) + 1.0
+        for _ in range(2):
+            np.testing.assert_allclose(part.block(rows), K[rows], rtol=1e-12)
+
+
+@pytest.mark.parametrize("full", [0, 100])
+def test_signed_features(full, monkeypatch):
+    """s_k s_l k(x_i, x_j) with samples taken twice: blocks, diagonal, scores, norm and parts."""
+    monkeypatch.setattr(maxmargin.features, "FULL", full)
+    rng = np.random.default_rng(11)
+    gram = Gram.from_data(RBF(gamma=0.3), make_data(12))
+    index, sign = np.tile(np.arange(12), 2), np.repeat([1.0, -1.0], 12)
+    features = SignedGram(gram, index, sign)
+    K = gram.kernel.evaluate(gram.samples, gram.samples)[np.ix_(index, index)] * sign[:, None] * sign
+    features.form()
+    a, keep = rng.normal(size=24), np.array([1, 5, 13, 20, 23])
+    coef = features.combine(a)
+    np.testing.assert_allclose(features.block(np.array([3, 20])), K[[3, 20]], rtol=1e-12)
+    np.testing.assert_allclose(features.diagonal, np.diag(K), rtol=1e-12)
+    np.testing.assert_allclose(features.scores(coef), K @ a, atol=1e-12)
+    assert features.square_norm(coef, features.scores(coef)) == pytest.approx(a @ K @ a, rel=1e-11)
+    part = features.subset(keep)
+    np.testing.assert_allclose(part.block(np.arange(5)), K[np.ix_(keep, keep)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("scaling", [0.0, 2.0])
+def test_design_is_the_linear_kernel(scaling):
+    """w itself as coefficients gives the scores and the norm of the Gram matrix with offset scaling^2."""
+    X, a = make_data(20), np.random.default_rng(12).normal(size=20)
+    design, gram = Design(wrap(X), scaling), Gram.from_data(Linear(), X, scaling**2)
+    w, scores = design.combine(a), gram.scores(a)
+    np.testing.assert_allclose(design.scores(w), scores, atol=1e-12)
+    assert design.square_norm(w, scores) == pytest.approx(gram.square_norm(a, scores), rel=1e-11)
+    index = np.array([3, 4, 11])
+    np.testing.assert_allclose(design.subset(index).block(np.arange(3)), gram.block(index, index), atol=1e-13)
 
 
 def test_gram_of_zero_coefficients():

@@ -45,6 +45,7 @@ every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=[kernel.name for k
 every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)
 every_selection = pytest.mark.parametrize("selection", SELECTIONS)
 either_weighted = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+either_working_set = pytest.mark.parametrize("working_set", [2, 20], ids=["pairs", "blocks"])
 either_shrinking = pytest.mark.parametrize("shrinking", [False, True], ids=["whole", "shrinking"])
 
 
@@ -93,7 +94,8 @@ def make_layered(kind: str, n: int = 40, nu: float = 0.4, kernel=None) -> Proble
 @pytest.fixture(autouse=True)
 def _shrink_early(monkeypatch):
     """Samples are set aside however few there are, so that small problems show what large ones do."""
-    monkeypatch.setattr(import_module("maxmargin.solvers.smo"), "SMALL", 0)
+    monkeypatch.setattr(import_module("maxmargin.solvers.smo.pairs"), "SMALL", 0)
+    monkeypatch.setattr(import_module("maxmargin.solvers.smo.blocks"), "SHRINK_EVERY", 2)
 
 
 @pytest.fixture
@@ -122,6 +124,42 @@ def test_every_selection_reaches_the_optimum(loss, selection, intercept):
     """The order of the steps does not change where they end."""
     problem = make_problem(loss, RBF(gamma=0.5), intercept, weighted=True, n=50, seed=1)
     assert_optimal(run(problem, selection=selection), reference_value(problem))
+
+
+@every_row_loss
+@every_kernel
+@every_intercept
+def test_blocks_reach_the_optimum(loss, kernel, intercept):
+    """Blocks end where pairs end."""
+    problem = make_problem(loss, kernel, intercept, weighted=True, seed=7)
+    assert_optimal(run(problem, working_set=12), reference_value(problem))
+
+
+@every_row_loss
+@pytest.mark.parametrize("working_set", [3, 4, 40])
+def test_blocks_of_any_size(loss, working_set):
+    """From hardly more than a pair to all samples at once."""
+    problem = make_problem(loss, RBF(gamma=0.5), weighted=True, n=40, seed=7)
+    assert_optimal(run(problem, working_set=working_set), reference_value(problem))
+
+
+@every_row_loss
+@pytest.mark.parametrize("selection", ["second-order", "mvp"])
+@pytest.mark.usefixtures("row_by_row")
+def test_blocks_in_half_precision(loss, selection):
+    """Where rows are kept in float32 the certificate is not: it is within tol, and so is the optimum."""
+    problem = make_problem(loss, RBF(gamma=0.5), weighted=True, n=80, seed=8)
+    result = run(problem, 1e-5, selection=selection, working_set=20)
+    assert_optimal(result, reference_value(problem), 1e-5)
+    assert result.certificate.relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize("kind", LAYERED)
+@pytest.mark.parametrize("working_set", [4, 20])
+def test_blocks_in_layers(kind, working_set):
+    """Blocks over two layers."""
+    problem = make_layered(kind)
+    assert_optimal(run(problem, working_set=working_set), reference_value(problem))
 
 
 @pytest.mark.parametrize("kind", LAYERED)
@@ -161,33 +199,36 @@ def test_shrinking_changes_nothing(loss, intercept, seed):
 @every_selection
 @pytest.mark.parametrize("intercept", ["free", "none"])
 @pytest.mark.parametrize("rows", [0.1, 5, 40, 1000])
+@either_working_set
 @pytest.mark.usefixtures("row_by_row")
-def test_any_cache_reaches_the_optimum(selection, intercept, rows):
-    """From two rows to all of them."""
+def test_any_cache_reaches_the_optimum(selection, intercept, rows, working_set):
+    """From two rows to all of them, pair by pair or block by block."""
     problem = make_problem(Hinge(), RBF(gamma=0.5), intercept, n=80, seed=2)
-    result = solve(problem, SMO(selection=selection, cache_size=rows * 8 * 80 / 2**20), tol=1e-8, max_seconds=3.0)
-    assert_optimal(result, reference_value(problem))
+    solver = SMO(selection=selection, cache_size=rows * 8 * 80 / 2**20, working_set=working_set)
+    assert_optimal(solve(problem, solver, tol=1e-8, max_seconds=3.0), reference_value(problem))
 
 
 @pytest.mark.parametrize("kind", LAYERED)
 @every_selection
+@either_working_set
 @pytest.mark.usefixtures("row_by_row")
-def test_layers_in_a_small_cache(kind, selection):
+def test_layers_in_a_small_cache(kind, selection, working_set):
     """Layers, shrinking and a cache of ten rows."""
     problem = make_layered(kind, n=60)
-    result = solve(problem, SMO(selection=selection, cache_size=10 * 8 * 60 / 2**20), tol=1e-8, max_seconds=3.0)
-    assert_optimal(result, reference_value(problem))
+    solver = SMO(selection=selection, cache_size=10 * 8 * 60 / 2**20, working_set=working_set)
+    assert_optimal(solve(problem, solver, tol=1e-8, max_seconds=3.0), reference_value(problem))
 
 
 @pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.1)], ids=say)
+@either_working_set
 @pytest.mark.usefixtures("row_by_row")
-def test_shrinking_through_the_cache(loss):
+def test_shrinking_through_the_cache(loss, working_set):
     """Rows are cut and evaluated anew as samples leave and return; the optimum is that of scikit-learn."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(500, 4))
     y = make_targets(loss, X, rng)
     problem = Problem(Gram.from_data(RBF(gamma=0.3), X), y, np.full(500, 10.0), loss)
-    result = run(problem, cache_size=50 * 8 * 500 / 2**20)
+    result = run(problem, cache_size=50 * 8 * 500 / 2**20, working_set=working_set)
     assert result.counters["shrinks"] > 0
     machine = SVC(C=10.0, gamma=0.3, tol=1e-9) if loss.target == "label" else SVR(C=10.0, gamma=0.3, tol=1e-9)
     machine.fit(X, y)
@@ -196,7 +237,8 @@ def test_shrinking_through_the_cache(loss):
     assert_optimal(result, problem.dual(a), 1e-7)
 
 
-def test_large_enough_for_the_row_cache():
+@pytest.mark.parametrize("working_set", [2, None], ids=["pairs", "blocks"])
+def test_large_enough_for_the_row_cache(working_set):
     """Beyond FULL samples: rows on demand, in a cache too small for them, shrinking or not."""
     rng = np.random.default_rng(6)
     X = rng.normal(size=(2600, 4))
@@ -204,7 +246,7 @@ def test_large_enough_for_the_row_cache():
     values = []
     for shrinking in (True, False):
         problem = Problem(Gram.from_data(RBF(gamma=0.2), X), y, np.ones(2600), Hinge())
-        result = run(problem, 1e-5, shrinking=shrinking, cache_size=10.0)
+        result = run(problem, 1e-5, shrinking=shrinking, cache_size=10.0, working_set=working_set)
         assert result.status is Status.CONVERGED
         assert problem.features.whole is None
         values.append(result.certificate.dual)
@@ -271,21 +313,23 @@ def test_one_class_is_scikit_learns(nu, selection):
 @every_selection
 @pytest.mark.parametrize("intercept", ["free", "none"])
 @either_shrinking
-def test_lectures_rule_holds_for_all_samples(loss, selection, intercept, shrinking):
+@either_working_set
+def test_lectures_rule_holds_for_all_samples(loss, selection, intercept, shrinking, working_set):
     """stop="kkt" leaves m - M < tol, recomputed over all samples, set aside or not."""
     tol = 1e-3
     problem = make_problem(loss, Linear(), intercept, weighted=True, n=100, seed=3)
-    result = run(problem, tol, selection=selection, stop="kkt", shrinking=shrinking)
+    result = run(problem, tol, selection=selection, stop="kkt", shrinking=shrinking, working_set=working_set)
     assert result.status is Status.CONVERGED
     assert widest_violation(problem, result.point.a) <= tol + 1e-9
 
 
 @pytest.mark.parametrize("kind", LAYERED)
 @either_shrinking
-def test_lectures_rule_holds_in_layers(kind, shrinking):
+@either_working_set
+def test_lectures_rule_holds_in_layers(kind, shrinking, working_set):
     """stop="kkt" leaves m - M < tol in every layer."""
     problem = make_layered(kind, n=100)
-    result = run(problem, 1e-4, stop="kkt", shrinking=shrinking)
+    result = run(problem, 1e-4, stop="kkt", shrinking=shrinking, working_set=working_set)
     assert result.status is Status.CONVERGED
     assert widest_violation(problem, result.point.a) <= 1e-4 + 1e-9
 
@@ -297,7 +341,8 @@ def test_counters(selection):
     counts = {}
     for rows in (12, 150):
         problem = make_problem(Hinge(), RBF(gamma=0.5), n=150, seed=4)
-        result = run(problem, 1e-6, selection=selection, shrinking=False, cache_size=rows * 8 * 150 / 2**20)
+        solver = {"selection": selection, "shrinking": False, "cache_size": rows * 8 * 150 / 2**20, "working_set": 2}
+        result = run(problem, 1e-6, **solver)
         counts[rows] = result.counters
         assert result.counters["hits"] + result.counters["misses"] == 2 * result.n_iter
         assert result.counters["rows"] >= result.counters["misses"] > 0
@@ -306,13 +351,29 @@ def test_counters(selection):
     assert counts[12]["misses"] > counts[150]["misses"]
 
 
+@either_working_set
 @pytest.mark.usefixtures("row_by_row")
-def test_rows_evaluated_after_shrinking_are_counted():
+def test_rows_evaluated_after_shrinking_are_counted(working_set):
     """A row cut to the active samples was evaluated too."""
     base = make_problem(EpsilonInsensitive(0.1), RBF(gamma=0.3), n=400, seed=4)
-    counters = run(replace(base, c=10.0 * base.c), 1e-5, cache_size=6 * 8 * 400 / 2**20, batch=1).counters
+    solver = {"cache_size": 6 * 8 * 400 / 2**20, "batch": 1, "working_set": working_set}
+    counters = run(replace(base, c=10.0 * base.c), 1e-5, **solver).counters
     assert counters["shrinks"] > 0
     assert counters["rows"] >= counters["misses"]
+
+
+@pytest.mark.usefixtures("row_by_row")
+def test_counters_of_blocks():
+    """A store that holds every row evaluates each once; a small one evaluates more."""
+    counts = {}
+    for rows in (12, 150):
+        problem = make_problem(Hinge(), RBF(gamma=0.5), n=150, seed=4)
+        solver = {"shrinking": False, "cache_size": rows * 8 * 150 / 2**20, "working_set": 20}
+        counts[rows] = run(problem, 1e-5, **solver).counters
+        assert counts[rows]["rows"] >= counts[rows]["misses"] > 0
+        assert counts[rows]["hits"] > 0
+    assert counts[150]["misses"] <= 150
+    assert counts[12]["misses"] > counts[150]["misses"]
 
 
 def test_whole_matrix_misses_nothing():
@@ -333,12 +394,13 @@ class SlowRBF(RBF):
 
 
 @every_selection
+@either_working_set
 @pytest.mark.usefixtures("row_by_row")
-def test_slow_rows_are_not_mistaken_for_standstill(selection, monkeypatch):
+def test_slow_rows_are_not_mistaken_for_standstill(selection, working_set, monkeypatch):
     """A loop that spends its whole slice on kernel rows has not stalled."""
     monkeypatch.setattr(import_module("maxmargin.solve"), "SLICE", 0.002)
     problem = make_problem(Hinge(), SlowRBF(gamma=0.5), n=100, seed=5)
-    result = run(problem, 1e-6, selection=selection, batch=1, shrinking=False)
+    result = run(problem, 1e-6, selection=selection, batch=1, shrinking=False, working_set=working_set)
     assert_optimal(result, reference_value(problem))
 
 
@@ -370,7 +432,9 @@ class FlatFeatures:
 
 
 @pytest.mark.parametrize(
-    "knobs", [{"selection": "random"}, {"stop": "never"}, {"cache_size": 0.0}, {"cache_size": float("nan")}], ids=str
+    "knobs",
+    [{"selection": "random"}, {"stop": "never"}, {"cache_size": 0.0}, {"cache_size": float("nan")}, {"working_set": 1}],
+    ids=str,
 )
 def test_wrong_knobs_are_refused(knobs):
     """The sentence names the knob and repeats the value."""
@@ -721,11 +785,11 @@ def test_fenchel_gap_is_the_duality_gap(loss, intercept):
         assert got == pytest.approx(gap, rel=1e-10, abs=1e-10)
 
 
-def intercept_twin(up: np.ndarray, low: np.ndarray, f: np.ndarray) -> float:
-    """The mean over the free, else the middle of what is left, else its only end."""
+def intercept_twin(up: np.ndarray, low: np.ndarray, f: np.ndarray, distance: np.ndarray) -> float:
+    """The mean over the free by their distance from a bound, else the middle of what is left, else its only end."""
     free = up == low
-    if free.any():
-        return (up - f)[free].mean()
+    if distance[free].sum() > 0:
+        return np.average((up - f)[free], weights=distance[free])
     can_rise, can_fall = up > -compiled.BLOCKED, low < compiled.BLOCKED
     m = (up - f)[can_rise].max() if can_rise.any() else None
     M = (low - f)[can_fall].min() if can_fall.any() else None
@@ -737,6 +801,8 @@ def test_find_intercept(n):
     """b against its twin: with free samples, without, and with one side blocked altogether."""
     for seed in range(5):
         up, low, f = random_rates(n, seed)
+        lo, a, hi = np.sort(np.random.default_rng(300 + seed).normal(size=(3, n)), axis=0)
+        distance = np.minimum(a - lo, hi - a)
         low = np.where((up == -compiled.BLOCKED) & (low == compiled.BLOCKED), f, low)
         rise_only = np.where(up == -compiled.BLOCKED, f - 1.0, up)
         for first, second in (
@@ -745,8 +811,8 @@ def test_find_intercept(n):
             (rise_only, np.full(n, compiled.BLOCKED)),
             (np.full(n, -compiled.BLOCKED), np.where(low == compiled.BLOCKED, f, low)),
         ):
-            expected = intercept_twin(first, second, f)
-            assert compiled.find_intercept(first, second, f) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+            expected = intercept_twin(first, second, f, distance)
+            assert compiled.find_intercept(first, second, f, a, lo, hi) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_add_rows():
@@ -775,15 +841,15 @@ BOUNDS_CHECK = """
 from reference import ROW_LOSSES, make_problem
 from maxmargin.kernels import Linear
 from maxmargin.solve import solve
-from maxmargin.solvers import smo
-from maxmargin.solvers.smo import SELECTIONS, SMO
-smo.SMALL = 0
+from maxmargin.solvers.smo import SELECTIONS, SMO, pairs
+pairs.SMALL = 0
 for loss in ROW_LOSSES:
     for selection in SELECTIONS:
         for intercept in ("free", "none"):
             for seed in range(6):
                 problem = make_problem(loss, Linear(), intercept, True, 100, seed)
-                solve(problem, SMO(selection=selection), tol=1e-6, max_seconds=5.0)
+                working_set = 20 if seed == 5 else 2
+                solve(problem, SMO(selection=selection, working_set=working_set), tol=1e-6, max_seconds=5.0)
 """
 
 

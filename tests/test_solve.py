@@ -83,19 +83,22 @@ def test_max_iter_is_exact_without_a_free_intercept(max_iter, long_problem):
     assert (result.n_iter, result.status) == (max_iter, Status.MAX_ITER)
 
 
-def test_max_iter_is_exact_with_rows_on_demand(monkeypatch):
-    """A missing row is not a step."""
+@pytest.mark.parametrize("working_set", [2, 10, None])
+@pytest.mark.parametrize("max_iter", [1, 13, 40])
+def test_max_iter_is_exact_with_rows_on_demand(working_set, max_iter, monkeypatch):
+    """A missing row is not a step, and a block ends where the limit does."""
     monkeypatch.setattr(maxmargin.features, "FULL", 0)
-    problem = make_problem(Hinge(), RBF(gamma=0.5), n=100)
-    result = solve(problem, SMO(cache_size=3 * 800 / 2**20), tol=1e-9, max_iter=13)
-    assert (result.n_iter, result.status) == (13, Status.MAX_ITER)
+    problem = make_problem(Hinge(), RBF(gamma=0.5), n=200)
+    result = solve(problem, SMO(cache_size=3 * 1600 / 2**20, working_set=working_set), tol=1e-9, max_iter=max_iter)
+    assert (result.n_iter, result.status) == (max_iter, Status.MAX_ITER)
 
 
 @pytest.mark.parametrize("max_seconds", [0.0, 0.1, 0.5])
-def test_max_seconds_is_obeyed(max_seconds, long_problem):
+@pytest.mark.parametrize("working_set", [2, 512])
+def test_max_seconds_is_obeyed(max_seconds, working_set, long_problem):
     """The loop ends within 0.3 s of its budget, and not before it."""
     began = time.perf_counter()
-    result = solve(long_problem, tol=1e-12, max_seconds=max_seconds)
+    result = solve(long_problem, SMO(working_set=working_set), tol=1e-12, max_seconds=max_seconds)
     elapsed = time.perf_counter() - began
     assert result.status is Status.MAX_SECONDS
     assert max_seconds <= elapsed <= max_seconds + 0.3
@@ -140,9 +143,11 @@ def test_callback_may_fail(long_problem):
 
 
 @every_selection
-def test_history_rises(selection, long_problem):
+@pytest.mark.parametrize("working_set", [2, 512])
+def test_history_rises(selection, working_set, long_problem):
     """D never falls beyond rounding, iterations and seconds never fall, and the gap is not negative."""
-    history = solve(long_problem, SMO(selection=selection), tol=1e-12, max_seconds=0.6).history
+    solver = SMO(selection=selection, working_set=working_set)
+    history = solve(long_problem, solver, tol=1e-12, max_seconds=0.6).history
     assert len(history) > 3
     duals = np.array([progress.dual for progress in history])
     assert (np.diff(duals) >= -1e-12 * np.abs(duals[1:])).all()
@@ -261,7 +266,8 @@ def _default_handler():
 
 
 @pytest.mark.usefixtures("_default_handler")
-def test_interrupt_ends_in_good_order(long_problem):
+@pytest.mark.parametrize("working_set", [2, 512])
+def test_interrupt_ends_in_good_order(working_set, long_problem):
     """Ctrl-C ends the loop within 0.2 s with a certificate, and leaves the handler as it was."""
     sent = []
 
@@ -271,7 +277,7 @@ def test_interrupt_ends_in_good_order(long_problem):
 
     timer = threading.Timer(0.3, press)
     timer.start()
-    result = solve(long_problem, tol=1e-12, max_seconds=20.0)
+    result = solve(long_problem, SMO(working_set=working_set), tol=1e-12, max_seconds=20.0)
     ended = time.perf_counter()
     timer.join()
     began = time.perf_counter()

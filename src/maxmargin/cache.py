@@ -68,17 +68,24 @@ class RowStore:
     """
 
     def __init__(self, features: Gram, megabytes: float, exact: bool = False):
-        self.features = features
         half = None if exact or not hasattr(features, "samples") else features.kernel.halve(features.samples)
-        self.half = half
         dtype = np.float64 if half is None else np.float32
         n = features.n
         capacity = int(np.clip(megabytes * 2**20 // (np.dtype(dtype).itemsize * n), 1, n))
-        self.rows = np.empty((capacity, n), dtype)
-        self.slot, self.holder = np.full(n, -1), np.full(capacity, -1)
-        self.stamp, self.clock = np.full(capacity, -1), 0
+        # Touched for the first time, an entry costs 19 ns of page faults: the buffer is laid out anew, never replaced.
+        self.buffer = np.empty(capacity * n, dtype)
         self.counters = Counter(hits=0, misses=0)
-        self.buffers = threading.local()
+        self.tiles = threading.local()
+        self.clock = 0
+        self.reset(features, half)
+
+    def reset(self, features: Gram, half) -> None:
+        """Empty the store and lay its buffer out for rows over these samples."""
+        self.features, self.half = features, half
+        capacity = min(features.n, self.buffer.size // features.n)
+        self.rows = self.buffer[: capacity * features.n].reshape(capacity, features.n)
+        self.slot, self.holder = np.full(features.n, -1), np.full(capacity, -1)
+        self.stamp = np.full(capacity, -1)
 
     def square(self, work: np.ndarray) -> np.ndarray:
         """K[work, work] in float64, evaluated anew: gathering it from long rows costs as much and misses every cache."""
@@ -123,9 +130,9 @@ class RowStore:
         if part is None:
             return self.features.evaluate(new, np.arange(start, stop))
         size = len(new) * (stop - start)
-        if getattr(self.buffers, "tile", np.empty(0)).size < size:
-            self.buffers.tile = np.empty(size, np.float32)
-        tile = self.buffers.tile[:size].reshape(len(new), stop - start)
+        if getattr(self.tiles, "tile", np.empty(0)).size < size:
+            self.tiles.tile = np.empty(size, np.float32)
+        tile = self.tiles.tile[:size].reshape(len(new), stop - start)
         self.features.kernel.evaluate32(part, self.half.take(slice(start, stop)), tile)
         if self.features.offset:
             tile += np.float32(self.features.offset)
@@ -149,17 +156,11 @@ class RowStore:
         place = np.full(self.features.n, -1)
         place[keep] = np.arange(width)
         held = np.flatnonzero((self.holder >= 0) & (place[np.maximum(self.holder, 0)] >= 0))
-        flat = self.rows.reshape(-1)
-        compact(flat, self.rows, held, keep)
-        capacity = int(min(width, flat.size // width))
-        holder, stamp = np.full(capacity, -1), np.full(capacity, -1)
-        held = held[:capacity]
-        holder[: len(held)], stamp[: len(held)] = place[self.holder[held]], self.stamp[held]
-        self.features = self.features.subset(keep)
-        self.half = None if self.half is None else self.half.take(keep)
-        self.holder, self.stamp, self.rows = holder, stamp, flat[: capacity * width].reshape(capacity, width)
-        self.slot = np.full(width, -1)
-        self.slot[holder[: len(held)]] = np.arange(len(held))
+        compact(self.buffer, self.rows, held, keep)
+        holder, stamp = place[self.holder[held]], self.stamp[held]
+        self.reset(self.features.subset(keep), None if self.half is None else self.half.take(keep))
+        self.holder[: len(held)], self.stamp[: len(held)] = holder, stamp
+        self.slot[holder] = np.arange(len(held))
 
 
 def compact(flat: np.ndarray, rows: np.ndarray, held: np.ndarray, keep: np.ndarray) -> None:

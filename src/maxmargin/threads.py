@@ -50,8 +50,8 @@ def quiet_blas() -> Iterator[None]:
 
 
 @cache
-def open_pool() -> ThreadPoolExecutor:
-    """The threads of strips, made when first needed."""
+def open_pool(process: int) -> ThreadPoolExecutor:
+    """The threads of strips, made when first needed; a forked process has none of its parent's and makes its own."""
     return ThreadPoolExecutor(CORES, thread_name_prefix="maxmargin-strip")
 
 
@@ -66,5 +66,5 @@ def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
         for start, stop in strips:
             work(start, stop)
         return
-    for future in [open_pool().submit(work, start, stop) for start, stop in strips]:
+    for future in [open_pool(os.getpid()).submit(work, start, stop) for start, stop in strips]:
         future.result()

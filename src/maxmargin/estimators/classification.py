@@ -68,7 +68,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed. Use "
                 f"`CalibratedClassifierCV({name}(), ensemble=False)` instead of `{name}(probability=True)`.",
                 FutureWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self._fit(X, y, sample_weight)
 

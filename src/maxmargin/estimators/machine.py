@@ -182,7 +182,7 @@ class KernelMachine(BaseEstimator):
             raise KeyboardInterrupt
         failed = [result for result in self.results_ if not result.converged]
         if failed:
-            warnings.warn(self._explain(failed, X), ConvergenceWarning, stacklevel=4)
+            warnings.warn(self._explain(failed, X), ConvergenceWarning, stacklevel=5)
 
     def _explain(self, failed: list[Result], X) -> str:
         """One message: why the solver stopped, how far from optimal it is, and what to do."""

@@ -105,7 +105,7 @@ def check_weight(sample_weight, n: int) -> np.ndarray | None:
         warnings.warn(
             f"sample_weight[{bad}] is {weight[bad]:g}; samples with a negative weight are left out.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return None if (weight == 1.0).all() else weight
 

@@ -122,7 +122,7 @@ class ActiveRun:
     def look_back(self) -> Outcome:
         """Whether D has risen at all since the last look: if not, rounding is all that is left."""
         dual = self.numbers[0]
-        stuck = dual - self.dual_before <= 1e-15 * abs(dual)
+        stuck = dual - self.dual_before <= 1e-15 * max(abs(dual), self.numbers[3])
         self.dual_before = dual
         return Outcome.STALLED if stuck else Outcome.GOING
 

@@ -8,10 +8,12 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowStore
-from .active import ActiveRun, Outcome
+from .active import POLISH_BELOW, ActiveRun, Outcome
 from .polish import polish
 
 BLOCK = 512  # samples of a working set
+CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
+ROUND = 0.1  # seconds a round may take before the working set is made smaller: Ctrl-C waits for its end
 DEEP = 0.1  # a block is solved until its own violation is this share of the violation of all
 SHRINK_EVERY = 8  # rounds
 
@@ -21,12 +23,16 @@ class BlockRun(ActiveRun):
 
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
-        self.size = min(solver.working_set or BLOCK, problem.n)
-        self.widen()
+        self.size = self.largest_size = min(solver.working_set or BLOCK, problem.n)
+        self.rows = RowStore(problem.features, solver.cache_size, exact=tol < POLISH_BELOW)
+        self.half = self.rows.half
+        self.work = np.empty(0, np.int64)
+        if self.half is not None:
+            self.target *= CAREFUL
 
     def widen(self) -> None:
-        """A row store over all samples."""
-        self.rows = RowStore(self.problem.features, self.solver.cache_size, exact=self.tol < 1e-6)
+        """The row store over all samples again, empty."""
+        self.rows.reset(self.problem.features, self.half)
         self.work = np.empty(0, np.int64)
 
     def narrow(self, keep: np.ndarray) -> None:
@@ -41,7 +47,10 @@ class BlockRun(ActiveRun):
         """Rounds for about `seconds`, at most `max_steps` pair steps."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while True:
+            began = time.perf_counter()
             moved = self.round(last - self.n_iter)
+            slow = time.perf_counter() - began > ROUND
+            self.size = max(self.size // 2, 64) if slow else min(self.size + 16, self.largest_size)
             if self.reached():
                 if not self.polishing:
                     return Outcome.DONE
