@@ -83,6 +83,7 @@ def summarise(rows: list[dict]) -> list[str]:
     """The least favourable ratios, by size."""
     findings = []
     for words, chosen in (
+        ("All problems", rows),
         (f"{LARGE:,} rows or more", [row for row in rows if row["n"] >= LARGE]),
         (f"{SMALL[0]} to {SMALL[1]} rows", [row for row in rows if SMALL[0] <= row["n"] <= SMALL[1]]),
     ):

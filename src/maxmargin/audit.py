@@ -11,7 +11,7 @@ from . import estimators
 from .certificate import Certificate, judge, worst
 from .estimators.machine import KernelMachine, Task
 from .estimators.multiclass import split_one_vs_rest, unpack_pairs
-from .estimators.validation import HARD_MARGIN, check_length, check_weight
+from .estimators.validation import HARD_MARGIN, check_length, check_weight, is_function
 from .features import Design
 from .formulations import Machine, Risk
 from .losses import LOSSES
@@ -51,6 +51,15 @@ def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) 
         return certify_kernel(model, kind, X, y, sample_weight)
 
 
+def check_features(model, X):
+    """X as a matrix of floats with as many features as the model was fitted on."""
+    X = check_array(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
+    expected = getattr(model, "n_features_in_", X.shape[1])
+    if X.shape[1] != expected:
+        raise ValueError(f"X has {X.shape[1]} features, but the model was fitted on {expected}.")
+    return X
+
+
 def name_kind(model) -> str:
     """Which of the known machines a model is, by the name of its class or of a class it derives from."""
     for ancestor in type(model).__mro__:
@@ -68,7 +77,7 @@ def name_kind(model) -> str:
 def certify_kernel(model, kind: str, X, y, sample_weight) -> Certificate:
     """The worst certificate of a machine's binary problems."""
     twin = model if isinstance(model, KernelMachine) else make_twin(model, kind)
-    X = X if callable(twin.kernel) else check_array(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
+    X = X if is_function(twin.kernel) else check_features(model, X)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     targets = read_targets(model, kind, twin, y, n)
     check_length(X, targets)
@@ -104,15 +113,16 @@ def read_targets(model, kind: str, twin, y, n: int) -> np.ndarray:
         return np.ones(n)
     if y is None:
         raise ValueError(f"y is needed to certify {kind}, got None.")
-    y = column_or_1d(y)
     if kind in ("SVR", "NuSVR"):
-        return y.astype(np.float64)
+        return check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64, input_name="y")
     if twin is not model:
         twin.classes_ = np.asarray(model.classes_)
-        weighted = kind == "SVC"  # LIBSVM's nu-SVC does not look at class weights
-        balance = model.class_weight if weighted else None
-        twin.class_weight_ = compute_class_weight(balance, classes=twin.classes_, y=y)
-    return index_labels(y, model.classes_)
+        # LIBSVM's nu-SVC does not look at class weights, and nobody's "balanced" at sample weights but ours.
+        classes = compute_class_weight(
+            model.class_weight if kind == "SVC" else None, classes=twin.classes_, y=column_or_1d(y)
+        )
+        twin.class_weight = dict(zip(twin.classes_.tolist(), classes.tolist(), strict=True))
+    return index_labels(column_or_1d(y), model.classes_)
 
 
 def index_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -120,7 +130,7 @@ def index_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     place = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
     if not (classes[place] == y).all():
         stranger = y[classes[place] != y][0]
-        raise ValueError(f"y has the label {stranger!r}, which the model has never seen; it knows {list(classes)}.")
+        raise ValueError(f"y has the label {stranger}, which the model has never seen; it knows {classes.tolist()}.")
     return place
 
 
@@ -153,8 +163,10 @@ def certify_linear(model, kind: str, X, y, sample_weight, max_seconds: float) ->
     """LIBLINEAR's machines: P at their (w, b), D at the best dual found here, since they keep none."""
     if getattr(model, "penalty", "l2") != "l2" or getattr(model, "multi_class", "ovr") != "ovr":
         raise ValueError("certify knows LinearSVC with penalty='l2' and multi_class='ovr' only.")
-    X = check_array(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
-    y = column_or_1d(y)
+    X = check_features(model, X)
+    if y is None:
+        raise ValueError(f"y is needed to certify {kind}, got None.")
+    y = column_or_1d(y) if kind == "LinearSVC" else check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64)
     weight = check_weight(sample_weight, check_length(X, y))
     scaling = float(model.intercept_scaling) if model.fit_intercept else 0.0
     c = np.full(len(y), float(min(model.C, HARD_MARGIN))) if weight is None else model.C * np.maximum(weight, 0.0)

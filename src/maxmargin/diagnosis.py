@@ -9,42 +9,45 @@ from .kernels import Kernel
 from .result import Result, Status
 
 WIDE = 1e3  # a feature this many times wider than the others drowns them
+FAR = 50.0  # a feature whose mean is this many times its spread wastes the digits of the kernel
 LOOK = 20000  # rows looked at
 
 
-def measure_spans(X) -> np.ndarray:
-    """The standard deviation of each feature, on at most LOOK rows."""
+def measure_spans(X) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and the standard deviation of each feature, on at most LOOK rows."""
     step = max(1, X.shape[0] // LOOK)
     part = X[::step]
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
             mean = np.asarray(part.mean(axis=0), float).ravel()
             square = np.asarray(part.multiply(part).mean(axis=0), float).ravel()
-            return np.sqrt(np.maximum(square - mean**2, 0.0))
-        return np.asarray(part, float).std(axis=0)
+            return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+        part = np.asarray(part, float)
+        return part.mean(axis=0), part.std(axis=0)
 
 
-def find_wide_feature(X) -> str | None:
-    """A feature that spans many times the others, if there is one."""
+def find_odd_feature(X) -> str | None:
+    """A feature that spans many times the others, or lies far from zero, if there is one."""
     if not hasattr(X, "shape") or len(X.shape) != 2 or X.shape[0] < 2:
         return None
-    spans = measure_spans(X)
-    moving = spans[spans > 0]
-    if len(moving) < 2:
-        return None
-    widest = int(np.argmax(spans))
-    ratio = spans[widest] / np.median(np.delete(spans, widest)[np.delete(spans, widest) > 0])
-    if ratio < WIDE:
-        return None
-    return f"Feature {widest} spans {ratio:.0e} times the others; scale it (StandardScaler, MinMaxScaler)."
+    means, spans = measure_spans(X)
+    widest, moving = int(np.argmax(spans)), np.flatnonzero(spans > 0)
+    others = moving[moving != widest]
+    if len(others) and spans[widest] >= WIDE * np.median(spans[others]):
+        ratio = spans[widest] / np.median(spans[others])
+        return f"Feature {widest} spans {ratio:.0e} times the others; scale it (StandardScaler, MinMaxScaler)."
+    if len(moving) and (np.abs(means[moving]) >= FAR * spans[moving]).any():
+        far = moving[np.argmax(np.abs(means[moving]) / spans[moving])]
+        return f"Feature {far} has mean {means[far]:.2g} and spread {spans[far]:.2g}; centre it (StandardScaler)."
+    return None
 
 
 def diagnose(X, kernel: Kernel, result: Result, C: float | None) -> str:
     """What the data and the kernel suggest to do about a fit that did not reach its tolerance."""
     if kernel.name not in ("precomputed", "callable"):
-        wide = find_wide_feature(X)
-        if wide is not None:
-            return wide
+        odd = find_odd_feature(X)
+        if odd is not None:
+            return odd
         largest = float(abs(X).max()) if X.shape[0] else 0.0
         if largest > 1e3:
             return f"The values of X reach {largest:.0e}; scale them (StandardScaler, MinMaxScaler)."

@@ -63,14 +63,14 @@ class Problem:
 
     @property
     def floor(self) -> float:
-        """What |P| and |D| are compared with when both may vanish: 1e-6 of 1/2 |w|^2 if nothing cancelled.
+        """What |P| and |D| are compared with when both may vanish: 1e-4 of 1/2 |w|^2 if nothing cancelled.
 
         Only the nu machines for classes need it: their D = -1/2 |w|^2 has no linear term, and the optimum is zero
         where the samples surround the origin. Everything else has a scale of its own.
         """
         if self.row is None or self.row.p.any() or self.balance is None:
             return np.finfo(float).tiny
-        return max(5e-7 * float(np.abs(self.balance).sum() ** 2 * self.features.diagonal.mean()), np.finfo(float).tiny)
+        return max(5e-5 * float(np.abs(self.balance).sum() ** 2 * self.features.diagonal.mean()), np.finfo(float).tiny)
 
     @property
     def n(self) -> int:

@@ -19,7 +19,7 @@ from ..formulations import NuClassification, Risk, largest_nu
 from ..losses import LOSSES
 from .machine import KernelMachine, Task
 from .multiclass import order_support, pack_pairs, split_one_vs_one, split_one_vs_rest, unpack_pairs, vote
-from .probability import calibrate_pairs, couple_pairs
+from .probability import FOLDS, calibrate_pairs, couple_pairs
 from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT
 
 
@@ -75,11 +75,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     # ---- from labels to tasks and back --------------------------------------------------------------------
 
     def _encode(self, y) -> np.ndarray:
-        """Class indices 0..k-1; sets classes_ and class_weight_."""
+        """Class indices 0..k-1; sets classes_."""
         labels = column_or_1d(y, warn=True)
         check_classification_targets(y)
         classes, y = np.unique(labels, return_inverse=True)
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=classes, y=labels)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         self.classes_ = classes
@@ -102,7 +101,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return replace(solver, cache_size=solver.cache_size / 2)
 
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
-        """One task for each pair of classes, or for each class against the rest."""
+        """One task for each pair of classes, or for each class against the rest; sets class_weight_."""
+        self._weigh_classes(y, weight)
         c = self._cost() * self.class_weight_[y] * (1.0 if weight is None else weight)
         present = np.unique(y[c > 0])
         if len(present) < 2:
@@ -112,6 +112,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         for task in tasks:
             self._check_task(task)
         return tasks
+
+    def _weigh_classes(self, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """class_weight_; "balanced" counts samples by their weights, so that weight 2 equals the row twice."""
+        counted = None if weight is None else np.maximum(weight, 0.0)
+        labels = self.classes_[y]
+        self.class_weight_ = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=labels, sample_weight=counted
+        )
 
     @property
     def _rest(self) -> bool:
@@ -145,10 +153,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self._probA = self._probB = np.empty(0)
         self._match_sparsity()
 
-    def _after(self, features, formulation, y, weight) -> None:
+    def _solves(self, tasks) -> int:
+        """Every task once, and five times more for the folds of its probabilities."""
+        return len(tasks) * (1 + FOLDS if self.probability is True else 1)
+
+    def _after(self, features, formulation, tasks, budget) -> None:
         """Probabilities, where they were asked for."""
         if self.probability is True:
-            self._probA, self._probB = calibrate_pairs(self, features, formulation, self._tasks(y, weight))
+            self._probA, self._probB = calibrate_pairs(self, features, formulation, tasks, budget)
 
     # ---- prediction ---------------------------------------------------------------------------------------
 

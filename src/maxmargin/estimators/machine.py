@@ -25,7 +25,9 @@ from ..result import Result, Status
 from ..solve import solve
 from ..solvers.smo import SMO
 from ..threads import quiet_blas
-from .validation import check_kernel_values, check_length, check_new_samples, check_samples, check_weight
+from .validation import (
+    check_kernel_values, check_length, check_new_samples, check_samples, check_weight, is_function, is_precomputed,
+)  # fmt: skip
 
 
 class Task(NamedTuple):
@@ -50,8 +52,8 @@ class KernelMachine(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
         return tags
 
     # ---- fitting ------------------------------------------------------------------------------------------
@@ -63,23 +65,28 @@ class KernelMachine(BaseEstimator):
         n = check_length(X, y)
         weight = check_weight(sample_weight, n)
         formulation = self._formulation()
-        with quiet_blas():
+        with quiet_blas(), watch_interrupt() as interrupt:
             features = self._features(X, weight, formulation)
             features, y, weight = self._arrange(features, y, weight)
             tasks = self._tasks(y, weight)
-            fits = self._solve(features, formulation, tasks)
+            budget = Budget(self.max_seconds, self._solves(tasks), interrupt)
+            fits = self._solve(features, formulation, tasks, budget)
             self._keep(X, features, tasks, fits)
             self._unpack(y, tasks, fits)
-            self._after(features, formulation, y, weight)
-        self._report(X)
+            self._after(features, formulation, tasks, budget)
+        self._report(X, interrupted=bool(interrupt))
         return self
+
+    def _solves(self, tasks: list[Task]) -> int:
+        """How many solves share the time budget."""
+        return len(tasks)
 
     def _arrange(self, features: Gram, y: np.ndarray, weight: np.ndarray | None):
         """The samples in the order in which the tasks want them; `_order` leads back."""
         self._order = None
         return features, y, weight
 
-    def _after(self, features, formulation, y, weight) -> None:
+    def _after(self, features: Gram, formulation: Formulation, tasks: list[Task], budget: Budget) -> None:
         """What a machine adds once it is fitted."""
 
     def _features(self, X, weight, formulation: Formulation) -> Gram:
@@ -97,28 +104,27 @@ class KernelMachine(BaseEstimator):
             return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size)
         return self.solver
 
-    def _solve(self, features: Gram, formulation: Formulation, tasks: list[Task]) -> list[Fit]:
+    def _solve(self, features: Gram, formulation: Formulation, tasks: list[Task], budget: Budget) -> list[Fit]:
         """One fit for each task, side by side on n_jobs threads; Ctrl-C stops all of them."""
         solver, warm = self._share_rows(features), self._warm_points(tasks)
-        deadline = Deadline(self.max_seconds, len(tasks), effective_n_jobs(getattr(self, "n_jobs", None)))
+        budget.workers = min(effective_n_jobs(getattr(self, "n_jobs", None)), len(tasks))
 
-        def run(task: Task, start: Point | None, interrupt: Interrupt) -> Fit:
+        def run(task: Task, start: Point | None) -> Fit:
             whole = len(task.index) == features.n
             problem = formulation.pose(features if whole else features.subset(task.index), task.y, task.c)
             result = solve(
                 problem, solver, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
-                max_seconds=deadline.share(), warm=start, interrupt=interrupt,
+                max_seconds=budget.share(), warm=start, interrupt=budget.interrupt,
             )  # fmt: skip
             machine = formulation.read(problem, result.point)
             coef = problem.features.combine(result.point.a)
             norm = np.sqrt(max(problem.features.square_norm(coef, result.certificate.scores), 0.0)) * machine.scale
             return Fit(result, machine, find_free(problem, result.point.a), norm)
 
-        with watch_interrupt() as interrupt:
-            if deadline.workers == 1 or len(tasks) == 1:
-                return [run(task, start, interrupt) for task, start in zip(tasks, warm, strict=True)]
-            with ThreadPoolExecutor(deadline.workers) as pool:
-                return list(pool.map(lambda job: run(*job, interrupt), zip(tasks, warm, strict=True)))
+        if budget.workers == 1:
+            return [run(task, start) for task, start in zip(tasks, warm, strict=True)]
+        with ThreadPoolExecutor(budget.workers) as pool:
+            return list(pool.map(run, tasks, warm))
 
     def _share_rows(self, features: Gram):
         """The solver; a machine of many tasks lets them share kernel rows, within the same cache_size."""
@@ -127,9 +133,13 @@ class KernelMachine(BaseEstimator):
     def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
         """The points of the last fit where they fit these tasks, else nothing."""
         last = getattr(self, "_points", None) if self.warm_start else None
-        fits = last is not None and len(last) == len(tasks)
+        fits = last is not None and len(last) == len(tasks) and self._posed == self._shape_of_problem()
         fits = fits and all(np.array_equal(task.index, index) for task, (index, _) in zip(tasks, last, strict=True))
         return [point for _, point in last] if fits else [None] * len(tasks)
+
+    def _shape_of_problem(self) -> tuple:
+        """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""
+        return type(self._formulation()), getattr(self, "intercept", "free") == "free"
 
     def _keep(self, X, features: Gram, tasks: list[Task], fits: list[Fit]) -> None:
         """Everything about the fit that does not depend on the kind of machine."""
@@ -143,6 +153,7 @@ class KernelMachine(BaseEstimator):
         self.certificates_ = [result.certificate for result in results]
         self.certificate_: Certificate = worst(self.certificates_)
         self.result_ = max(results, key=lambda result: result.certificate.relative_gap)
+        self._posed = self._shape_of_problem()
         self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
         free = np.unique(np.concatenate([task.index[fit.free] for task, fit in zip(tasks, fits, strict=True)]))
         self._free = free if self._order is None else self._order[free]
@@ -152,7 +163,7 @@ class KernelMachine(BaseEstimator):
     @property
     def kernel_is_formula(self) -> bool:
         """Whether the kernel can be evaluated from samples; not so for a matrix or a callable."""
-        return isinstance(self.kernel, str) and self.kernel != "precomputed" or hasattr(self.kernel, "evaluate")
+        return not is_precomputed(self.kernel) and not is_function(self.kernel)
 
     def _store_support(self, support: np.ndarray) -> None:
         """support_ and support_vectors_, from the training data."""
@@ -168,7 +179,7 @@ class KernelMachine(BaseEstimator):
             kind = type(self.support_vectors_)
             self.dual_coef_, self._dual_coef_ = kind(self.dual_coef_), kind(self._dual_coef_)
 
-    def _report(self, X) -> None:
+    def _report(self, X, interrupted: bool) -> None:
         """Refuse what is not finite, warn once if the tolerance was not reached, and pass on Ctrl-C."""
         dual_coef = self._dual_coef_.data if sp.issparse(self._dual_coef_) else self._dual_coef_
         if not (np.isfinite(self._intercept_).all() and np.isfinite(dual_coef).all()):
@@ -178,7 +189,7 @@ class KernelMachine(BaseEstimator):
             )
         if self.verbose:
             print(f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}")
-        if any(result.status is Status.INTERRUPTED for result in self.results_):
+        if interrupted:
             raise KeyboardInterrupt
         failed = [result for result in self.results_ if not result.converged]
         if failed:
@@ -273,15 +284,15 @@ class KernelMachine(BaseEstimator):
         return self._split_support()[1]
 
 
-class Deadline:
-    """A time budget for a whole fit, shared out evenly among the tasks that are still to come."""
+class Budget:
+    """The time of a whole fit, shared out evenly among the solves still to come, and the flag that ends them all."""
 
-    def __init__(self, seconds: float | None, tasks: int, workers: int):
+    def __init__(self, seconds: float | None, solves: int, interrupt: Interrupt):
         self.end = None if seconds is None else time.perf_counter() + seconds
-        self.left, self.workers = tasks, min(workers, tasks)
+        self.left, self.workers, self.interrupt = solves, 1, interrupt
 
     def share(self) -> float | None:
-        """Seconds for the next task."""
+        """Seconds for the next solve."""
         rounds = -(-self.left // self.workers)
         self.left = max(self.left - 1, 1)
         return None if self.end is None else max(0.0, self.end - time.perf_counter()) / rounds

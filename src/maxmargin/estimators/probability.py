@@ -9,10 +9,13 @@ from sklearn.utils import check_random_state
 from ..features import Gram
 from ..formulations import Formulation
 from ..solve import solve
-from .machine import Task
+from .machine import Budget, Task
 
 
-def calibrate_pairs(estimator, features: Gram, formulation: Formulation, tasks: list[Task]):
+FOLDS = 5
+
+
+def calibrate_pairs(estimator, features: Gram, formulation: Formulation, tasks: list[Task], budget: Budget):
     """Slope A and shift B of P(y = +1) = 1 / (1 + exp(A f + B)) for each task.
 
     B stays 0: the sigmoid then crosses 1/2 where f crosses 0, and probabilities never contradict predictions.
@@ -20,22 +23,24 @@ def calibrate_pairs(estimator, features: Gram, formulation: Formulation, tasks: 
     random_state = check_random_state(estimator.random_state)
     slopes = []
     for task in tasks:
-        held_out = hold_out(estimator, features, formulation, task, random_state)
+        held_out = hold_out(estimator, features, formulation, task, random_state, budget)
         slopes.append(fit_slope(held_out, task.y, task.c))
     return np.array(slopes), np.zeros(len(tasks))
 
 
-def hold_out(estimator, features: Gram, formulation: Formulation, task: Task, random_state) -> np.ndarray:
-    """Decision values of every sample of a task by machines that have not seen it: five folds."""
+def hold_out(estimator, features: Gram, formulation: Formulation, task: Task, random_state, budget: Budget):
+    """Decision values of every sample of a task by machines that have not seen it."""
     smallest = int(min((task.y > 0).sum(), (task.y < 0).sum()))
     decisions = np.zeros(len(task.y))
     if smallest < 2:
         return task.y.copy()
-    folds = StratifiedKFold(min(5, smallest), shuffle=True, random_state=random_state)
+    folds = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=random_state)
     for train, test in folds.split(task.y[:, None], task.y):
         inner, outer = task.index[train], task.index[test]
         problem = formulation.pose(features.subset(inner), task.y[train], task.c[train])
-        result = solve(problem, estimator._solver(), tol=estimator.tol, max_seconds=estimator.max_seconds)
+        result = solve(
+            problem, estimator._solver(), tol=estimator.tol, max_seconds=budget.share(), interrupt=budget.interrupt
+        )
         machine = formulation.read(problem, result.point)
         used = np.flatnonzero(machine.coef)
         K = features.block(outer, inner[used]) - features.offset

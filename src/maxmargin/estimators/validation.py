@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, validate_data
 
 from ..formulations import INTERCEPTS
-from ..kernels import KERNELS, Kernel
+from ..kernels import KERNELS, Kernel, Precomputed
 from ..solvers import SOLVERS
 
 HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
@@ -36,19 +36,31 @@ NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
 INTERCEPT_CONSTRAINT = [StrOptions(set(INTERCEPTS))]
 
 
+def is_function(kernel) -> bool:
+    """Whether the kernel is a callable of the user's."""
+    return callable(kernel) and not isinstance(kernel, Kernel)
+
+
+def is_precomputed(kernel) -> bool:
+    """Whether samples are given as rows of kernel values."""
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
 def check_samples(estimator, X, y, *, reset: bool = True):
     """X as a float32 or float64 matrix (C order or CSR), y beside it; untouched for a callable kernel."""
-    if callable(estimator.kernel) and not isinstance(estimator.kernel, Kernel):
+    if isinstance(estimator.kernel, type):
+        raise ValueError(f"kernel must be a name, a callable or a Kernel, got the class {estimator.kernel.__name__}.")
+    if is_function(estimator.kernel):
         check_consistent_length(X, y)
         return X, y
-    if sp.issparse(X) and estimator.kernel == "precomputed":
+    if sp.issparse(X) and is_precomputed(estimator.kernel):
         raise TypeError("Sparse precomputed kernels are not supported.")
     X, y = validate_data(
         estimator, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", accept_large_sparse=True
     )
     if sp.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()
-    if estimator.kernel == "precomputed":
+    if is_precomputed(estimator.kernel):
         check_gram_matrix(X)
     return X, y
 
@@ -71,7 +83,7 @@ def check_gram_matrix(K: np.ndarray) -> None:
 
 def check_new_samples(estimator, X):
     """X for prediction: as many features as in training, of the kind the machine was trained on."""
-    if not (callable(estimator.kernel) and not isinstance(estimator.kernel, Kernel)):
+    if not is_function(estimator.kernel):
         X = validate_data(
             estimator, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", accept_large_sparse=True,
             reset=False,
@@ -80,7 +92,7 @@ def check_new_samples(estimator, X):
             raise ValueError(f"cannot use sparse input in {type(estimator).__name__!r} trained on dense data")
         if estimator._sparse:
             X = sp.csr_array(X) if not sp.issparse(X) else X if X.has_sorted_indices else X.sorted_indices()
-    if estimator.kernel == "precomputed" and X.shape[1] != estimator.shape_fit_[0]:
+    if is_precomputed(estimator.kernel) and X.shape[1] != estimator.shape_fit_[0]:
         raise ValueError(
             f"X.shape[1] = {X.shape[1]} should be equal to {estimator.shape_fit_[0]}, "
             "the number of samples at training time"

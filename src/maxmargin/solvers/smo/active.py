@@ -13,6 +13,9 @@ from ...result import Progress
 POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
 
 
+PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
+
+
 class Outcome(Enum):
     """What a run believes of itself after a step."""
 
@@ -62,6 +65,7 @@ class ActiveRun:
         self.numbers[0] = self.evaluate_dual(scores)
         self.since_shrink = 0
         self.dual_before = -np.inf
+        self.best_gap, self.best_iter = np.inf, self.n_iter
 
     def evaluate_dual(self, scores: np.ndarray) -> float:
         """D at the duals of all samples, given their exact scores."""
@@ -120,11 +124,15 @@ class ActiveRun:
         self.activate(slice(None), scores)
 
     def look_back(self) -> Outcome:
-        """Whether D has risen at all since the last look: if not, rounding is all that is left."""
+        """Whether D has risen at all since the last look, and the gap fallen within PATIENCE steps: if not, give up."""
         dual = self.numbers[0]
         stuck = dual - self.dual_before <= 1e-15 * max(abs(dual), self.numbers[3])
         self.dual_before = dual
-        return Outcome.STALLED if stuck else Outcome.GOING
+        gap = self.progress(0.0).relative_gap
+        if gap < 0.9 * self.best_gap:
+            self.best_gap, self.best_iter = gap, self.n_iter
+        hopeless = self.n_iter - self.best_iter > max(PATIENCE, 100 * self.problem.n)
+        return Outcome.STALLED if stuck or hopeless else Outcome.GOING
 
     # ---- what the loop asks -------------------------------------------------------------------------------
 
