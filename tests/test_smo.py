@@ -269,7 +269,8 @@ def test_nu_classification_is_scikit_learns(nu, selection):
     """NuSVC: duals and intercept, both divided by rho as LIBSVM does."""
     X, y = make_two_classes()
     machine = NuSVC(nu=nu, gamma=0.5, tol=1e-10).fit(X, y)
-    point = run(make_nu_classification(Gram.from_data(RBF(gamma=0.5), X), y, np.ones(120), nu), 1e-10).point
+    problem = make_nu_classification(Gram.from_data(RBF(gamma=0.5), X), y, np.ones(120), nu)
+    point = run(problem, 1e-10, selection=selection).point
     rho = 0.5 * (point.b[1] - point.b[0])
     coef = np.zeros(120)
     coef[machine.support_] = machine.dual_coef_[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .losses import Row
-from .problem import Point, Problem
+from .problem import TINY, Point, Problem
 
 PROBE = 300  # samples whose kernel matrix is examined when nobody knows whether it is positive semidefinite
 
@@ -37,14 +37,15 @@ class Certificate:
     dual: float
     kkt: float
     convex: bool | None = True
-    floor: float = np.finfo(float).tiny
+    floor: float = TINY
     scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
     @property
     def gap(self) -> float:
-        """P - D."""
-        return self.primal - self.dual
+        """P - D; zero where the two agree to rounding."""
+        gap = self.primal - self.dual
+        return 0.0 if abs(gap) <= 4e-15 * max(abs(self.primal), abs(self.dual)) else gap
 
     @property
     def relative_gap(self) -> float:

@@ -10,12 +10,12 @@ from .result import Result, Status
 
 WIDE = 1e3  # a feature this many times wider than the others drowns them
 FAR = 50.0  # a feature whose mean is this many times its spread wastes the digits of the kernel
-LOOK = 20000  # rows looked at
+LOOK = 2_000_000  # entries looked at, at most
 
 
 def measure_spans(X) -> tuple[np.ndarray, np.ndarray]:
-    """The mean and the standard deviation of each feature, on at most LOOK rows."""
-    step = max(1, X.shape[0] // LOOK)
+    """The mean and the standard deviation of each feature, on at most LOOK entries."""
+    step = max(1, X.shape[0] * X.shape[1] // LOOK)
     part = X[::step]
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):

@@ -16,7 +16,7 @@ from threading import Lock
 import numpy as np
 
 from .kernels import Kernel, Linear
-from .samples import TILE
+from .samples import TILE, Dense
 from .threads import run_strips
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
@@ -47,7 +47,13 @@ class Gram:
     def form(self) -> np.ndarray | None:
         """The whole matrix if n is small, kept for all who ask; else None."""
         if self.whole is None and self.small:
-            self.whole = self.block(np.arange(self.n))
+            if self.source is not None:
+                self.whole = self.block(np.arange(self.n))
+            else:
+                self.counters["rows"] += self.n
+                self.whole = evaluate_square(self.kernel, self.samples)
+                if self.offset:
+                    self.whole += self.offset
         return self.whole
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
@@ -263,28 +269,62 @@ class SignedGram:
 
 def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.ndarray:
     """f_i = sum_j coef_j k(x_i, s_j) for one or several columns of coef, in tiles of bounded memory, on all cores."""
-    f = np.empty((samples.n, *coef.shape[1:]))
+    f = np.zeros((samples.n, *coef.shape[1:]))
     warm_norms(samples, support)
 
     def evaluate(start: int, stop: int) -> None:
-        f[start:stop] = kernel.evaluate(samples.take(slice(start, stop)), support) @ coef
+        tile = samples.take(slice(start, stop))
+        for part in cut_rows(support):
+            f[start:stop] += kernel.evaluate(tile, support.take(part)) @ coef[part]
 
-    run_strips(evaluate, samples.n, max(1, TILE // 8 // max(support.n, 1)))
+    run_strips(evaluate, samples.n, max(1, min(TILE // 8 // max(support.n, 1), count_rows(samples))))
     return f
 
 
 def evaluate_rows(kernel: Kernel, samples, others) -> np.ndarray:
     """K_ij = k(x_i, z_j), its columns shared among all cores."""
-    if samples.n * others.n < TILE // 8:
+    step = min(count_rows(others), max(256, TILE // 16 // max(samples.n, 1)))
+    if samples.n * others.n < TILE // 8 and max(samples.n, others.n) <= count_rows(samples):
         return kernel.evaluate(samples, others)
     K = np.empty((samples.n, others.n))
     warm_norms(samples, others)
 
     def evaluate(start: int, stop: int) -> None:
-        K[:, start:stop] = kernel.evaluate(samples, others.take(slice(start, stop)))
+        tile = others.take(slice(start, stop))
+        for part in cut_rows(samples):
+            K[part, start:stop] = kernel.evaluate(samples.take(part), tile)
 
-    run_strips(evaluate, others.n, max(256, TILE // 16 // max(samples.n, 1)))
+    run_strips(evaluate, others.n, step)
     return K
+
+
+def evaluate_square(kernel: Kernel, samples) -> np.ndarray:
+    """K_ij = k(x_i, x_j), the lower half evaluated on all cores and mirrored."""
+    if samples.n < 500 and samples.n <= count_rows(samples):
+        return kernel.evaluate(samples, samples)
+    K = np.empty((samples.n, samples.n))
+    warm_norms(samples)
+
+    def evaluate(start: int, stop: int) -> None:
+        tile = samples.take(slice(start, stop))
+        for part in cut_rows(samples, start):
+            K[part, start:stop] = kernel.evaluate(samples.take(part), tile)
+        K[start:stop, stop:] = K[stop:, start:stop].T
+
+    run_strips(evaluate, samples.n, min(max(64, samples.n // 16), count_rows(samples)))
+    return K
+
+
+def count_rows(samples) -> int:
+    """How many rows may be widened to float64 at once; all of them where nothing needs widening."""
+    narrow = getattr(getattr(samples, "X", None), "dtype", None) == np.float32 and isinstance(samples, Dense)
+    return max(1, TILE // max(samples.d, 1)) if narrow else max(samples.n, 1)
+
+
+def cut_rows(samples, start: int = 0) -> list[slice]:
+    """Slices of so many rows, from `start` to the end."""
+    step = count_rows(samples)
+    return [slice(k, min(k + step, samples.n)) for k in range(start, samples.n, step)]
 
 
 def warm_norms(*parts) -> None:

@@ -293,6 +293,9 @@ class Custom(Precomputed):
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if K.shape != (n, n_fit):
             raise ValueError(f"kernel(X, Y) must return a matrix of shape ({n}, {n_fit}), but returned {K.shape}.")
+        if not np.isfinite(K).all():
+            i, j = np.argwhere(~np.isfinite(K))[0]
+            raise ValueError(f"kernel(X, Y) must return finite values, but returned {K[i, j]} at [{i}, {j}].")
         return Given(K)
 
 

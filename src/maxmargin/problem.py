@@ -20,6 +20,9 @@ import numpy as np
 from .losses import Loss, Row
 
 
+TINY = float(np.finfo(float).tiny)
+
+
 class Point(NamedTuple):
     """A candidate: duals a, intercept b (one per layer), and w as coefficients (those of a unless given)."""
 
@@ -69,8 +72,8 @@ class Problem:
         where the samples surround the origin. Everything else has a scale of its own.
         """
         if self.row is None or self.row.p.any() or self.balance is None:
-            return np.finfo(float).tiny
-        return max(5e-5 * float(np.abs(self.balance).sum() ** 2 * self.features.diagonal.mean()), np.finfo(float).tiny)
+            return TINY
+        return max(5e-5 * float(np.abs(self.balance).sum() ** 2 * self.features.diagonal.mean()), TINY)
 
     @property
     def n(self) -> int:
@@ -111,12 +114,10 @@ class Problem:
         row = self.row
         if row is None:
             return np.asarray(a, float)
-        a = np.clip(a, row.lo, row.hi)
-        if self.balance is None:
+        a = np.minimum(np.maximum(a, row.lo), row.hi)
+        if self.imbalance(a) <= 1e-14:
             return a
         missing = np.asarray(np.subtract(self.balance, a.sum(axis=-1)))[..., None]
-        if not missing.any():
-            return a
         a = lend(a, missing, row)
         missing = np.subtract(self.balance, a.sum(axis=-1))[..., None]
         missing = np.where(np.abs(missing) > 1e-14 * np.abs(a).sum(axis=-1, keepdims=True), missing, 0.0)
@@ -129,8 +130,8 @@ class Problem:
         """|sum_i a_i - balance| over the size of what is summed; 0 where nothing must balance."""
         if self.balance is None:
             return 0.0
-        size = max(float(np.abs(a).sum()), float(np.abs(self.balance).max()), np.finfo(float).tiny)
-        return float(np.abs(a.sum(axis=-1) - self.balance).max()) / size
+        size = max(float(np.abs(a).sum()), float(np.max(np.abs(self.balance))), TINY)
+        return float(np.max(np.abs(a.sum(axis=-1) - self.balance))) / size
 
 
 def lend(a: np.ndarray, missing: np.ndarray, row: Row) -> np.ndarray:

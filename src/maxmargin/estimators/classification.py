@@ -120,6 +120,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.class_weight_ = compute_class_weight(
             self.class_weight, classes=self.classes_, y=labels, sample_weight=counted
         )
+        bad = ~(np.isfinite(self.class_weight_) & (self.class_weight_ >= 0))
+        if bad.any():
+            label, value = self.classes_[bad][0], self.class_weight_[bad][0]
+            raise ValueError(f"class_weight must be finite and not negative, but that of class {label} is {value}.")
 
     @property
     def _rest(self) -> bool:

@@ -26,7 +26,8 @@ from ..solve import solve
 from ..solvers.smo import SMO
 from ..threads import quiet_blas
 from .validation import (
-    check_kernel_values, check_length, check_new_samples, check_samples, check_weight, is_function, is_precomputed,
+    check_kernel_values, check_length, check_new_samples, check_samples, check_size, check_weight, is_function,
+    is_precomputed,
 )  # fmt: skip
 
 
@@ -69,6 +70,7 @@ class KernelMachine(BaseEstimator):
             features = self._features(X, weight, formulation)
             features, y, weight = self._arrange(features, y, weight)
             tasks = self._tasks(y, weight)
+            check_size(np.concatenate([task.c for task in tasks]), "C times sample_weight")
             budget = Budget(self.max_seconds, self._solves(tasks), interrupt)
             fits = self._solve(features, formulation, tasks, budget)
             self._keep(X, features, tasks, fits)

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..formulations import NuRegression, Risk
 from ..losses import LOSSES, Loss
 from .machine import KernelMachine, Task
-from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT
+from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT, check_size
 
 REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile")
 
@@ -63,7 +63,9 @@ class KernelRegressor(RegressorMixin, SingleMachine):
         return self._fit(X, y, sample_weight)
 
     def _encode(self, y) -> np.ndarray:
-        return column_or_1d(y, warn=True).astype(np.float64, copy=False)
+        y = column_or_1d(y, warn=True).astype(np.float64, copy=False)
+        check_size(y, "y")
+        return y
 
     def predict(self, X) -> np.ndarray:
         """f(x) = sum_i coef_i k(x_i, x) + b.

@@ -13,8 +13,10 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, vali
 
 from ..formulations import INTERCEPTS
 from ..kernels import KERNELS, Kernel, Precomputed
+from ..samples import Given
 from ..solvers import SOLVERS
 
+LARGEST = 1e100
 HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
 
 CONSTRAINTS: dict = {
@@ -48,8 +50,10 @@ def is_precomputed(kernel) -> bool:
 
 def check_samples(estimator, X, y, *, reset: bool = True):
     """X as a float32 or float64 matrix (C order or CSR), y beside it; untouched for a callable kernel."""
-    if isinstance(estimator.kernel, type):
-        raise ValueError(f"kernel must be a name, a callable or a Kernel, got the class {estimator.kernel.__name__}.")
+    for name in ("kernel", "solver"):
+        value = getattr(estimator, name)
+        if isinstance(value, type):
+            raise ValueError(f"{name} must be a name or an object, got the class {value.__name__}; add parentheses.")
     if is_function(estimator.kernel):
         check_consistent_length(X, y)
         return X, y
@@ -65,7 +69,7 @@ def check_samples(estimator, X, y, *, reset: bool = True):
     return X, y
 
 
-def check_gram_matrix(K: np.ndarray) -> None:
+def check_gram_matrix(K: np.ndarray, name: str = "X") -> None:
     """A precomputed kernel must be square and symmetric; a sample of rows is compared with their columns."""
     n = len(K)
     if K.shape[1] != n:
@@ -76,8 +80,8 @@ def check_gram_matrix(K: np.ndarray) -> None:
     if difference[row, column] > 1e-4 * np.abs(K[rows]).max():
         i = rows[row]
         raise ValueError(
-            f"Precomputed matrix must be symmetric, but X[{i}, {column}] = {K[i, column]:g} "
-            f"and X[{column}, {i}] = {K[column, i]:g}."
+            f"The kernel matrix must be symmetric, but {name}[{i}, {column}] = {K[i, column]:g} "
+            f"and {name}[{column}, {i}] = {K[column, i]:g}."
         )
 
 
@@ -104,7 +108,13 @@ def check_weight(sample_weight, n: int) -> np.ndarray | None:
     """Sample weights as an array, rows of weight zero or less left out; None if all are equal to one."""
     if sample_weight is None:
         return None
-    weight = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
+    try:
+        weight = np.asarray(sample_weight)
+        weight = weight.astype(np.float64, casting="same_kind" if weight.dtype.kind == "c" else "unsafe")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be an array of numbers: {error}.") from error
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be one number for each sample, got an array of shape {weight.shape}.")
     if len(weight) != n:
         raise ValueError(f"sample_weight and X have incompatible shapes: {weight.shape} vs {n} samples")
     if not np.isfinite(weight).all():
@@ -124,10 +134,19 @@ def check_weight(sample_weight, n: int) -> np.ndarray | None:
 
 def check_kernel_values(features, X) -> None:
     """k(x, x) and |x|^2 must be finite: a kernel that overflows would fit nonsense without a word."""
+    if isinstance(features.samples, Given) and is_function(features.kernel.__dict__.get("function")):
+        check_gram_matrix(features.samples.matrix, "kernel(X, X)")
     norms = getattr(features.samples, "norms", features.diagonal)
     if not (np.isfinite(features.diagonal).all() and np.isfinite(norms).all()):
         reach = f"; the values of X reach {abs(X).max():.2g}, so scale them" if hasattr(X, "max") else ""
         raise ValueError(f"The dual coefficients or intercepts are not finite: the kernel overflows on X{reach}.")
+
+
+def check_size(values: np.ndarray, name: str) -> None:
+    """Numbers whose squares overflow are refused: they would only be noticed as nonsense later."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if not largest <= LARGEST:
+        raise ValueError(f"{name} reaches {largest:.2g}; values beyond {LARGEST:g} overflow, so scale them.")
 
 
 def check_length(X, y) -> int:
