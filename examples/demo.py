@@ -1,6 +1,6 @@
 """Fit a few problems with maxmargin and with scikit-learn, let one judge look at both, and draw a picture.
 
-    make demo
+make demo
 """
 
 import time
@@ -11,7 +11,13 @@ import matplotlib as mpl
 import numpy as np
 from sklearn import svm
 from sklearn.datasets import (
-    load_breast_cancer, load_diabetes, load_digits, load_wine, make_classification, make_friedman1, make_moons,
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_wine,
+    make_classification,
+    make_friedman1,
+    make_moons,
 )  # fmt: skip
 from sklearn.preprocessing import StandardScaler
 

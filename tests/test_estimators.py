@@ -534,9 +534,8 @@ def test_warm_start_survives_a_change(name, change):
     """From the duals of another problem the same optimum is reached as from zero."""
     X, y, _ = make_data(name, n=50)
     model = make_model(name, warm_start=True, tol=1e-8)
-    if (
-        not set(change) <= set(model.get_params())
-        or change.get("loss", "").startswith(("squared", "quantile"))
+    if not set(change) <= set(model.get_params()) or (
+        change.get("loss", "").startswith(("squared", "quantile"))
         and ((name.startswith("SVC")) != (change["loss"] == "squared_hinge"))
     ):
         pytest.skip("not a parameter of this model")

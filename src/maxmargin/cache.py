@@ -43,6 +43,7 @@ class RowCache:
         """Cut every row down to the columns `keep`, in place, so that more rows fit into the same bytes."""
         width = len(keep)
         features = self.features.subset(keep)
+        features.counters = self.features.counters
         if features.whole is not None or width <= 2:
             self.__init__(features, self.megabytes)
             return
@@ -88,7 +89,7 @@ class RowStore:
         self.stamp = np.full(capacity, -1)
 
     def square(self, work: np.ndarray) -> np.ndarray:
-        """K[work, work] in float64, evaluated anew: gathering it from long rows costs as much and misses every cache."""
+        """K[work, work] in float64, evaluated anew: gathering it from long rows costs as much."""
         if self.half is None:
             return self.features.evaluate(work, work)
         part = self.half.take(work)

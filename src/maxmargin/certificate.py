@@ -38,6 +38,7 @@ class Certificate:
     kkt: float
     convex: bool | None = True
     floor: float = TINY
+    resolution: float = 0.0
     scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
@@ -45,7 +46,8 @@ class Certificate:
     def gap(self) -> float:
         """P - D; zero where the two agree to rounding."""
         gap = self.primal - self.dual
-        return 0.0 if abs(gap) <= 4e-15 * max(abs(self.primal), abs(self.dual)) else gap
+        rounding = max(4e-15 * max(abs(self.primal), abs(self.dual)), self.resolution)
+        return 0.0 if abs(gap) <= rounding < np.inf else gap
 
     @property
     def relative_gap(self) -> float:
@@ -82,6 +84,7 @@ def judge(problem: Problem, point: Point) -> Certificate:
         kkt=measure_violation(problem, a, problem.shift(scores, point.b)),
         convex=examine_kernel(features, dual_coef),
         floor=problem.floor,
+        resolution=problem.resolution,
         scores=scores,
     )
 

@@ -56,5 +56,5 @@ def diagnose(X, kernel: Kernel, result: Result, C: float | None) -> str:
     if C is not None and C >= 1e4:
         return f"C={C:g} asks for an almost hard margin, which converges slowly; a smaller C is rarely worse."
     if result.status is Status.STALLED:
-        return "A larger tol is all that float64 can deliver here."
+        return "Centre and scale the data, choose a smaller C, or accept a larger tol."
     return "Allow more time or iterations, or a larger tol."

@@ -1,9 +1,9 @@
 """Features behind one protocol: what a problem needs to know of its data.
 
-    scores(coef)       f_i = <w, phi(x_i)>
-    square_norm(coef)  |w|^2
-    combine(a)         the coefficients of w = sum_i a_i phi(x_i)
-    block(rows)        K[rows, :]
+scores(coef)       f_i = <w, phi(x_i)>
+square_norm(coef)  |w|^2
+combine(a)         the coefficients of w = sum_i a_i phi(x_i)
+block(rows)        K[rows, :]
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ class SharedRows:
     def match(self, index: np.ndarray) -> tuple[SharedRows, list[int]] | None:
         """The segments whose union the index is, or None if it is no such union."""
         segments = np.unique(np.searchsorted(self.starts, index, side="right") - 1)
-        size = sum(self.starts[k + 1] - self.starts[k] for k in segments)
-        return (self, segments.tolist()) if size == len(index) else None
+        union = np.concatenate([np.arange(self.starts[k], self.starts[k + 1]) for k in segments])
+        return (self, segments.tolist()) if np.array_equal(union, index) else None
 
     def fetch(self, rows: np.ndarray, segments: list[int], counters: Counter) -> np.ndarray:
         """K[rows, segments], rows counted within the union of the segments."""
@@ -185,7 +185,7 @@ class SharedRows:
 
 
 class Design(Gram):
-    """The linear kernel with w itself as coefficients: f = X w + scaling w_0, |w|^2 + w_0^2, w_0 only if scaling > 0."""
+    """The linear kernel with w itself as coefficients: f = X w + scaling w_0, norm |w|^2 + w_0^2."""
 
     def __init__(self, samples, scaling: float = 0.0, whole: np.ndarray | None = None):
         super().__init__(Linear(), samples, scaling**2, whole)

@@ -15,6 +15,7 @@ from .features import Gram, SignedGram
 from .losses import Hinge, Loss, Novelty, Quantile
 from .problem import Point, Problem
 
+HINGE = Hinge()
 INTERCEPTS = ("free", "regularised", "none")
 
 
@@ -52,7 +53,7 @@ class Formulation:
 class Risk(Formulation):
     """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i): SVC and SVR with any loss."""
 
-    loss: Loss = Hinge()
+    loss: Loss = HINGE
 
     def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
         """The canonical problem itself."""

@@ -1,4 +1,4 @@
-"""Kernels k(x, z): one short class per formula. `bind(X)` fixes data-dependent parameters once, from the training data."""
+"""Kernels k(x, z): one short class per formula. `bind(X)` fixes data-dependent parameters from the training data."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Kernel:
 
     def halve(self, samples: Samples):
         """The samples for evaluation in float32 with a relative error below SAFE, or None if that cannot be had."""
-        return None
+        return
 
     def __call__(self, A, B=None) -> np.ndarray:
         """K_ij = k(a_i, b_j) for two matrices of samples."""

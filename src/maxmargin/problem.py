@@ -19,7 +19,6 @@ import numpy as np
 
 from .losses import Loss, Row
 
-
 TINY = float(np.finfo(float).tiny)
 
 
@@ -74,6 +73,11 @@ class Problem:
         if self.row is None or self.row.p.any() or self.balance is None:
             return TINY
         return max(5e-5 * float(np.abs(self.balance).sum() ** 2 * self.features.diagonal.mean()), TINY)
+
+    @property
+    def resolution(self) -> float:
+        """How far P and D may differ by rounding alone: an ulp of every target, weighted, and 0 without targets."""
+        return 0.0 if self.row is None else 1e-15 * float(np.sum(self.c * np.abs(self.row.p)))
 
     @property
     def n(self) -> int:

@@ -28,7 +28,7 @@ SENTENCES = {
     Status.MAX_SECONDS: "The time budget (max_seconds) ran out.",
     Status.INTERRUPTED: "Interrupted from the keyboard; this is the best point so far.",
     Status.STOPPED: "The callback asked to stop.",
-    Status.STALLED: "Rounding errors allow no further progress.",
+    Status.STALLED: "The gap has stopped falling: rounding errors, or data too badly scaled for this solver.",
 }
 
 

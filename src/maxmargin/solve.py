@@ -88,7 +88,7 @@ def solve(
         point, certificate = trust.settle(run)
     return Result(
         status, point, certificate, solver, run.n_iter, time.perf_counter() - began,
-        SENTENCES[status], history, run.count(),
+        trust.sentence(status), history, run.count(),
     )  # fmt: skip
 
 
@@ -100,6 +100,7 @@ class Trust:
         self.by_rule = getattr(solver, "stop", "gap") != "gap"
         self.best: tuple[Point, Certificate] | None = None
         self.judged_at = -1
+        self.dual = -float("inf")
 
     def certify(self, run) -> Certificate:
         """Judge the run's point and keep it if it is the best."""
@@ -112,14 +113,23 @@ class Trust:
 
     def weigh(self, run, outcome: Outcome) -> Status | None:
         """The run believes it is done, or stuck: converged if the judge agrees, else go on from exact scores."""
-        before = self.best[1].relative_gap if self.best else float("inf")
+        before, low = self.best[1].relative_gap if self.best else float("inf"), self.dual
         certificate = self.certify(run)
-        if certificate.relative_gap <= self.tol or (self.by_rule and outcome is Outcome.DONE):
+        done = outcome is Outcome.DONE and run.complete if self.by_rule else certificate.relative_gap <= self.tol
+        if done:
             return Status.CONVERGED
-        if not certificate.relative_gap < 0.9 * before:
+        self.dual = max(self.dual, certificate.dual)
+        risen = certificate.dual - low > 1e-10 * abs(certificate.dual)
+        if abs(run.a).max() > 1e99 or not (risen or certificate.relative_gap < 0.9 * before):
             return Status.STALLED
         run.refresh(certificate.scores)
         return None
+
+    def sentence(self, status: Status) -> str:
+        """Why the solver stopped."""
+        if self.by_rule and status is Status.CONVERGED:
+            return "The solver's own rule, m - M < tol, is met."
+        return SENTENCES[status]
 
     def settle(self, run) -> tuple[Point, Certificate]:
         """The best certified point, the present one included."""

@@ -21,12 +21,13 @@ from numba import njit
 
 BLOCKED = 1e300  # a finite stand-in for infinity: the searches stay branch-free and vectorise
 TINY = 1e-12  # curvature below this counts as none (a kernel that is not positive semidefinite)
+RUNAWAY = 1e100  # a dual beyond this is on its way to infinity: D has no maximum
 CHECK = 32  # iterations between two looks at the duality gap
 
 CONVERGED, MISSING, BUDGET, STALLED = 0, 1, 2, 3
 SECOND_ORDER, MAXIMAL_VIOLATING_PAIR, KEERTHI = 0, 1, 2
 # places in `numbers` (float64) and `tally` (int64), the state that outlives a call
-DUAL, GAP, VIOLATION, FLOOR = 0, 1, 2, 3
+DUAL, GAP, VIOLATION, FLOOR, RESOLUTION = 0, 1, 2, 3, 4
 ITERATIONS, CLOCK, WANTED, NEGATIVE, SWEEPING, POSITION = 0, 1, 2, 3, 4, 5
 
 OPTIONS = {"cache": True, "nogil": True, "fastmath": {"nnan", "ninf", "nsz"}, "error_model": "numpy"}
@@ -50,7 +51,7 @@ def mark_all(a, p, d, e, lo, hi, up, low):
 
 @njit(**OPTIONS)
 def maximum(values):
-    """max of an array, in eight strands: LLVM does not vectorise a lone maximum, whose latency costs 1.6 ns an entry."""
+    """max of an array, in eight strands: one alone is not vectorised, and its latency costs 1.6 ns an entry."""
     n = values.shape[0]
     a = b = c = d = e = f = g = h = -2.0 * BLOCKED
     whole = n - n % 8
@@ -214,7 +215,7 @@ def find_intercept(up, low, f, a, lo, hi):
     if weight > 0:
         return total / weight
     if m < -0.5 * BLOCKED:
-        return M
+        return M if M < 0.5 * BLOCKED else 0.0
     return m if M > 0.5 * BLOCKED else 0.5 * (m + M)
 
 
@@ -245,9 +246,10 @@ def estimate_gap(f, a, p, d, e, lo, hi, up, low, paired, intercepts):
 
 
 @njit(**OPTIONS)
-def within(gap, dual, tol, floor):
-    """(P - D) / max(|P|, |D|, floor) <= tol."""
-    return gap <= tol * max(max(abs(dual + gap), abs(dual)), floor)
+def within(gap, tol, numbers):
+    """(P - D) / max(|P|, |D|, floor) <= tol, or P - D is nothing but rounding."""
+    dual = numbers[DUAL]
+    return gap <= max(tol * max(max(abs(dual + gap), abs(dual)), numbers[FLOOR]), numbers[RESOLUTION])
 
 
 @njit(**OPTIONS)
@@ -272,6 +274,7 @@ def pair_steps(
     settled = False
     for _ in range(max_steps):
         layer, i, j = 0, 0, 0
+        sweeping, position = tally[SWEEPING], tally[POSITION]
         looking = gap_stops and (settled or tally[ITERATIONS] % CHECK == 0)
         quick = selection == SECOND_ORDER and a.shape[0] == 1 and gap_stops and not looking
         if quick:
@@ -281,7 +284,7 @@ def pair_steps(
             numbers[VIOLATION] = m - M
             if looking or m <= M:
                 numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
-                if gap_stops and within(numbers[GAP], numbers[DUAL], tol, numbers[FLOOR]):
+                if gap_stops and within(numbers[GAP], tol, numbers):
                     return CONVERGED
             if m - M < threshold or m <= M:
                 return STALLED if gap_stops and selection != KEERTHI else CONVERGED
@@ -292,7 +295,7 @@ def pair_steps(
             m = up[layer, i] - f[i]
         s = slot[i]
         if s < 0:
-            tally[WANTED] = i
+            tally[WANTED], tally[SWEEPING], tally[POSITION] = i, sweeping, position
             return MISSING
         row_i = rows[s]
         if selection == SECOND_ORDER:
@@ -303,7 +306,7 @@ def pair_steps(
         stamp[s] = tally[CLOCK]
         s = slot[j]
         if s < 0:
-            tally[WANTED] = j
+            tally[WANTED], tally[SWEEPING], tally[POSITION] = j, sweeping, position
             return MISSING
         row_j = rows[s]
         stamp[s] = tally[CLOCK]
@@ -327,6 +330,8 @@ def pair_steps(
         mark(i, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
         mark(j, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
         add_rows(f, a_l[i] - before_i, row_i, a_l[j] - before_j, row_j)
+        if max(abs(a_l[i]), abs(a_l[j])) > RUNAWAY:
+            return STALLED
     return BUDGET
 
 
@@ -345,7 +350,7 @@ def single_steps(
         numbers[VIOLATION] = widest
         if gap_stops and (tally[ITERATIONS] % CHECK == 0 or violation <= 0.0):
             numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, False, intercepts)
-            if within(numbers[GAP], numbers[DUAL], tol, numbers[FLOOR]):
+            if within(numbers[GAP], tol, numbers):
                 return CONVERGED
         if widest < threshold or violation <= 0.0:
             return STALLED if gap_stops else CONVERGED
@@ -369,6 +374,8 @@ def single_steps(
             return STALLED
         mark(i, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
         add_rows(f, a_l[i] - before, rows[s], 0.0, rows[s])
+        if abs(a_l[i]) > RUNAWAY:
+            return STALLED
     return BUDGET
 
 

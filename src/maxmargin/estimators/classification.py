@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
@@ -33,7 +34,7 @@ def _wants_probability(estimator) -> bool:
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """Binary machines for every pair of classes (one-vs-one) or every class (one-vs-rest), and their vote."""
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **CONSTRAINTS,
         "intercept": INTERCEPT_CONSTRAINT,
         "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
@@ -339,7 +340,7 @@ class SVC(KernelClassifier):
         2 / |w| of each binary machine.
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **KernelClassifier._parameter_constraints,
         "C": C_CONSTRAINT,
         "loss": [StrOptions({"hinge", "squared_hinge"})],
@@ -416,7 +417,7 @@ class NuSVC(KernelClassifier):
         As in `SVC`.
     """
 
-    _parameter_constraints: dict = {**KernelClassifier._parameter_constraints, "nu": NU_CONSTRAINT}
+    _parameter_constraints: ClassVar[dict] = {**KernelClassifier._parameter_constraints, "nu": NU_CONSTRAINT}
 
     def __init__(
         self,

@@ -26,7 +26,13 @@ from ..solve import solve
 from ..solvers.smo import SMO
 from ..threads import quiet_blas
 from .validation import (
-    check_kernel_values, check_length, check_new_samples, check_samples, check_size, check_weight, is_function,
+    check_kernel_values,
+    check_length,
+    check_new_samples,
+    check_samples,
+    check_size,
+    check_weight,
+    is_function,
     is_precomputed,
 )  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils.validation import _num_samples
@@ -29,7 +31,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         decision_function = score_samples - offset_.
     """
 
-    _parameter_constraints: dict = {**CONSTRAINTS, "nu": NU_CONSTRAINT}
+    _parameter_constraints: ClassVar[dict] = {**CONSTRAINTS, "nu": NU_CONSTRAINT}
 
     def __init__(
         self,

@@ -11,7 +11,6 @@ from ..formulations import Formulation
 from ..solve import solve
 from .machine import Budget, Task
 
-
 FOLDS = 5
 
 

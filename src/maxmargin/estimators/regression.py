@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
@@ -102,7 +103,7 @@ class SVR(KernelRegressor):
         As in `SVC`.
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **CONSTRAINTS,
         "C": C_CONSTRAINT,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
@@ -174,7 +175,7 @@ class NuSVR(KernelRegressor):
         As in `SVC`.
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **CONSTRAINTS,
         "C": C_CONSTRAINT,
         "nu": NU_CONSTRAINT,

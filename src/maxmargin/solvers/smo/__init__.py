@@ -64,6 +64,8 @@ class SMO:
             return f"SMO needs a piecewise linear or quadratic loss, and {problem.loss.name!r} is neither."
         if not hasattr(problem.features, "block"):
             return "SMO needs kernel rows, and these features have none."
+        if problem.balance is None and problem.y.ndim > 1:
+            return "SMO needs a free intercept for a problem in layers."
         return None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ActiveRun:

@@ -13,6 +13,9 @@ from ...result import Progress
 POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
 
 
+# places in `tally` and `numbers`, the state that compiled calls share (see compiled/smo.py)
+ITERATIONS, NEGATIVE, POSITION = 0, 3, 5
+DUAL, FLOOR = 0, 3
 PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
 
 
@@ -39,7 +42,7 @@ class ActiveRun:
         self.row[3:] = [np.clip(bound, -1e300, 1e300) for bound in self.row[3:]]
         self.intercepts = np.zeros(len(self.a_full))
         self.tally = np.zeros(6, np.int64)
-        self.numbers = np.array([0.0, 0.0, 0.0, problem.floor])
+        self.numbers = np.array([0.0, 0.0, 0.0, problem.floor, problem.resolution])
         self.threshold = tol if solver.stop == "kkt" else 0.0
         self.polishing = solver.stop == "gap" and tol < POLISH_BELOW
         self.target = max(tol, POLISH_FROM) if self.polishing else tol
@@ -62,9 +65,9 @@ class ActiveRun:
         self.curvature = self.problem.features.diagonal[keep] + self.d
         self.up, self.low = np.empty_like(self.a), np.empty_like(self.a)
         mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
-        self.numbers[0] = self.evaluate_dual(scores)
+        self.numbers[DUAL] = self.evaluate_dual(scores)
         self.since_shrink = 0
-        self.dual_before = -np.inf
+        self.dual_before, self.misses_before = -np.inf, -1
         self.best_gap, self.best_iter = np.inf, self.n_iter
 
     def evaluate_dual(self, scores: np.ndarray) -> float:
@@ -106,6 +109,7 @@ class ActiveRun:
         for name in ("a", "p", "d", "e", "lo", "hi", "up", "low", "curvature"):
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[:, keep]))
         self.narrow(keep)
+        self.tally[POSITION] = 0
 
     def narrow(self, keep: np.ndarray) -> None:
         """Cut whatever holds kernel rows down to the samples `keep` of the active ones."""
@@ -125,8 +129,9 @@ class ActiveRun:
 
     def look_back(self) -> Outcome:
         """Whether D has risen at all since the last look, and the gap fallen within PATIENCE steps: if not, give up."""
-        dual = self.numbers[0]
-        stuck = dual - self.dual_before <= 1e-15 * max(abs(dual), self.numbers[3])
+        dual = self.numbers[DUAL]
+        fetched, self.misses_before = self.counters["misses"] > self.misses_before, self.counters["misses"]
+        stuck = not fetched and dual - self.dual_before <= 1e-15 * max(abs(dual), self.numbers[FLOOR])
         self.dual_before = dual
         gap = self.progress(0.0).relative_gap
         if gap < 0.9 * self.best_gap:
@@ -139,7 +144,7 @@ class ActiveRun:
     @property
     def n_iter(self) -> int:
         """Pair steps so far."""
-        return int(self.tally[0])
+        return int(self.tally[ITERATIONS])
 
     def progress(self, seconds: float) -> Progress:
         """The solver's own view of P and D."""
@@ -148,7 +153,7 @@ class ActiveRun:
         gap = estimate_gap(
             self.f, self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low, self.paired, self.intercepts
         )
-        dual = float(self.numbers[0])
+        dual = float(self.numbers[DUAL])
         return Progress(self.n_iter, seconds, dual + gap, dual, len(self.active))
 
     def reached(self) -> bool:
@@ -158,7 +163,12 @@ class ActiveRun:
         if self.solver.stop == "kkt":
             return self.spread() < self.threshold
         progress = self.progress(0.0)
-        return within(progress.primal - progress.dual, progress.dual, self.target, self.numbers[3])
+        return within(progress.primal - progress.dual, self.target, self.numbers)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all samples are active."""
+        return len(self.active) == self.problem.n
 
     def point(self) -> Point:
         """The duals, and the intercept averaged over the free ones."""
@@ -172,5 +182,5 @@ class ActiveRun:
         counters = Counter(self.counters)
         counters["rows"] = self.problem.features.counters["rows"] - self.rows_before
         counters["shared"] = self.problem.features.counters["shared"]
-        counters["negative_curvature"] = int(self.tally[3])
+        counters["negative_curvature"] = int(self.tally[NEGATIVE])
         return counters

@@ -13,9 +13,15 @@ from .polish import polish
 
 BLOCK = 512  # samples of a working set
 CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
-ROUND = 0.1  # seconds a round may take before the working set is made smaller: Ctrl-C waits for its end
+WORK = 2e8  # nanoseconds of one core that a round may take, at (1 + d/16) ns a kernel value: Ctrl-C waits for its end
 DEEP = 0.1  # a block is solved until its own violation is this share of the violation of all
 SHRINK_EVERY = 8  # rounds
+
+
+def choose_size(problem) -> int:
+    """Samples of a working set: as many as a round has time for, by n and d alone, so that fits can be repeated."""
+    d = getattr(getattr(problem.features, "samples", None), "d", 16)
+    return int(np.clip(WORK / (problem.n * (1.0 + d / 16.0)), 128, BLOCK))
 
 
 class BlockRun(ActiveRun):
@@ -23,7 +29,7 @@ class BlockRun(ActiveRun):
 
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
-        self.size = self.largest_size = min(solver.working_set or BLOCK, problem.n)
+        self.size = min(solver.working_set or choose_size(problem), problem.n)
         self.rows = RowStore(problem.features, solver.cache_size, exact=tol < POLISH_BELOW)
         self.half = self.rows.half
         self.work = np.empty(0, np.int64)
@@ -47,10 +53,7 @@ class BlockRun(ActiveRun):
         """Rounds for about `seconds`, at most `max_steps` pair steps."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while True:
-            began = time.perf_counter()
             moved = self.round(last - self.n_iter)
-            slow = time.perf_counter() - began > ROUND
-            self.size = max(self.size // 2, 64) if slow else min(self.size + 16, self.largest_size)
             if self.reached():
                 if not self.polishing:
                     return Outcome.DONE
