@@ -27,7 +27,7 @@ lint: setup
 	$(RUN) -m ruff format --check .
 
 bench: setup
-	$(RUN) -m benchmarks
+	$(RUN) -m benchmarks $(BENCH)
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

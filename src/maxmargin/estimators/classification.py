@@ -116,6 +116,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _weigh_classes(self, y: np.ndarray, weight: np.ndarray | None) -> None:
         """class_weight_; "balanced" counts samples by their weights, so that weight 2 equals the row twice."""
+        if self.class_weight is None:
+            self.class_weight_ = np.ones(len(self.classes_))
+            return
         counted = None if weight is None else np.maximum(weight, 0.0)
         labels = self.classes_[y]
         self.class_weight_ = compute_class_weight(
@@ -294,7 +297,7 @@ class SVC(KernelClassifier):
     shrinking : bool, default=True
     probability : bool, default="deprecated"
         As in scikit-learn 1.9: still works, and warns.
-    tol : float, default=1e-4
+    tol : float, default=1e-5
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     cache_size : float, default=200
         Megabytes for kernel rows.
@@ -356,7 +359,7 @@ class SVC(KernelClassifier):
         coef0=0.0,
         shrinking=True,
         probability="deprecated",
-        tol=1e-4,
+        tol=1e-5,
         cache_size=200,
         class_weight=None,
         verbose=False,
@@ -429,7 +432,7 @@ class NuSVC(KernelClassifier):
         coef0=0.0,
         shrinking=True,
         probability="deprecated",
-        tol=1e-4,
+        tol=1e-5,
         cache_size=200,
         class_weight=None,
         verbose=False,

@@ -40,7 +40,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         degree=3,
         gamma="scale",
         coef0=0.0,
-        tol=1e-4,
+        tol=1e-5,
         nu=0.5,
         shrinking=True,
         cache_size=200,
