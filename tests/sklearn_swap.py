@@ -46,7 +46,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Expect the listed tests to fail, strictly where the outcome is determined: one that passes must leave the list."""
+    """Expect the listed tests to fail; strictly where that is determined: one that passes must leave the list."""
     for item in items:
         for table, strict in ((EXPECTED, True), (UNDETERMINED, False)):
             for pattern, reason in table.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import tracemalloc
+import warnings
 
 import joblib
 import numpy as np
@@ -51,17 +52,19 @@ def make_model(name: str, **settings):
     return model.set_params(**{key: value for key, value in {**SETTINGS, **settings}.items() if key in known})
 
 
-def make_classes(n: int = 90, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Overlapping clouds, one a class."""
+def make_classes(n: int = 90, n_classes: int = 3, seed: int = 0, width: float = 0.6) -> tuple[np.ndarray, np.ndarray]:
+    """Overlapping clouds on a circle, one a class."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     angles = 2.0 * np.pi * y / n_classes
-    return np.column_stack([np.cos(angles), np.sin(angles)]) + 0.6 * rng.normal(size=(n, 2)), y
+    return np.column_stack([np.cos(angles), np.sin(angles)]) + width * rng.normal(size=(n, 2)), y
 
 
-def make_targets(estimator, n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Data for a class of estimators: two classes, or real targets."""
-    X, y = make_classes(n, 2, seed)
+def make_targets(estimator, n: int = 90, seed: int = 0, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Data for a class of estimators: classes, real targets, or samples away from the origin for one class."""
+    X, y = make_classes(n, n_classes, seed, width=1.2 / n_classes)
+    if issubclass(estimator, OneClassSVM):
+        X = X + 4.0  # around the origin w = 0 is optimal for the linear kernel, and any duals that cancel
     return (X, y) if issubclass(estimator, (SVC, NuSVC)) else (X, X[:, 0] ** 2 + 0.1 * X[:, 1] + 0.1 * y)
 
 
@@ -146,11 +149,13 @@ def test_every_selection_reaches_the_optimum(name, selection):
 def test_sigmoid_ends_well(name, weighted):
     """A kernel that is not positive semidefinite: a fit ends, is finite, and its certificate does not claim a proof."""
     X, y, weight = make_data(name, weighted=weighted, n=40)
-    model = make_model(name, kernel="sigmoid", gamma=2.0, coef0=-1.0, max_seconds=2.0)
-    try:
+    X = X - X.mean(axis=0)
+    model = make_model(name, kernel="sigmoid", gamma=2.0, coef0=-1.0, max_seconds=1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         model.fit(X, y, sample_weight=weight)
-    except UserWarning as warning:  # a fit that does not converge says so
-        assert "gap" in str(warning)
+    assert len(caught) == (0 if model.result_.converged else 1)
+    assert all("positive semidefinite" in str(warning.message) for warning in caught)
     assert model.certificate_.convex is False
     assert "positive semidefinite" in str(model.certificate_)
     assert np.isfinite(decide(model, X)).all()
@@ -189,12 +194,13 @@ def test_nu_bounds_errors_and_support(nu):
 
 # ---- scikit-learn's classes ---------------------------------------------------------------------------------
 
+# nu n is no whole number, so that some duals are free and the machine is unique
 TWINS = {
     "SVC": (SVC, {"C": 2.0}),
-    "NuSVC": (NuSVC, {"nu": 0.4}),
+    "NuSVC": (NuSVC, {"nu": 0.3717}),
     "SVR": (SVR, {"C": 2.0, "epsilon": 0.15}),
-    "NuSVR": (NuSVR, {"C": 2.0, "nu": 0.4}),
-    "OneClassSVM": (OneClassSVM, {"nu": 0.3}),
+    "NuSVR": (NuSVR, {"C": 2.0, "nu": 0.3717}),
+    "OneClassSVM": (OneClassSVM, {"nu": 0.2917}),
 }
 every_twin = pytest.mark.parametrize("name", TWINS)
 
@@ -219,9 +225,9 @@ def test_decisions_are_scikit_learn_s(name, kernel, weighted):
     if kernel == "precomputed":
         train, new = rbf_kernel(X, X, 0.5), rbf_kernel(new, X, 0.5)
     ours, theirs = fit_twins(name, train, y, weight, **settings)
-    np.testing.assert_allclose(decide(ours, new), decide(theirs, new), rtol=1e-5, atol=1e-5)
-    if name != "OneClassSVM":
-        np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=1e-5, atol=1e-5)
+    size = np.abs(decide(theirs, new)).max()
+    np.testing.assert_allclose(decide(ours, new), decide(theirs, new), rtol=1e-5, atol=1e-5 * max(1.0, size))
+    np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=1e-5, atol=1e-5 * max(1.0, size))
 
 
 @pytest.mark.parametrize("shape", ["ovo", "ovr"])
@@ -241,8 +247,8 @@ def test_many_classes_are_scikit_learn_s(name, shape):
 @every_twin
 def test_attributes_are_scikit_learn_s(name, kernel, n_classes):
     """Every public fitted attribute of scikit-learn's class: same type, shape and dtype, and the same values."""
-    X, y = make_classes(80, n_classes, seed=5)
-    ours, theirs = fit_twins(name, X, y if name in CLASSIFIERS else X[:, 0] + 0.1 * y, kernel=kernel, gamma=0.7)
+    X, y = make_targets(TWINS[name][0], 80, seed=5, n_classes=n_classes)
+    ours, theirs = fit_twins(name, X, y, kernel=kernel, gamma=0.7)
     ends = [key for key in dir(theirs) if key.endswith("_") and not key.startswith("_")]
     attributes = set(ends) - {"probA_", "probB_"} | ({"coef_"} if kernel == "linear" else set())
     assert {"support_", "dual_coef_", "intercept_", "n_support_", "fit_status_", "shape_fit_", "n_iter_"} <= attributes
@@ -253,7 +259,7 @@ def test_attributes_are_scikit_learn_s(name, kernel, n_classes):
         assert np.shape(own) == np.shape(other), attribute
         assert np.asarray(own).dtype.kind == np.asarray(other).dtype.kind, attribute
         if attribute != "n_iter_":
-            np.testing.assert_allclose(own, other, rtol=1e-4, atol=1e-5, err_msg=attribute)
+            np.testing.assert_allclose(own, other, rtol=1e-4, atol=5e-4, err_msg=attribute)
 
 
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix])
@@ -261,16 +267,15 @@ def test_attributes_are_scikit_learn_s(name, kernel, n_classes):
 @every_twin
 def test_sparse_attributes_are_scikit_learn_s(name, n_classes, container):
     """Sparse data have sparse support vectors, dual coefficients and coef_, as scikit-learn's."""
-    X, y = make_classes(60, n_classes, seed=6)
-    X[np.abs(X) < 0.5] = 0.0
-    y = y if name in CLASSIFIERS else X[:, 0] + 0.1 * y
+    X, y = make_targets(TWINS[name][0], 60, seed=6, n_classes=n_classes)
+    X[np.arange(60), np.arange(60) % 2] *= np.arange(60) % 3 > 0
     ours, theirs = fit_twins(name, container(X), y, kernel="linear")
     for attribute in ("support_vectors_", "dual_coef_", "coef_"):
         own, other = getattr(ours, attribute), getattr(theirs, attribute)
         assert sp.issparse(own), attribute
+        assert own.format == other.format == "csr", attribute
         assert own.shape == other.shape, attribute
-        assert isinstance(own, type(other)), attribute
-    np.testing.assert_allclose(ours.coef_.toarray(), theirs.coef_.toarray(), atol=1e-5)
+    np.testing.assert_allclose(ours.coef_.toarray(), theirs.coef_.toarray(), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(decide(ours, container(X)), decide(theirs, container(X)), rtol=1e-5, atol=1e-5)
 
 
@@ -471,8 +476,7 @@ def test_margin_width(name, intercept):
     X, y, _ = make_data(name, n=60, seed=6)
     model = make_model(name, kernel="linear", tol=1e-9, intercept=intercept).fit(X, y)
     np.testing.assert_allclose(model.margin_width_, 2.0 / np.linalg.norm(model.coef_, axis=1), rtol=1e-7)
-    many = make_model(name, kernel="linear", tol=1e-9, intercept=intercept, decision_function_shape="ovo")
-    many.fit(X, np.arange(60) % 3)
+    many = make_model(name, kernel="linear", tol=1e-9, intercept=intercept).fit(*make_classes(60, 3))
     np.testing.assert_allclose(many.margin_width_, 2.0 / np.linalg.norm(many.coef_, axis=1), rtol=1e-7)
 
 
@@ -515,34 +519,36 @@ def test_warm_start_saves_iterations(name):
     assert cold == first
 
 
-@pytest.mark.parametrize("name", ["SVC hinge", "NuSVC", "SVR epsilon_insensitive", "NuSVR", "OneClassSVM"])
+NEXT = {
+    "SVC hinge": [{"C": 0.1}, {"C": 50.0}, {"loss": "squared_hinge"}],
+    "NuSVC": [{"nu": 0.2}],
+    "SVR epsilon_insensitive": [{"C": 0.1}, {"C": 50.0}, {"loss": "quantile"}, {"loss": "huber"}, {"epsilon": 0.0}],
+    "NuSVR": [{"C": 0.1}, {"C": 50.0}, {"nu": 0.9}],
+    "OneClassSVM": [{"nu": 0.1}, {"nu": 0.9}],
+}
+INTERCEPTS = [{"intercept": "none"}, {"intercept": "regularised"}]
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("name", "change"),
     [
-        {"intercept": "none"},
-        {"intercept": "regularised"},
-        {"C": 0.1},
-        {"C": 50.0},
-        {"nu": 0.2},
-        {"kernel": "linear"},
-        {"loss": "squared_hinge"},
-        {"loss": "quantile"},
+        (name, change)
+        for name, changes in NEXT.items()
+        for change in [*changes, {"kernel": "linear"}, *(INTERCEPTS if name != "OneClassSVM" else [])]
     ],
     ids=str,
 )
 def test_warm_start_survives_a_change(name, change):
-    """From the duals of another problem the same optimum is reached as from zero."""
+    """From the duals of another problem the same optimum is reached as from zero, there and back."""
     X, y, _ = make_data(name, n=50)
     model = make_model(name, warm_start=True, tol=1e-8)
-    if not set(change) <= set(model.get_params()) or (
-        change.get("loss", "").startswith(("squared", "quantile"))
-        and ((name.startswith("SVC")) != (change["loss"] == "squared_hinge"))
-    ):
-        pytest.skip("not a parameter of this model")
+    before = {key: model.get_params()[key] for key in change}
     model.fit(X, y).set_params(**change).fit(X, y)
     cold = clone(model).fit(X, y)
     assert model.certificate_.primal == pytest.approx(cold.certificate_.primal, rel=1e-7, abs=1e-9)
     assert model.certificate_.relative_gap <= 1e-8
+    model.set_params(**before).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(clone(model).fit(X, y).certificate_.primal, rel=1e-7)
 
 
 def test_warm_start_forgets_other_samples():
@@ -560,7 +566,7 @@ def test_warm_start_forgets_other_samples():
 def test_n_jobs_gives_the_same_machine(estimator, multi_class):
     """Pairs solved side by side are the pairs solved one after the other."""
     X, y = make_classes(300, 5, seed=4)
-    nu = {"nu": 0.2} if estimator is NuSVC else {}
+    nu = {"nu": 0.35} if estimator is NuSVC else {}
     alone = estimator(**nu, multi_class=multi_class, tol=1e-8).fit(X, y)
     both = estimator(**nu, multi_class=multi_class, tol=1e-8, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(alone.support_, both.support_)
@@ -693,15 +699,15 @@ def test_memory_maps(tmp_path, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("shape", [(400, 12000), (2600, 1800)])
+@pytest.mark.parametrize("shape", [(600, 25000), (5000, 3000)])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_large_data_are_not_copied(dtype, shape, kernel):
-    """A fit and a prediction need less memory than one copy of X in float64, float32 data included."""
+def test_large_data_are_neither_copied_nor_widened(dtype, shape, kernel):
+    """A fit and a prediction need a few tiles of memory, not a copy of X: half of it in float64 is too much."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape, dtype=np.float32).astype(dtype)
     y = np.arange(len(X)) % 2
-    X[:, 0] += 60.0 * y  # far apart, so that support vectors are few
-    model = SVC(kernel=kernel, gamma=1e-4, cache_size=1, C=1e-3 if kernel == "linear" else 1.0, tol=0.5)
+    X[:, 0] += 400.0 * y  # far apart, so that support vectors are few
+    model = SVC(kernel=kernel, gamma=1e-5, cache_size=1, tol=0.5)
     tracemalloc.start()
     try:
         model.fit(X, y)
@@ -712,8 +718,9 @@ def test_large_data_are_not_copied(dtype, shape, kernel):
         predicting = tracemalloc.get_traced_memory()[1] - started
     finally:
         tracemalloc.stop()
-    assert fitting < 0.8 * 8 * X.size + 8 * min(len(X), 2000) ** 2
-    assert predicting < 0.8 * 8 * X.size
+    half = 4 * X.size
+    assert fitting < half + 8 * min(len(X), 2000) ** 2
+    assert predicting < half
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -819,7 +826,7 @@ def test_pickle_and_joblib(estimator, form, kernel):
     joblib.dump(model, file)
     file.seek(0)
     for copy in (pickle.loads(pickle.dumps(model)), joblib.load(file)):
-        np.testing.assert_array_equal(decide(copy, data), decide(model, data))
+        np.testing.assert_allclose(decide(copy, data), decide(model, data), rtol=1e-12, atol=1e-12)
         assert copy.certificate_ == model.certificate_
         assert copy.result_.status is model.result_.status
         assert copy.get_params().keys() == model.get_params().keys()
