@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -141,7 +143,7 @@ def test_one_class_is_no_task(Model, data):
             {"class_weight": {0: np.nan}},
             "class_weight must be finite and not negative, but that of class 0 is nan",
         ),
-        (SVC, {"class_weight": {0: -1.0}}, "class_weight must be finite and not negative, but that of class 0 is -1.0"),
+        (SVC, {"class_weight": {0: -1.0}}, r"class_weight must be finite and not negative, but .* class 0 is -1.0"),
     ],
 )
 def test_parameters_that_are_wrong(Model, parameters, words, data):
@@ -169,7 +171,7 @@ def test_knobs_of_the_solver(field, value, words):
 def test_gram_matrices_that_are_none(kernel, data):
     """Not square, not symmetric, sparse."""
     X, y = data
-    with pytest.raises(ValueError, match="must be a square matrix. Input is a 30x3 matrix"):
+    with pytest.raises(ValueError, match=r"must be a square matrix. Input is a 30x3 matrix"):
         SVC(kernel=kernel).fit(X, y)
     K = X @ X.T
     K[3, 8] += 5.0
@@ -210,7 +212,7 @@ def test_predictions_of_other_data(Model, data):
     model = Model().fit(X, y)
     with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
         model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="cannot use sparse input in .* trained on dense data"):
+    with pytest.raises(ValueError, match=r"cannot use sparse input in .* trained on dense data"):
         model.predict(sp.csr_array(X))
 
 
@@ -244,11 +246,8 @@ def test_garbage_is_refused_or_fitted(name, value):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 2)), np.arange(12) % 2
     model = SVC(max_seconds=1.0).set_params(**{name: value})
-    try:
+    with contextlib.suppress(ValueError, TypeError):
         model.fit(X, y)
-    except (ValueError, TypeError) as error:
-        assert str(error)
-    else:
         assert np.isfinite(model.dual_coef_).all()
         assert np.isfinite(model.intercept_).all()
 

@@ -89,7 +89,8 @@ def certify_kernel(model, kind: str, X, y, sample_weight) -> Certificate:
     features = twin._features(X, weight if twin is model else None, formulation)
     features.form()
     certificates = []
-    for task, machine in zip(twin._tasks(targets, weight), read_machines(model, kind, twin), strict=True):
+    machines = read_machines(model, kind, twin, weight)
+    for task, machine in zip(twin._tasks(targets, weight), machines, strict=True):
         task = include_support(task, machine.coef, targets)
         problem = formulation.pose(features.subset(task.index), task.y, task.c)
         certificates.append(judge(problem, formulation.write(problem, Machine(machine.coef[task.index], machine.b))))
@@ -115,6 +116,7 @@ def read_targets(model, kind: str, twin, y, n: int) -> np.ndarray:
         raise ValueError(f"y is needed to certify {kind}, got None.")
     if kind in ("SVR", "NuSVR"):
         return check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64, input_name="y")
+    places = index_labels(column_or_1d(y), model.classes_)
     if twin is not model:
         twin.classes_ = np.asarray(model.classes_)
         # LIBSVM's nu-SVC does not look at class weights, and nobody's "balanced" at sample weights but ours.
@@ -122,7 +124,7 @@ def read_targets(model, kind: str, twin, y, n: int) -> np.ndarray:
             model.class_weight if kind == "SVC" else None, classes=twin.classes_, y=column_or_1d(y)
         )
         twin.class_weight = dict(zip(twin.classes_.tolist(), classes.tolist(), strict=True))
-    return index_labels(column_or_1d(y), model.classes_)
+    return places
 
 
 def index_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -134,10 +136,13 @@ def index_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return place
 
 
-def read_machines(model, kind: str, twin) -> list[Machine]:
+def read_machines(model, kind: str, twin, weight: np.ndarray | None) -> list[Machine]:
     """The binary machines of a model as coefficients over all training samples, in the signs of their tasks."""
     table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
     b, support = np.ravel(model.intercept_), np.asarray(model.support_, int)
+    counted = np.arange(model.shape_fit_[0]) if twin is model or weight is None else np.flatnonzero(weight > 0)
+    if support.max(initial=-1) < len(counted):
+        support = counted[support]  # scikit-learn numbers the samples without those of no weight
     if kind in ("SVC", "NuSVC") and not twin._rest:
         two = len(model.classes_) == 2
         table = -table if two else unpack_pairs(table, np.asarray(model.n_support_)).T
@@ -180,16 +185,24 @@ def certify_linear(model, kind: str, X, y, sample_weight, max_seconds: float) ->
     for task, w, b in zip(tasks, coefs, intercepts, strict=True):
         problem = formulation.pose(features.subset(task.index), task.y.astype(float), task.c)
         coef = np.append(w, b / scaling if scaling else 0.0).astype(float)
-        certificates.append(judge(problem, Point(find_dual(problem, coef, max_seconds / len(tasks)), 0.0, coef)))
+        a = find_dual(problem, coef, max_seconds / len(tasks))
+        certificates.append(judge(problem, Point(a, 0.0 if scaling else float(b), coef)))
     return worst(certificates)
 
 
 def split_linear(model, y: np.ndarray, c: np.ndarray) -> list[Task]:
-    """One task for each class against the rest; one in all for two classes, the second being +1."""
+    """One task for each class against the rest; one in all for two classes, the second being +1.
+
+    Of many classes LIBLINEAR weighs the one that stands against the rest, and not the rest.
+    """
     place = index_labels(y, model.classes_)
-    c = c * compute_class_weight(model.class_weight, classes=model.classes_, y=y)[place]
-    tasks = split_one_vs_rest(place, c, len(model.classes_))
-    return tasks[1:] if len(model.classes_) == 2 else tasks
+    weights = compute_class_weight(model.class_weight, classes=model.classes_, y=y)
+    if len(model.classes_) == 2:
+        return split_one_vs_rest(place, c * weights[place], 2)[1:]
+    tasks = split_one_vs_rest(place, c, len(weights))
+    return [
+        task._replace(c=task.c * np.where(task.y > 0, weight, 1.0)) for task, weight in zip(tasks, weights, strict=True)
+    ]
 
 
 def find_dual(problem: Problem, coef: np.ndarray, max_seconds: float) -> np.ndarray:

@@ -129,7 +129,7 @@ class RowStore:
     def evaluate(self, new: np.ndarray, part, start: int, stop: int) -> np.ndarray:
         """K[new, start:stop]; in float32 into a buffer of this thread."""
         if part is None:
-            return self.features.evaluate(new, np.arange(start, stop))
+            return self.features.evaluate(new, slice(start, stop))
         size = len(new) * (stop - start)
         if getattr(self.tiles, "tile", np.empty(0)).size < size:
             self.tiles.tile = np.empty(size, np.float32)

@@ -66,7 +66,7 @@ class Gram:
         self.counters["rows"] += len(rows)
         return self.evaluate(rows, columns)
 
-    def evaluate(self, rows: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+    def evaluate(self, rows: np.ndarray, columns: np.ndarray | slice | None) -> np.ndarray:
         """K[rows, columns], evaluated and not counted."""
         others = self.samples if columns is None else self.samples.take(columns)
         K = evaluate_rows(self.kernel, self.samples.take(rows), others)
@@ -232,9 +232,9 @@ class SignedGram:
         self.counters["rows"] += len(rows)
         return self.evaluate(rows, columns)
 
-    def evaluate(self, rows: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+    def evaluate(self, rows: np.ndarray, columns: np.ndarray | slice | None) -> np.ndarray:
         """K[rows, columns], evaluated and not counted."""
-        columns = np.arange(self.n) if columns is None else columns
+        columns = np.arange(self.n)[slice(None) if columns is None else columns]
         samples, place = np.unique(self.index[columns], return_inverse=True)
         evaluate = self.gram.block if self.gram.whole is not None else self.gram.evaluate
         K = evaluate(self.index[rows], None if len(samples) == self.gram.n else samples)[:, place]
@@ -318,7 +318,7 @@ def evaluate_square(kernel: Kernel, samples) -> np.ndarray:
 def count_rows(samples) -> int:
     """How many rows may be widened to float64 at once; all of them where nothing needs widening."""
     narrow = getattr(getattr(samples, "X", None), "dtype", None) == np.float32 and isinstance(samples, Dense)
-    return max(1, TILE // max(samples.d, 1)) if narrow else max(samples.n, 1)
+    return max(1, TILE // 4 // max(samples.d, 1)) if narrow else max(samples.n, 1)
 
 
 def cut_rows(samples, start: int = 0) -> list[slice]:

@@ -48,6 +48,10 @@ class Formulation:
         """b where it is free, else what the constant column amounts to."""
         return b if self.free else self.offset * float(coef.sum())
 
+    def stray(self, machine: Machine) -> float:
+        """What a machine's intercept has beyond the one its coefficients imply: zero, unless someone moved it."""
+        return machine.b - self.intercept_of(machine.coef, machine.b)
+
 
 @dataclass(frozen=True)
 class Risk(Formulation):
@@ -65,7 +69,7 @@ class Risk(Formulation):
 
     def write(self, problem: Problem, machine: Machine) -> Point:
         """a = coef."""
-        return Point(machine.coef, machine.b if self.free else 0.0)
+        return Point(machine.coef, machine.b if self.free else self.stray(machine))
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class NuClassification(Formulation):
         a = rho * machine.coef
         if self.free:
             return Point(np.array([np.maximum(a, 0.0), np.minimum(a, 0.0)]), rho * (machine.b + np.array([-1.0, 1.0])))
-        return Point(problem.features.sign * a, -rho)
+        return Point(problem.features.sign * a, -rho + np.abs(rho * self.stray(machine)))
 
 
 NEGLIGIBLE = 1e-3  # a class with less than this share of the weight is outvoted
@@ -184,7 +188,7 @@ class NuRegression(Formulation):
         epsilon = self.best_tube(problem, machine, b)
         if self.free:
             return Point(parts, b + np.array([epsilon, -epsilon]))
-        return Point(np.concatenate([parts[0], -parts[1]]), epsilon)
+        return Point(np.concatenate([parts[0], -parts[1]]), epsilon + np.abs(self.stray(machine)))
 
     def best_tube(self, problem: Problem, machine: Machine, b: float) -> float:
         """argmin over epsilon of nu (sum c) epsilon + sum_i c_i max(0, |r_i| - epsilon): a quantile of |r|."""

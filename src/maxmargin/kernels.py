@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .samples import Dense, Given, Sparse, wrap
+from .samples import TILE, Dense, Given, Sparse, wrap
 
 Samples = Dense | Sparse | Given
 SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up
@@ -17,7 +17,7 @@ SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the sc
 
 def measure_variance(X, weight: np.ndarray | None = None) -> float:
     """Var(X) over all entries, each row counted as often as its weight says."""
-    if weight is None and not sp.issparse(X):
+    if weight is None and not sp.issparse(X) and X.size <= TILE:
         return X.var(dtype=np.float64)
     weight = np.ones(X.shape[0]) if weight is None else weight
     share = weight / (weight.sum() * X.shape[1])
@@ -25,8 +25,9 @@ def measure_variance(X, weight: np.ndarray | None = None) -> float:
         square = float(share @ (X.multiply(X) @ np.ones(X.shape[1])))
         variance = square - float(share @ (X @ np.ones(X.shape[1]))) ** 2
         return variance if variance > 1e-14 * square else 0.0  # the rest is rounding: all entries are equal
-    mean = float(share @ X.sum(axis=1, dtype=np.float64))
-    return float(share @ np.square(X - mean, dtype=np.float64).sum(axis=1))
+    mean, step = float(share @ X.sum(axis=1, dtype=np.float64)), max(1, TILE // 4 // X.shape[1])
+    tiles = [slice(k, k + step) for k in range(0, X.shape[0], step)]
+    return sum(float(share[tile] @ np.square(X[tile] - mean, dtype=np.float64).sum(axis=1)) for tile in tiles)
 
 
 def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> float:

@@ -101,7 +101,7 @@ class ActiveRun:
         self.since_shrink = 0
         m, M = self.extremes()
         keep = np.flatnonzero(((self.up - self.f >= M) | (self.low - self.f <= m)).any(axis=0))
-        if len(keep) > 0.8 * len(self.f) or len(keep) < 2:
+        if len(keep) > 0.8 * len(self.f) or len(keep) < 2 or not self.affords(len(keep)):
             return
         self.store()
         self.counters["shrinks"] += 1
@@ -110,6 +110,11 @@ class ActiveRun:
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[:, keep]))
         self.narrow(keep)
         self.tally[POSITION] = 0
+
+    def affords(self, count: int) -> bool:
+        """Whether a copy of the data of so many samples fits into what was granted for kernel rows."""
+        samples = getattr(self.problem.features, "samples", None)
+        return not hasattr(samples, "X") or 8 * count * samples.d <= self.solver.cache_size * 2**20
 
     def narrow(self, keep: np.ndarray) -> None:
         """Cut whatever holds kernel rows down to the samples `keep` of the active ones."""
