@@ -23,7 +23,7 @@ def measure_variance(X, weight: np.ndarray | None = None) -> float:
     share = weight / (weight.sum() * X.shape[1])
     if sp.issparse(X):
         square = float(share @ (X.multiply(X) @ np.ones(X.shape[1])))
-        variance = square - float(share @ (X @ np.ones(X.shape[1]))) ** 2
+        variance = square - float(np.square(share @ (X @ np.ones(X.shape[1]))))
         return variance if variance > 1e-14 * square else 0.0  # the rest is rounding: all entries are equal
     mean, step = float(share @ X.sum(axis=1, dtype=np.float64)), max(1, TILE // 4 // X.shape[1])
     tiles = [slice(k, k + step) for k in range(0, X.shape[0], step)]
@@ -289,7 +289,11 @@ class Custom(Precomputed):
     def samples(self, X):
         """function(X, X_fit), evaluated whole: only the function knows what a part of X is."""
         K = self.function(X, self.X_fit)
-        K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+        try:
+            K = np.asarray(K.toarray() if sp.issparse(K) else K)
+            K = K.astype(np.float64, casting="same_kind" if K.dtype.kind == "c" else "unsafe", copy=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"kernel(X, Y) must return a matrix of numbers: {error}.") from error
         n_fit = self.X_fit.shape[0] if hasattr(self.X_fit, "shape") else len(self.X_fit)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if K.shape != (n, n_fit):

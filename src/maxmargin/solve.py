@@ -13,6 +13,7 @@ from .solvers import SOLVERS
 from .solvers.smo.active import Outcome
 from .threads import quiet_blas
 
+PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
 
 
@@ -101,6 +102,7 @@ class Trust:
         self.best: tuple[Point, Certificate] | None = None
         self.judged_at = -1
         self.dual = -float("inf")
+        self.patience = PATIENCE
 
     def certify(self, run) -> Certificate:
         """Judge the run's point and keep it if it is the best."""
@@ -120,7 +122,9 @@ class Trust:
             return Status.CONVERGED
         self.dual = max(self.dual, certificate.dual)
         risen = certificate.dual - low > 1e-10 * abs(certificate.dual)
-        if abs(run.a).max() > 1e99 or not (risen or certificate.relative_gap < 0.9 * before):
+        fallen = certificate.relative_gap < 0.9 * before
+        self.patience = PATIENCE if fallen else self.patience - (1 if outcome is Outcome.DONE else 10)
+        if abs(run.a).max() > 1e99 or not (risen or fallen) or self.patience <= 0:
             return Status.STALLED
         run.refresh(certificate.scores)
         return None

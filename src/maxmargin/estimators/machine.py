@@ -225,7 +225,8 @@ class KernelMachine(BaseEstimator):
         """X checked against the training data, and the machine against tampering."""
         check_is_fitted(self)
         vectors = self.support_vectors_
-        if self.kernel_is_formula and vectors.shape[0] and self.n_support_.sum() != vectors.shape[0]:
+        altered = self.kernel_is_formula and vectors.shape[0] and self.n_support_.sum() != vectors.shape[0]
+        if altered or (len(self.support_) and self._dual_coef_.shape[1] != len(self.support_)):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
         return check_new_samples(self, X)
 

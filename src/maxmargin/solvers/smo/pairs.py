@@ -11,6 +11,7 @@ from ...cache import RowCache
 from .active import ActiveRun, Outcome
 from .polish import polish
 
+SLOW = 20  # steps a sample after which a small problem counts as slow
 SMALL = 400  # samples below which shrinking costs more than it saves
 
 
@@ -21,6 +22,7 @@ class PairRun(ActiveRun):
         super().__init__(solver, problem, tol, warm)
         self.widen()
         self.steps_a_second = 2e8 / max(problem.n, 100)
+        self.next_hurry = SLOW * problem.n
 
     def widen(self) -> None:
         """A row cache over all samples."""
@@ -58,10 +60,19 @@ class PairRun(ActiveRun):
                 return Outcome.STALLED
             elif code == BUDGET and done >= 32:
                 self.steps_a_second = done / max(now - began, 1e-9)
+            self.hurry(last)
             if self.since_shrink >= self.shrink_every():
                 self.shrink()
             if now >= end or self.n_iter >= last:
                 return self.look_back()
+
+    def hurry(self, last: int) -> None:
+        """Newton steps for a small problem that is slow to converge: after 1, 2, 4, 8, ... times SLOW n steps."""
+        if self.n_iter < self.next_hurry:
+            return
+        self.next_hurry *= 2
+        if self.solver.stop == "gap" and self.problem.features.whole is not None and self.problem.features.kernel.psd:
+            polish(self, last)
 
     def call(self, max_steps: int) -> int:
         """One compiled call."""

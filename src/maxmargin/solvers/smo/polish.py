@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-POLISH_FREE = 1000  # the most free duals whose linear system is solved
+POLISH_FREE = 500  # the most free duals whose linear system is solved
+ROUNDS = 20  # of Newton steps before the loop looks at the clock and the keyboard again
 
 
 def polish(run, last: int) -> None:
     """Solve for the free duals exactly; SMO steps, up to number `last`, bring in those that should be free."""
     run.polishing, run.target = False, run.tol
-    for _ in range(30):
+    for _ in range(ROUNDS):
         if newton_step(run) < 1.0:
             continue  # a dual has hit its bound and is no longer free
         if run.spread() <= 1e-12 * max(1.0, np.abs(run.f).max()):
@@ -43,7 +44,10 @@ def newton_step(run) -> float:
     crossing = (e > 0) & (np.sign(a) == -np.sign(delta))
     edge = np.where(crossing, 0.0, np.where(delta > 0, hi, lo))
     step = np.where(reach <= share, edge, a + share * delta) - a
-    run.numbers[0] += step @ rates - 0.5 * step @ bend @ step
+    gain = step @ rates - 0.5 * step @ bend @ step
+    if not gain > 0:
+        return 1.0  # a singular system can point anywhere; D must rise
+    run.numbers[0] += gain
     run.f += step @ rows
     run.a[layer, free] = np.where(reach <= share, edge, a + step)
     mark_all(run.a, run.p, run.d, run.e, run.lo, run.hi, run.up, run.low)
