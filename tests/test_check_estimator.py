@@ -14,7 +14,6 @@ VARIANTS = [
     SVC(loss="squared_hinge", intercept="regularised", kernel="linear", **TIGHT),
     SVC(multi_class="ovr", intercept="none", **TIGHT),
     SVC(class_weight="balanced", kernel="laplacian", n_jobs=2, warm_start=True, **TIGHT),
-    SVC(kernel="poly", **TIGHT),
     NuSVC(intercept="none", **TIGHT),
     NuSVC(nu=0.3, multi_class="ovr", intercept="regularised", **TIGHT),
     SVR(loss="huber", intercept="none", **TIGHT),

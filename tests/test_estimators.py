@@ -583,6 +583,23 @@ def test_fits_repeat(estimator):
     np.testing.assert_array_equal(first.intercept_, second.intercept_)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*certified relative gap")
+@pytest.mark.parametrize("kind", ["stalled", "long"])
+def test_fits_of_many_steps_repeat(kind):
+    """Also fits that rounding ends, and fits of half a second: their steps are counted, not timed by the clock."""
+    rng = np.random.RandomState(0)
+    if kind == "stalled":
+        model, X, y = SVC(kernel="poly", tol=1e-8), rng.normal(loc=100.0, size=(100, 2)), rng.randint(0, 2, 100)
+    else:
+        X, y = make_classes(1500, 2)
+        model, X = SVC(kernel="linear", C=100.0, tol=1e-6), np.hstack([X, rng.normal(size=(1500, 12))])
+    first, second = (clone(model).fit(X, y) for _ in range(2))
+    assert first.result_.status is second.result_.status
+    np.testing.assert_array_equal(first.n_iter_, second.n_iter_)
+    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
+
+
 # ---- data of every kind -------------------------------------------------------------------------------------
 
 

@@ -38,8 +38,9 @@ def hold_out(estimator, features: Gram, formulation: Formulation, task: Task, ra
         inner, outer = task.index[train], task.index[test]
         problem = formulation.pose(features.subset(inner), task.y[train], task.c[train])
         result = solve(
-            problem, estimator._solver(), tol=estimator.tol, max_seconds=budget.share(), interrupt=budget.interrupt
-        )
+            problem, estimator._solver(), tol=estimator.tol, max_seconds=budget.share(), interrupt=budget.interrupt,
+            max_iter=None if estimator.max_iter == -1 else estimator.max_iter,
+        )  # fmt: skip
         machine = formulation.read(problem, result.point)
         used = np.flatnonzero(machine.coef)
         K = features.block(outer, inner[used]) - features.offset

@@ -11,6 +11,7 @@ from ...cache import RowCache
 from .active import ActiveRun, Outcome
 from .polish import polish
 
+HURRY_FREE = 120  # the most free duals of a problem that is hurried
 SLOW = 20  # steps a sample after which a small problem counts as slow
 SMALL = 400  # samples below which shrinking costs more than it saves
 
@@ -72,7 +73,7 @@ class PairRun(ActiveRun):
             return
         self.next_hurry *= 2
         if self.solver.stop == "gap" and self.problem.features.whole is not None and self.problem.features.kernel.psd:
-            polish(self, last)
+            polish(self, last, HURRY_FREE)
 
     def call(self, max_steps: int) -> int:
         """One compiled call."""

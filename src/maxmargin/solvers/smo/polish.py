@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-POLISH_FREE = 500  # the most free duals whose linear system is solved
+POLISH_FREE = 300  # the most free duals whose linear system is solved
 ROUNDS = 20  # of Newton steps before the loop looks at the clock and the keyboard again
 
 
-def polish(run, last: int) -> None:
-    """Solve for the free duals exactly; SMO steps, up to number `last`, bring in those that should be free."""
+def polish(run, last: int, most: int = POLISH_FREE) -> None:
+    """Solve for the free duals exactly; SMO steps, up to number `last`, bring in those that should be free.
+
+    With more than `most` free duals nothing is done: the loop must soon look at the keyboard again.
+    """
     run.polishing, run.target = False, run.tol
     for _ in range(ROUNDS):
-        if newton_step(run) < 1.0:
+        share = newton_step(run, most)
+        if share is None:
+            return
+        if share < 1.0:
             continue  # a dual has hit its bound and is no longer free
         if run.spread() <= 1e-12 * max(1.0, np.abs(run.f).max()):
             return
@@ -23,8 +29,10 @@ def polish(run, last: int) -> None:
             return
 
 
-def newton_step(run) -> float:
+def newton_step(run, most: int = POLISH_FREE) -> float | None:
     """Move the free duals towards the point where all rates up - f of a layer equal its b; how far it got.
+
+    None if there are none, or too many.
 
     (K_FF + d_F) delta + b = up_F - f_F with sum delta = 0 in each layer: the conditions of the lecture, solved
     for all free duals at once.
@@ -32,8 +40,8 @@ def newton_step(run) -> float:
     from ...compiled.smo import mark_all
 
     layer, free = np.nonzero((run.up == run.low) & ((run.a != 0) | (run.e == 0)))
-    if not 0 < len(free) <= POLISH_FREE:
-        return 1.0
+    if not 0 < len(free) <= most:
+        return None
     a, lo, hi, e = (part[layer, free] for part in (run.a, run.lo, run.hi, run.e))
     rows = run.kernel_rows(free)
     ties = np.eye(len(run.a))[layer] if run.paired else np.zeros((len(free), 0))
@@ -45,8 +53,8 @@ def newton_step(run) -> float:
     edge = np.where(crossing, 0.0, np.where(delta > 0, hi, lo))
     step = np.where(reach <= share, edge, a + share * delta) - a
     gain = step @ rates - 0.5 * step @ bend @ step
-    if not gain > 0:
-        return 1.0  # a singular system can point anywhere; D must rise
+    if not gain > -1e-13 * abs(run.numbers[0]):
+        return 1.0  # a singular system can point anywhere; D must not fall
     run.numbers[0] += gain
     run.f += step @ rows
     run.a[layer, free] = np.where(reach <= share, edge, a + step)
