@@ -3,7 +3,7 @@
 pytest -p sklearn_swap --pyargs sklearn.svm.tests.test_svm
 
 With SKLEARN_SWAP_TOL in the environment the classes have that default `tol`: for tests that compare two fits of one
-problem to seven digits, which a fit that stops at a certified relative gap of 1e-4 does not owe anyone.
+problem to seven digits, which a fit that stops at a certified relative gap of 1e-5 does not owe anyone.
 """
 
 import os
