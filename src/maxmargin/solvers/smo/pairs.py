@@ -9,9 +9,9 @@ import numpy as np
 
 from ...cache import RowCache
 from .active import ActiveRun, Outcome
-from .polish import polish
+from .polish import ROUNDS, polish
 
-HURRY_FREE = 120  # the most free duals of a problem that is hurried
+HURRY_FREE, HURRY_ROUNDS = 120, 6  # the most free duals of a problem that is hurried, and rounds where n > SMALL
 SLOW = 20  # steps a sample after which a small problem counts as slow
 SMALL = 400  # samples below which shrinking costs more than it saves
 
@@ -46,7 +46,9 @@ class PairRun(ActiveRun):
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while True:
             before, began = self.n_iter, time.perf_counter()
-            planned = int(max(1, min(last - before, self.steps_a_second * (end - began), self.until_shrink())))
+            # Where a decision is taken after so many steps, a call ends there: fits must not depend on the clock.
+            decided = min(last, self.next_hurry) - before
+            planned = int(max(1, min(decided, self.steps_a_second * (end - began), self.until_shrink())))
             code = self.call(planned)
             done, now = self.n_iter - before, time.perf_counter()
             self.since_shrink += done
@@ -73,7 +75,7 @@ class PairRun(ActiveRun):
             return
         self.next_hurry *= 2
         if self.solver.stop == "gap" and self.problem.features.whole is not None and self.problem.features.kernel.psd:
-            polish(self, last, HURRY_FREE)
+            polish(self, last, HURRY_FREE, ROUNDS if self.problem.n <= SMALL else HURRY_ROUNDS)
 
     def call(self, max_steps: int) -> int:
         """One compiled call."""

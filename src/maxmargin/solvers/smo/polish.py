@@ -8,13 +8,13 @@ POLISH_FREE = 300  # the most free duals whose linear system is solved
 ROUNDS = 20  # of Newton steps before the loop looks at the clock and the keyboard again
 
 
-def polish(run, last: int, most: int = POLISH_FREE) -> None:
+def polish(run, last: int, most: int = POLISH_FREE, rounds: int = ROUNDS) -> None:
     """Solve for the free duals exactly; SMO steps, up to number `last`, bring in those that should be free.
 
     With more than `most` free duals nothing is done: the loop must soon look at the keyboard again.
     """
     run.polishing, run.target = False, run.tol
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         share = newton_step(run, most)
         if share is None:
             return
