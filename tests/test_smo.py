@@ -388,10 +388,10 @@ def test_whole_matrix_misses_nothing():
 class SlowRBF(RBF):
     """A kernel that takes longer for a few rows than the loop waits between two looks at the clock."""
 
-    def evaluate(self, A, B):
+    def evaluate(self, A, B, out=None):
         """The values of RBF, after a while."""
         time.sleep(0.003)
-        return super().evaluate(A, B)
+        return super().evaluate(A, B, out)
 
 
 @every_selection
@@ -819,10 +819,12 @@ def test_find_intercept(n):
 def test_add_rows():
     """f += t K_i + s K_j."""
     rng = np.random.default_rng(19)
-    f, row_i, row_j = rng.normal(size=(3, 700))
-    expected = f + 0.3 * row_i - 1.7 * row_j
-    compiled.add_rows(f, 0.3, row_i, -1.7, row_j)
+    f, row_i, row_j, up = rng.normal(size=(4, 701))
+    expected, scratch = f + 0.3 * row_i - 1.7 * row_j, np.empty(701)
+    top = compiled.add_rows(f, 0.3, row_i, -1.7, row_j, up, scratch)
     np.testing.assert_allclose(f, expected, rtol=1e-14, atol=1e-15)
+    np.testing.assert_array_equal(scratch, up - f)
+    assert top == scratch.max()
 
 
 @pytest.mark.parametrize("kind", [*LAYERED, "plain"])

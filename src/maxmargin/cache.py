@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 
 import numpy as np
 
-from .features import Gram
-from .threads import run_strips
+from .features import Gram, open_tile
+from .threads import CORES, run_strips
 
 
 class RowCache:
@@ -65,50 +64,63 @@ class RowStore:
     """Rows K[i, :] for block updates f += sum_i step_i K[i, :]: evaluated in strips on all cores, kept if they fit.
 
     Rows are held in float32 where the kernel can be evaluated so with a small known error, else in float64. A row
-    that finds no place is used and forgotten: it costs its evaluation, not memory.
+    that finds no place is used and forgotten: it costs its evaluation, not memory. The copy of the data in float32
+    is paid for out of `megabytes` too.
     """
 
     def __init__(self, features: Gram, megabytes: float, exact: bool = False):
-        half = None if exact or not hasattr(features, "samples") else features.kernel.halve(features.samples)
-        dtype = np.float64 if half is None else np.float32
-        n = features.n
-        capacity = int(np.clip(megabytes * 2**20 // (np.dtype(dtype).itemsize * n), 1, n))
+        self.features = features
+        half = exact or not hasattr(features, "samples")
+        half = None if half else features.kernel.halve(features.samples, megabytes / 4)
+        self.dtype = np.dtype(np.float64 if half is None else np.float32)
+        spent = 0 if half is None or half.nbytes == features.samples.nbytes else 2 * half.nbytes
+        room = int(megabytes * 2**20 - spent) // self.dtype.itemsize
         # Touched for the first time, an entry costs 19 ns of page faults: the buffer is laid out anew, never replaced.
-        self.buffer = np.empty(capacity * n, dtype)
+        self.buffer = np.empty(min(max(room, features.n), features.n**2), self.dtype)
         self.counters = Counter(hits=0, misses=0)
-        self.tiles = threading.local()
         self.clock = 0
         self.reset(features, half)
 
     def reset(self, features: Gram, half) -> None:
         """Empty the store and lay its buffer out for rows over these samples."""
         self.features, self.half = features, half
-        capacity = min(features.n, self.buffer.size // features.n)
-        self.rows = self.buffer[: capacity * features.n].reshape(capacity, features.n)
-        self.slot, self.holder = np.full(features.n, -1), np.full(capacity, -1)
+        self.n = features.n if half is None else half.n
+        capacity = min(self.n, self.buffer.size // self.n)
+        self.rows = self.buffer[: capacity * self.n].reshape(capacity, self.n)
+        self.slot, self.holder = np.full(self.n, -1), np.full(capacity, -1)
         self.stamp = np.full(capacity, -1)
 
     def square(self, work: np.ndarray) -> np.ndarray:
-        """K[work, work] in float64, evaluated anew: gathering it from long rows costs as much."""
+        """K[work, work], evaluated anew: gathering it from long rows costs as much."""
         if self.half is None:
             return self.features.evaluate(work, work)
+        K = np.empty((len(work), len(work)), np.float32)
         part = self.half.take(work)
-        out = np.empty((len(work), len(work)), np.float32)
-        return self.features.kernel.evaluate32(part, part, out).astype(np.float64) + self.features.offset
 
-    def add(self, f: np.ndarray, index: np.ndarray, steps: np.ndarray) -> None:
-        """f += sum_k steps_k K[index_k, :]."""
+        def evaluate(start: int, stop: int) -> None:
+            self.features.kernel.write(part.take(slice(start, stop)), part, K[start:stop])
+
+        run_strips(evaluate, len(work), max(128, -(-len(work) // (2 * CORES))))
+        if self.features.offset:
+            K += np.float32(self.features.offset)
+        return K
+
+    def add(self, f: np.ndarray, index: np.ndarray, steps: np.ndarray, keep: np.ndarray | None = None) -> None:
+        """f += sum_k steps_k K[index_k, :]; rows that are not held are evaluated, and kept where `keep` says so."""
         if not len(index):
             return
+        keep = np.ones(len(index), bool) if keep is None else keep
+        order = np.argsort(~keep, kind="stable")
+        index, steps, keep = index[order], steps[order], keep[order]
         known = self.slot[index] >= 0
         new = index[~known]
         self.counters["hits"] += int(known.sum())
         self.counters["misses"] += len(new)
         self.clock += 1
         self.stamp[self.slot[index[known]]] = self.clock
-        places = self.admit(new)
+        places = self.admit(new[keep[~known]])
         slots, weights, fresh = self.slot[index[known]], steps[known], steps[~known]
-        part = self.half.take(new) if self.half is not None and len(new) else None
+        part = None if self.half is None else self.half.take(new)
 
         def update(start: int, stop: int) -> None:
             from .compiled.kernel_rows import add_stored_rows
@@ -120,21 +132,18 @@ class RowStore:
                 self.rows[places, start:stop] = tile[: len(places)]
                 add_stored_rows(f[start:stop], tile, np.arange(len(new)), fresh, 0, stop - start)
 
-        run_strips(update, self.features.n, self.strip(len(new)))
+        run_strips(update, self.n, self.strip(len(new)))
 
     def strip(self, rows: int) -> int:
         """Columns of a strip: a tile of at most 1 MB, and at least two strips for each core on long rows."""
-        return int(np.clip((1 << 17) // max(rows, 32), 256, 4096))
+        return int(np.clip((1 << 18) // max(rows, 64), 256, 4096))
 
     def evaluate(self, new: np.ndarray, part, start: int, stop: int) -> np.ndarray:
         """K[new, start:stop]; in float32 into a buffer of this thread."""
         if part is None:
             return self.features.evaluate(new, slice(start, stop))
-        size = len(new) * (stop - start)
-        if getattr(self.tiles, "tile", np.empty(0)).size < size:
-            self.tiles.tile = np.empty(size, np.float32)
-        tile = self.tiles.tile[:size].reshape(len(new), stop - start)
-        self.features.kernel.evaluate32(part, self.half.take(slice(start, stop)), tile)
+        tile = open_tile(len(new), stop - start, self.dtype)
+        self.features.kernel.write(part, self.half.take(slice(start, stop)), tile)
         if self.features.offset:
             tile += np.float32(self.features.offset)
         return tile
@@ -154,12 +163,15 @@ class RowStore:
     def narrow(self, keep: np.ndarray) -> None:
         """Cut every row down to the columns `keep`, in place, so that more rows fit into the same bytes."""
         width = len(keep)
-        place = np.full(self.features.n, -1)
+        place = np.full(self.n, -1)
         place[keep] = np.arange(width)
         held = np.flatnonzero((self.holder >= 0) & (place[np.maximum(self.holder, 0)] >= 0))
         compact(self.buffer, self.rows, held, keep)
         holder, stamp = place[self.holder[held]], self.stamp[held]
-        self.reset(self.features.subset(keep), None if self.half is None else self.half.take(keep))
+        if self.half is None:
+            self.reset(self.features.subset(keep), None)
+        else:
+            self.reset(self.features, self.half.take(keep))
         self.holder[: len(held)], self.stamp[: len(held)] = holder, stamp
         self.slot[holder] = np.arange(len(held))
 

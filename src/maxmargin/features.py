@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections import Counter
 from functools import cached_property
 from itertools import pairwise
-from threading import Lock
+from threading import Lock, local
 
 import numpy as np
 
 from .kernels import Kernel, Linear
-from .samples import TILE, Dense
-from .threads import run_strips
+from .samples import TILE, Dense, match, suit
+from .threads import CORES, run_strips
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
+ROWS = 512  # samples of a side of a tile
+SMALL_TILE = TILE // 8  # entries that are not worth sharing among cores
 
 
 class Gram:
@@ -37,7 +39,8 @@ class Gram:
     def from_data(cls, kernel: Kernel, X, offset: float = 0.0, weight: np.ndarray | None = None) -> Gram:
         """Bind the kernel to the training data X and lay the Gram matrix over it."""
         kernel = kernel.bind(X, weight)
-        return cls(kernel, kernel.samples(X), offset)
+        samples = kernel.samples(X)
+        return cls(kernel, samples if samples.n <= FULL else suit(samples), offset)
 
     @property
     def small(self) -> bool:
@@ -238,7 +241,7 @@ class SignedGram:
         samples, place = np.unique(self.index[columns], return_inverse=True)
         evaluate = self.gram.block if self.gram.whole is not None else self.gram.evaluate
         K = evaluate(self.index[rows], None if len(samples) == self.gram.n else samples)[:, place]
-        return K * self.sign[rows][:, None] * self.sign[columns]
+        return np.multiply(K, self.sign[rows][:, None] * self.sign[columns], order="C")
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -269,22 +272,24 @@ class SignedGram:
 
 def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.ndarray:
     """f_i = sum_j coef_j k(x_i, s_j) for one or several columns of coef, in tiles of bounded memory, on all cores."""
+    if samples.n * support.n <= SMALL_TILE and not converts(samples, support):
+        return kernel.evaluate(match(samples, support), support) @ coef
     f = np.zeros((samples.n, *coef.shape[1:]))
     warm_norms(samples, support)
+    parts = [(part, support.take(part)) for part in cut_rows(support)]
 
     def evaluate(start: int, stop: int) -> None:
-        tile = samples.take(slice(start, stop))
-        for part in cut_rows(support):
-            f[start:stop] += kernel.evaluate(tile, support.take(part)) @ coef[part]
+        tile = match(samples.take(slice(start, stop)), support)
+        for part, columns in parts:
+            f[start:stop] += kernel.write(tile, columns, open_tile(tile.n, columns.n, tile.dtype)) @ coef[part]
 
-    run_strips(evaluate, samples.n, max(1, min(TILE // 8 // max(support.n, 1), count_rows(samples))))
+    run_strips(evaluate, samples.n, min(count_rows(samples), -(-samples.n // CORES)))
     return f
 
 
 def evaluate_rows(kernel: Kernel, samples, others) -> np.ndarray:
     """K_ij = k(x_i, z_j), its columns shared among all cores."""
-    step = min(count_rows(others), max(256, TILE // 16 // max(samples.n, 1)))
-    if samples.n * others.n < TILE // 8 and max(samples.n, others.n) <= count_rows(samples):
+    if samples.n * others.n < SMALL_TILE and not converts(samples, others):
         return kernel.evaluate(samples, others)
     K = np.empty((samples.n, others.n))
     warm_norms(samples, others)
@@ -292,15 +297,17 @@ def evaluate_rows(kernel: Kernel, samples, others) -> np.ndarray:
     def evaluate(start: int, stop: int) -> None:
         tile = others.take(slice(start, stop))
         for part in cut_rows(samples):
-            K[part, start:stop] = kernel.evaluate(samples.take(part), tile)
+            rows = samples.take(part)
+            K[part, start:stop] = kernel.write(rows, tile, open_tile(rows.n, tile.n, tile.dtype))
 
-    run_strips(evaluate, others.n, step)
+    step = int(np.clip(TILE // 16 // max(samples.n, 1), 256, 4096))
+    run_strips(evaluate, others.n, min(step, count_rows(others)) if converts(others) else step)
     return K
 
 
 def evaluate_square(kernel: Kernel, samples) -> np.ndarray:
     """K_ij = k(x_i, x_j), the lower half evaluated on all cores and mirrored."""
-    if samples.n < 500 and samples.n <= count_rows(samples):
+    if samples.n < 500 and not converts(samples):
         return kernel.evaluate(samples, samples)
     K = np.empty((samples.n, samples.n))
     warm_norms(samples)
@@ -308,17 +315,33 @@ def evaluate_square(kernel: Kernel, samples) -> np.ndarray:
     def evaluate(start: int, stop: int) -> None:
         tile = samples.take(slice(start, stop))
         for part in cut_rows(samples, start):
-            K[part, start:stop] = kernel.evaluate(samples.take(part), tile)
+            rows = samples.take(part)
+            K[part, start:stop] = kernel.write(rows, tile, open_tile(rows.n, tile.n, tile.dtype))
         K[start:stop, stop:] = K[stop:, start:stop].T
 
     run_strips(evaluate, samples.n, min(max(64, samples.n // 16), count_rows(samples)))
     return K
 
 
+_tiles = local()
+
+
+def open_tile(rows: int, columns: int, dtype) -> np.ndarray:
+    """A tile of this thread, used again and again: memory touched for the first time costs more than arithmetic."""
+    tiles = _tiles.__dict__.setdefault("held", {})
+    if dtype not in tiles or tiles[dtype].size < rows * columns:
+        tiles[dtype] = np.empty(rows * columns, dtype)
+    return tiles[dtype][: rows * columns].reshape(rows, columns)
+
+
+def converts(*parts) -> bool:
+    """Whether some of these samples are held in another precision than they are multiplied in."""
+    return any(isinstance(samples, Dense) and samples.X.dtype != samples.dtype for samples in parts)
+
+
 def count_rows(samples) -> int:
-    """How many rows may be widened to float64 at once; all of them where nothing needs widening."""
-    narrow = getattr(getattr(samples, "X", None), "dtype", None) == np.float32 and isinstance(samples, Dense)
-    return max(1, TILE // 4 // max(samples.d, 1)) if narrow else max(samples.n, 1)
+    """Samples of a side of a tile; few enough that their conversion stays small."""
+    return max(1, min(ROWS, TILE // 4 // max(samples.d, 1))) if converts(samples) else ROWS
 
 
 def cut_rows(samples, start: int = 0) -> list[slice]:

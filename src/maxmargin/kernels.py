@@ -13,6 +13,9 @@ from .samples import TILE, Dense, Given, Sparse, wrap
 
 Samples = Dense | Sparse | Given
 SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up
+UNIT = 2.0**-24  # rounding error of float32
+TINY = float(np.finfo(float).tiny)
+PROBE = 256  # samples among which the spread of the kernel is looked at
 
 
 def measure_variance(X, weight: np.ndarray | None = None) -> float:
@@ -37,7 +40,7 @@ def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> fl
     """
     if gamma == "scale":
         variance = max(measure_variance(X, weight), 0.0)
-        return 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
+        return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0
     if gamma == "auto":
         return 1.0 / X.shape[1]
     return float(gamma)
@@ -64,16 +67,28 @@ class Kernel:
         return wrap(X)
 
     def evaluate(self, A: Samples, B: Samples) -> np.ndarray:
-        """K_ij = k(a_i, b_j) in float64."""
+        """K_ij = k(a_i, b_j) in the precision of the samples."""
         raise NotImplementedError
+
+    def write(self, A: Samples, B: Samples, out: np.ndarray) -> np.ndarray:
+        """K_ij = k(a_i, b_j), into a tile that is used again and again."""
+        out[:] = self.evaluate(A, B)
+        return out
 
     def diagonal(self, A: Samples) -> np.ndarray:
         """k(a_i, a_i)."""
         raise NotImplementedError
 
-    def halve(self, samples: Samples):
-        """The samples for evaluation in float32 with a relative error below SAFE, or None if that cannot be had."""
-        return
+    def blur(self, samples: Samples) -> float:
+        """A bound on the error of float32 in a kernel value, over the size of the differences that matter."""
+        return np.inf
+
+    def halve(self, samples: Samples, megabytes: float = np.inf) -> Samples | None:
+        """The samples for evaluation in float32 with an error below SAFE, or None if that cannot be had."""
+        if not isinstance(samples, Dense | Sparse) or not samples.n:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            return samples.halve(megabytes) if self.blur(samples) < SAFE else None
 
     def __call__(self, A, B=None) -> np.ndarray:
         """K_ij = k(a_i, b_j) for two matrices of samples."""
@@ -81,15 +96,27 @@ class Kernel:
         return self.evaluate(A, A if B is None else self.samples(B))
 
 
+class Formula(Kernel):
+    """A kernel that is evaluated in place: `evaluate` takes the tile to write into."""
+
+    def write(self, A, B, out):
+        """K_ij = k(a_i, b_j), without a copy."""
+        return self.evaluate(A, B, out)
+
+
 @dataclass(frozen=True)
-class Linear(Kernel):
+class Linear(Formula):
     """<x, z>."""
 
     name = "linear"
 
-    def evaluate(self, A, B):
+    def evaluate(self, A, B, out=None):
         """<a_i, b_j>."""
-        return A.dots(B)
+        return A.dots(B, out)
+
+    def blur(self, samples):
+        """8 u max |x|^2 over the mean of |x - z|^2 / 2: products of samples far from the origin hide their distances."""
+        return 8.0 * UNIT * samples.norms.max() / measure_spread(samples)
 
     def diagonal(self, A):
         """|a_i|^2."""
@@ -97,7 +124,7 @@ class Linear(Kernel):
 
 
 @dataclass(frozen=True)
-class Polynomial(Kernel):
+class Polynomial(Formula):
     """(gamma <x, z> + coef0)^degree."""
 
     degree: int = 3
@@ -115,22 +142,28 @@ class Polynomial(Kernel):
         return replace(self, gamma=resolve_gamma(self.gamma, X, weight))
 
     def _raise(self, dots: np.ndarray) -> np.ndarray:
-        """(gamma dots + coef0)^degree by repeated squaring: numpy's power costs 20 times more."""
-        base = np.multiply(dots, self.gamma, out=dots)
-        base += self.coef0
-        result, exponent = None, self.degree
-        while exponent:
-            if exponent & 1:
-                result = base.copy() if result is None else np.multiply(result, base, out=result)
-            exponent >>= 1
-            if exponent:
-                base = np.multiply(base, base, out=base)
-        return np.ones_like(base) if result is None else result
+        """(gamma dots + coef0)^degree in place by repeated squaring: numpy's power costs 20 times more."""
+        dots *= self.gamma
+        dots += self.coef0
+        if self.degree == 0:
+            dots[:] = 1.0
+            return dots
+        base = dots.copy()
+        for bit in bin(self.degree)[3:]:
+            np.multiply(dots, dots, out=dots)
+            if bit == "1":
+                np.multiply(dots, base, out=dots)
+        return dots
 
-    def evaluate(self, A, B):
+    def evaluate(self, A, B, out=None):
         """(gamma <a_i, b_j> + coef0)^degree."""
         with np.errstate(over="ignore"):
-            return self._raise(A.dots(B))
+            return self._raise(A.dots(B, out))
+
+    def blur(self, samples):
+        """As for <x, z>, the error of the power being `degree` times that of its base at most."""
+        largest = (abs(self.gamma) * samples.norms.max() + abs(self.coef0)) ** self.degree
+        return 8.0 * UNIT * max(self.degree, 1) * largest / measure_kernel_spread(self, samples)
 
     def diagonal(self, A):
         """(gamma |a_i|^2 + coef0)^degree."""
@@ -139,7 +172,7 @@ class Polynomial(Kernel):
 
 
 @dataclass(frozen=True)
-class RBF(Kernel):
+class RBF(Formula):
     """exp(-gamma |x - z|^2)."""
 
     gamma: float | str = "scale"
@@ -170,27 +203,17 @@ class RBF(Kernel):
         """X, moved to the origin if it lies far from it."""
         return wrap(X if self.shift is None else X - self.shift)
 
-    def evaluate(self, A, B):
+    def evaluate(self, A, B, out=None):
         """exp(-gamma |a_i - b_j|^2)."""
         from .compiled.kernel_rows import rbf_from_dots
 
-        dots = A.dots(B)
-        rbf_from_dots(dots, A.norms, B.norms, self.gamma)
-        return dots
-
-    def halve(self, samples):
-        """The exponent is off by at most about 8 u gamma |x|^2 with u = 2^-24: safe for data that are scaled."""
-        if not isinstance(samples, Dense) or not samples.n:
-            return None
-        return samples.halve() if 8.0 * 2.0**-24 * self.gamma * samples.norms.max() < SAFE else None
-
-    def evaluate32(self, A, B, out: np.ndarray) -> np.ndarray:
-        """exp(-gamma |a_i - b_j|^2) in float32, into `out`."""
-        from .compiled.kernel_rows import rbf_from_dots32
-
-        A.dots(B, out)
-        rbf_from_dots32(out, A.norms, B.norms, np.float32(self.gamma))
+        out = A.dots(B, out)
+        rbf_from_dots(out, A.norms, B.norms, self.gamma)
         return out
+
+    def blur(self, samples):
+        """The exponent is off by at most about 8 u gamma |x|^2: safe for data that are scaled."""
+        return 8.0 * UNIT * abs(self.gamma) * samples.norms.max()
 
     def diagonal(self, A):
         """1."""
@@ -198,7 +221,7 @@ class RBF(Kernel):
 
 
 @dataclass(frozen=True)
-class Laplacian(Kernel):
+class Laplacian(Formula):
     """exp(-gamma |x - z|_1)."""
 
     gamma: float | str = "scale"
@@ -213,14 +236,17 @@ class Laplacian(Kernel):
         """gamma as a number."""
         return replace(self, gamma=resolve_gamma(self.gamma, X, weight))
 
-    def evaluate(self, A, B):
+    def evaluate(self, A, B, out=None):
         """exp(-gamma |a_i - b_j|_1)."""
-        from sklearn.metrics.pairwise import manhattan_distances
+        from .compiled.kernel_rows import exponentiate
 
-        distances = manhattan_distances(A.narrow_indices() if isinstance(A, Sparse) else A.wide,
-                                        B.narrow_indices() if isinstance(B, Sparse) else B.wide)  # fmt: skip
-        distances *= -self.gamma
-        return np.exp(distances, out=distances)
+        out = A.distances(B, out)
+        exponentiate(out, -float(self.gamma))
+        return out
+
+    def blur(self, samples):
+        """Rounded samples move the exponent by 2 u gamma |x|_1 at most, the sum of d terms by as much again."""
+        return 4.0 * UNIT * abs(self.gamma) * samples.lengths.max()
 
     def diagonal(self, A):
         """1."""
@@ -228,7 +254,7 @@ class Laplacian(Kernel):
 
 
 @dataclass(frozen=True)
-class Sigmoid(Kernel):
+class Sigmoid(Formula):
     """tanh(gamma <x, z> + coef0): not positive semidefinite in general."""
 
     gamma: float | str = "scale"
@@ -245,9 +271,13 @@ class Sigmoid(Kernel):
         dots += self.coef0
         return np.tanh(dots, out=dots)
 
-    def evaluate(self, A, B):
+    def evaluate(self, A, B, out=None):
         """tanh(gamma <a_i, b_j> + coef0)."""
-        return self._squash(A.dots(B))
+        return self._squash(A.dots(B, out))
+
+    def blur(self, samples):
+        """The argument is off by at most about 8 u (gamma |x|^2 + coef0)."""
+        return 8.0 * UNIT * (abs(self.gamma) * samples.norms.max() + abs(self.coef0))
 
     def diagonal(self, A):
         """tanh(gamma |a_i|^2 + coef0)."""
@@ -302,6 +332,19 @@ class Custom(Precomputed):
             i, j = np.argwhere(~np.isfinite(K))[0]
             raise ValueError(f"kernel(X, Y) must return finite values, but returned {K[i, j]} at [{i}, {j}].")
         return Given(K)
+
+
+def measure_spread(samples: Dense | Sparse) -> float:
+    """The mean of |x - z|^2 / 2 over all pairs: the variance of the samples."""
+    mean = samples.combine(np.full(samples.n, 1.0 / samples.n))
+    return max(float(samples.norms.mean(dtype=np.float64) - mean @ mean), TINY)
+
+
+def measure_kernel_spread(kernel: Kernel, samples: Dense | Sparse) -> float:
+    """The mean of (k(x, x) + k(z, z)) / 2 - k(x, z) over pairs of PROBE samples."""
+    probe = samples.take(np.arange(0, samples.n, max(1, samples.n // PROBE)))
+    K = kernel.evaluate(probe, probe)
+    return max(float(np.trace(K) / len(K) - K.mean()), TINY)
 
 
 KERNELS: dict[str, type[Kernel]] = {

@@ -1,120 +1,207 @@
-"""Samples as kernels see them: rows that can be taken, multiplied and measured, dense, sparse or given by index."""
+"""Samples as kernels see them: rows that can be taken, multiplied and measured, dense, sparse or given by index.
+
+`dtype` is the precision of the arithmetic, float64 unless `halve` was called; the numbers themselves stay as they were
+given, and are converted tile by tile where the two differ.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 TILE = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
+PACKED = 1 << 24  # bytes of the table in which sparse products unpack samples; wider data go through scipy
+THIN, SPARE = 0.35, 32  # dense data with a smaller share of nonzeros, and more features, are multiplied as sparse
+
+_tables = threading.local()
 
 
 class Dense:
-    """Rows x_i of an ndarray in float64 or float32; dot products are always formed in float64."""
+    """Rows x_i of an ndarray in float64 or float32."""
 
-    def __init__(self, X: np.ndarray):
+    def __init__(self, X: np.ndarray, dtype=np.float64):
         # A small float32 matrix is widened once; a large one stays as it is and is widened tile by tile.
-        self.X = X.astype(np.float64) if X.dtype != np.float64 and X.size <= TILE else X
+        self.X = X.astype(dtype) if X.dtype != dtype and X.size <= TILE else X
+        self.dtype = np.dtype(dtype)
         self.n, self.d = X.shape
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """|x_i|^2."""
+        """|x_i|^2, formed in float64."""
         if self.X.dtype == np.float64:
-            return np.einsum("ij,ij->i", self.X, self.X)
-        return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+            norms = np.einsum("ij,ij->i", self.X, self.X)
+        else:
+            norms = np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+        return norms.astype(self.dtype, copy=False)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """|x_i|_1."""
+        return np.concatenate([np.abs(tile.values).sum(axis=1) for tile in cut_tiles(self)])
 
     def take(self, index) -> Dense:
         """The rows of an index or a slice."""
-        part = Dense(self.X[index])
-        if "norms" in self.__dict__:
-            part.norms = self.norms[index]
-        return part
-
-    def dots(self, other: Dense) -> np.ndarray:
-        """<x_i, z_j>."""
-        return self.wide @ other.wide.T
+        return pass_on(self, Dense(self.X[index], self.dtype), index)
 
     @property
-    def wide(self) -> np.ndarray:
-        """The rows in float64."""
-        return self.X if self.X.dtype == np.float64 else self.X.astype(np.float64)
+    def values(self) -> np.ndarray:
+        """The rows in the precision of the arithmetic."""
+        return self.X.astype(self.dtype, copy=False)
 
-    def halve(self) -> Dense32:
-        """The same rows for arithmetic in float32."""
-        return Dense32(self.X.astype(np.float32, copy=False), self.norms.astype(np.float32))
+    def dots(self, other: Dense, out: np.ndarray | None = None) -> np.ndarray:
+        """<x_i, z_j>."""
+        return np.dot(self.values, other.values.T, out=out)
+
+    def distances(self, other: Dense, out: np.ndarray | None = None) -> np.ndarray:
+        """|x_i - z_j|_1."""
+        from .compiled.kernel_rows import dense_distances
+
+        out = np.empty((self.n, other.n), self.dtype) if out is None else out
+        dense_distances(out, np.ascontiguousarray(self.values), np.ascontiguousarray(other.values))
+        return out
+
+    def halve(self, megabytes: float = np.inf) -> Dense:
+        """The same rows for arithmetic in float32, as a copy if it is no larger than granted."""
+        copy = self.X.dtype == np.float32 or 4 * self.X.size <= megabytes * 2**20
+        half = Dense(self.X.astype(np.float32, copy=False) if copy else self.X, np.float32)
+        half.norms = self.norms.astype(np.float32)
+        return half
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i."""
-        return coef @ self.wide if self.X.size <= TILE else _add_tiles(self, coef)
+        if self.X.dtype == self.dtype:
+            return coef @ self.X
+        parts = np.split(coef, range(tile_rows(self), self.n, tile_rows(self)), axis=-1)
+        return sum(part @ tile.values for part, tile in zip(parts, cut_tiles(self), strict=True))
 
     def project(self, w: np.ndarray) -> np.ndarray:
         """<x_i, w>."""
-        if self.X.dtype == np.float64 or self.X.size <= TILE:
-            return self.wide @ w
-        step = max(1, TILE // self.d)
-        return np.concatenate([self.take(slice(k, k + step)).wide @ w for k in range(0, self.n, step)])
+        if self.X.dtype == self.dtype:
+            return self.X @ w
+        return np.concatenate([tile.values @ w for tile in cut_tiles(self)])
 
-
-class Dense32:
-    """Rows x_i whose products are formed in float32, into buffers that are used again and again."""
-
-    def __init__(self, X: np.ndarray, norms: np.ndarray):
-        self.X, self.norms = X, norms
-        self.n, self.d = X.shape
-
-    def take(self, index) -> Dense32:
-        """The rows of an index or a slice."""
-        return Dense32(self.X[index], self.norms[index])
-
-    def dots(self, other: Dense32, out: np.ndarray | None = None) -> np.ndarray:
-        """<x_i, z_j>."""
-        return np.dot(self.X, other.X.T, out=out)
-
-
-def _add_tiles(samples: Dense, coef: np.ndarray) -> np.ndarray:
-    """sum_i coef_i x_i over tiles, so that float32 data are never widened whole."""
-    if samples.X.dtype == np.float64:
-        return coef @ samples.X
-    step = max(1, TILE // samples.d)
-    return sum(coef[k : k + step] @ samples.take(slice(k, k + step)).wide for k in range(0, samples.n, step))
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the numbers held."""
+        return self.X.nbytes
 
 
 class Sparse:
-    """Rows of a CSR matrix, 32- or 64-bit indices, float32 or float64 values."""
+    """Rows of a CSR matrix, 32- or 64-bit indices, float32 or float64 values.
 
-    def __init__(self, X: sp.csr_array):
-        self.X = X
+    A slice of rows shares the arrays of the whole: its `indptr` simply does not begin at zero.
+    """
+
+    def __init__(self, X: sp.csr_array, dtype=np.float64):
+        self.data, self.indices, self.indptr = X.data, X.indices, X.indptr
+        self.dtype = np.dtype(dtype)
         self.n, self.d = X.shape
+
+    @classmethod
+    def of(cls, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, d: int, dtype) -> Sparse:
+        """Samples over the three arrays of a CSR matrix."""
+        part = cls.__new__(cls)
+        part.data, part.indices, part.indptr, part.dtype = data, indices, indptr, np.dtype(dtype)
+        part.n, part.d = len(indptr) - 1, d
+        return part
+
+    @property
+    def X(self) -> sp.csr_array:
+        """The rows as a matrix of scipy's."""
+        inside = slice(self.indptr[0], self.indptr[-1])
+        return sp.csr_array((self.data[inside], self.indices[inside], self.indptr - self.indptr[0]), (self.n, self.d))
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """|x_i|^2."""
-        return _sum_rows(np.square(self.X.data, dtype=np.float64), self.X.indptr)
+        """|x_i|^2, formed in float64."""
+        return self._sum_rows(lambda values: np.square(values, dtype=np.float64))
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """|x_i|_1."""
+        return self._sum_rows(np.abs)
+
+    def _sum_rows(self, measure) -> np.ndarray:
+        """Sums over each row, added on its own so that no row borrows another's rounding."""
+        sums, begins = np.zeros(self.n), self.indptr - self.indptr[0]
+        filled = np.flatnonzero(np.diff(begins))
+        if len(filled):
+            values = measure(self.data[self.indptr[0] : self.indptr[-1]])
+            sums[filled] = np.add.reduceat(values.astype(np.float64, copy=False), begins[filled])
+        return sums.astype(self.dtype, copy=False)
 
     def take(self, index) -> Sparse:
-        """The rows of an index or a slice."""
-        part = Sparse(self.X[index])
-        if "norms" in self.__dict__:
-            part.norms = self.norms[index]
-        return part
+        """The rows of an index or a slice; a slice is not copied."""
+        if isinstance(index, slice):
+            first, last, _ = index.indices(self.n)
+            indptr = self.indptr[first : max(first, last) + 1]
+            return pass_on(self, Sparse.of(self.data, self.indices, indptr, self.d, self.dtype), index)
+        index = np.arange(self.n)[index]
+        counts = np.diff(self.indptr)[index]
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(self.indptr.dtype)
+        places = np.arange(indptr[-1]) + np.repeat(self.indptr[index] - indptr[:-1], counts)
+        part = Sparse.of(self.data[places], self.indices[places], indptr, self.d, self.dtype)
+        return pass_on(self, part, index)
 
-    def dots(self, other: Sparse) -> np.ndarray:
-        """<x_i, z_j>, the shorter side made dense in strips so that the work is nnz x strip."""
-        if other.n < self.n:
-            return np.ascontiguousarray(other.dots(self).T)
-        out = np.empty((self.n, other.n))
-        strip = max(1, TILE // max(self.d, 1))
-        for k in range(0, self.n, strip):
-            rows = self.X[k : k + strip].toarray().astype(np.float64, copy=False)
-            out[k : k + strip] = (other.X @ np.ascontiguousarray(rows.T)).T
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """data, indices and indptr, the data in the precision of the arithmetic."""
+        if self.data.dtype == self.dtype:
+            return self.data, self.indices, self.indptr
+        inside = slice(self.indptr[0], self.indptr[-1])
+        return self.data[inside].astype(self.dtype), self.indices[inside], self.indptr - self.indptr[0]
+
+    def dots(self, other: Sparse, out: np.ndarray | None = None) -> np.ndarray:
+        """<x_i, z_j>."""
+        from .compiled.kernel_rows import sparse_dots
+
+        out = np.empty((self.n, other.n), self.dtype) if out is None else out
+        table = self._table()
+        if table is None:
+            out[:] = (self.X @ other.X.T).toarray()
+        elif other.n and len(other.data):
+            sparse_dots(out, *self.arrays, *other.arrays, 0, other.n, table)
+        else:
+            out[:] = 0.0
         return out
 
-    def narrow_indices(self):
-        """The matrix in float64 with 32-bit indices, for routines that know no others."""
-        index = [part.astype(np.int32, copy=False) for part in (self.X.indices, self.X.indptr)]
-        return sp.csr_matrix((self.X.data.astype(np.float64, copy=False), *index), shape=self.X.shape)
+    def distances(self, other: Sparse, out: np.ndarray | None = None) -> np.ndarray:
+        """|x_i - z_j|_1."""
+        from .compiled.kernel_rows import sparse_distances
+
+        out = np.empty((self.n, other.n), self.dtype) if out is None else out
+        table = self._table()
+        if table is None:
+            from sklearn.metrics.pairwise import manhattan_distances
+
+            out[:] = manhattan_distances(narrow_indices(self.X), narrow_indices(other.X))
+        elif other.n and len(other.data):
+            sparse_distances(out, *self.arrays, *other.arrays, other.lengths, 0, other.n, table)
+        else:
+            out[:] = self.lengths[:, None]
+        return out
+
+    def _table(self) -> np.ndarray | None:
+        """Zeros of this thread, for d features of two vectors' worth of samples; None where that would be too much."""
+        size = 128 // self.dtype.itemsize * self.d
+        if size * self.dtype.itemsize > PACKED:
+            return None
+        tables = _tables.__dict__.setdefault("held", {})
+        if self.dtype not in tables or tables[self.dtype].size < size:
+            tables[self.dtype] = np.zeros(size, self.dtype)
+        return tables[self.dtype][:size].reshape(self.d, -1)
+
+    def halve(self, megabytes: float = np.inf) -> Sparse:
+        """The same rows for arithmetic in float32, as a copy of the values if it is no larger than granted."""
+        copy = self.data.dtype == np.float32 or 4 * self.data.size <= megabytes * 2**20
+        data = self.data.astype(np.float32, copy=False) if copy else self.data
+        half = Sparse.of(data, self.indices, self.indptr, self.d, np.float32)
+        half.norms = self.norms.astype(np.float32)
+        return half
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i."""
@@ -124,18 +211,16 @@ class Sparse:
         """<x_i, w>."""
         return self.X @ w
 
-
-def _sum_rows(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """Sums of the runs of a CSR matrix, each added on its own so that no row borrows another's rounding."""
-    sums = np.zeros(len(indptr) - 1)
-    filled = np.flatnonzero(np.diff(indptr))
-    if len(filled):
-        sums[filled] = np.add.reduceat(values, indptr[filled])
-    return sums
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the numbers held."""
+        return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
 
 
 class Given:
     """Samples known only through a matrix of kernel values: row i of the matrix, column of each training sample."""
+
+    dtype = np.dtype(np.float64)
 
     def __init__(self, matrix: np.ndarray, index: np.ndarray | None = None):
         self.matrix = matrix
@@ -150,6 +235,33 @@ class Given:
         """matrix[i, j]."""
         return self.matrix[np.ix_(self.index, other.index)].astype(np.float64, copy=False)
 
+    nbytes = 0
+
+
+def pass_on(samples, part, index):
+    """The part with those norms that were already known of the whole."""
+    for name in ("norms", "lengths"):
+        if name in samples.__dict__:
+            part.__dict__[name] = samples.__dict__[name][index]
+    return part
+
+
+def tile_rows(samples: Dense) -> int:
+    """Rows of such a piece."""
+    return max(1, TILE // max(samples.d, 1))
+
+
+def cut_tiles(samples: Dense) -> Iterator[Dense]:
+    """The rows in pieces small enough to be converted, one after the other."""
+    step = tile_rows(samples)
+    return (samples.take(slice(k, k + step)) for k in range(0, max(samples.n, 1), step))
+
+
+def narrow_indices(X: sp.csr_array) -> sp.csr_matrix:
+    """The matrix in float64 with 32-bit indices, for routines that know no others."""
+    index = [part.astype(np.int32, copy=False) for part in (X.indices, X.indptr)]
+    return sp.csr_matrix((X.data.astype(np.float64, copy=False), *index), shape=X.shape)
+
 
 def wrap(X) -> Dense | Sparse:
     """Samples over a dense or CSR matrix, without a copy unless entries are given twice."""
@@ -160,3 +272,25 @@ def wrap(X) -> Dense | Sparse:
         X = X.copy()
         X.sum_duplicates()
     return Sparse(X)
+
+
+def suit(samples: Dense | Sparse) -> Dense | Sparse:
+    """The samples in the form in which their products are quicker: sparse where few numbers are not zero.
+
+    A product of two dense rows costs d/20 cycles in BLAS, one of sparse rows about nnz/16 cycles and the unpacking.
+    """
+    if not isinstance(samples, Dense) or samples.d <= SPARE or samples.n == 0:
+        return samples
+    probe = samples.X[:: max(1, samples.n // 256)]
+    return thin(samples) if np.count_nonzero(probe) < THIN * probe.size else samples
+
+
+def thin(samples: Dense) -> Sparse:
+    """Dense samples as sparse ones."""
+    part = Sparse(sp.csr_array(samples.X), samples.dtype)
+    return pass_on(samples, part, slice(None))
+
+
+def match(samples, others):
+    """The samples in the form of the others, so that the two can be multiplied."""
+    return thin(samples) if isinstance(others, Sparse) and isinstance(samples, Dense) else samples

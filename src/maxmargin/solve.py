@@ -117,8 +117,7 @@ class Trust:
         """The run believes it is done, or stuck: converged if the judge agrees, else go on from exact scores."""
         before, low = self.best[1].relative_gap if self.best else float("inf"), self.dual
         certificate = self.certify(run)
-        done = outcome is Outcome.DONE and run.complete if self.by_rule else certificate.relative_gap <= self.tol
-        if done:
+        if self.holds(run, outcome, certificate):
             return Status.CONVERGED
         self.dual = max(self.dual, certificate.dual)
         risen = certificate.dual - low > 1e-10 * abs(certificate.dual)
@@ -128,6 +127,15 @@ class Trust:
             return Status.STALLED
         run.refresh(certificate.scores)
         return None
+
+    def holds(self, run, outcome: Outcome, certificate: Certificate) -> bool:
+        """Whether the tolerance is met: by the judge's gap, or by the solver's own rule on the judge's scores."""
+        if not self.by_rule:
+            return certificate.relative_gap <= self.tol
+        if outcome is not Outcome.DONE:
+            return False
+        run.refresh(certificate.scores)
+        return run.reached()
 
     def sentence(self, status: Status) -> str:
         """Why the solver stopped."""

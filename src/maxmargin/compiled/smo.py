@@ -17,9 +17,26 @@ A kernel row that is not in the cache ends the call with MISSING: the caller fet
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
-BLOCKED = 1e300  # a finite stand-in for infinity: the searches stay branch-free and vectorise
+from .lanes import (
+    add,
+    divide,
+    larger,
+    largest_lane,
+    last_bit,
+    load,
+    load_some,
+    matching_lanes,
+    multiply,
+    spread_like,
+    store,
+    store_some,
+    subtract,
+)
+
+BLOCKED, BLOCKED32 = 1e300, 1e30  # finite stand-ins for infinity: the searches stay branch-free
 TINY = 1e-12  # curvature below this counts as none (a kernel that is not positive semidefinite)
 RUNAWAY = 1e100  # a dual beyond this is on its way to infinity: D has no maximum
 CHECK = 32  # iterations between two looks at the duality gap
@@ -30,15 +47,28 @@ SECOND_ORDER, MAXIMAL_VIOLATING_PAIR, KEERTHI = 0, 1, 2
 DUAL, GAP, VIOLATION, FLOOR, RESOLUTION = 0, 1, 2, 3, 4
 ITERATIONS, CLOCK, WANTED, NEGATIVE, SWEEPING, POSITION = 0, 1, 2, 3, 4, 5
 
+U = np.uintp
+
 OPTIONS = {"cache": True, "nogil": True, "fastmath": {"nnan", "ninf", "nsz"}, "error_model": "numpy"}
+
+
+def wall(array):
+    """The stand-in for infinity in an array: 1e300 in float64, 1e30 in float32."""
+    return BLOCKED if array.dtype == np.float64 else BLOCKED32
+
+
+@overload(wall)
+def _compile_wall(array):
+    height = BLOCKED if array.dtype == types.float64 else BLOCKED32
+    return lambda array: height
 
 
 @njit(**OPTIONS)
 def mark(i, a, p, d, e, lo, hi, up, low):
     """Renew up_i and low_i after a_i has moved."""
     rate = -p[i] - d[i] * a[i]
-    up[i] = rate - (e[i] if a[i] >= 0 else -e[i]) if a[i] < hi[i] else -BLOCKED
-    low[i] = rate - (e[i] if a[i] > 0 else -e[i]) if a[i] > lo[i] else BLOCKED
+    up[i] = rate - (e[i] if a[i] >= 0 else -e[i]) if a[i] < hi[i] else -wall(up)
+    low[i] = rate - (e[i] if a[i] > 0 else -e[i]) if a[i] > lo[i] else wall(up)
 
 
 @njit(**OPTIONS)
@@ -50,57 +80,91 @@ def mark_all(a, p, d, e, lo, hi, up, low):
 
 
 @njit(**OPTIONS)
+def mark_some(index, a, p, d, e, lo, hi, up, low):
+    """Renew up_i and low_i of some samples."""
+    for layer in range(a.shape[0]):
+        for i in index:
+            mark(i, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer], up[layer], low[layer])
+
+
+@njit(**OPTIONS)
 def maximum(values):
-    """max of an array, in eight strands: one alone is not vectorised, and its latency costs 1.6 ns an entry."""
-    n = values.shape[0]
-    a = b = c = d = e = f = g = h = -2.0 * BLOCKED
-    whole = n - n % 8
-    for k in range(0, whole, 8):
-        a, b = max(a, values[k]), max(b, values[k + 1])
-        c, d = max(c, values[k + 2]), max(d, values[k + 3])
-        e, f = max(e, values[k + 4]), max(f, values[k + 5])
-        g, h = max(g, values[k + 6]), max(h, values[k + 7])
-    best = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
-    for k in range(whole, n):
-        best = max(best, values[k])
-    return best
+    """max of an array."""
+    n, width = U(values.shape[0]), U(64 // values.itemsize)
+    best = lowest = spread_like(values, -2.0 * wall(values))
+    for k in range(U(0), n - n % width, width):
+        best = larger(load(values, k), best)
+    if n % width > U(0):
+        best = larger(load_some(values, n - n % width, n % width, lowest), best)
+    return largest_lane(best)
 
 
 @njit(**OPTIONS)
 def last_place(values, value):
     """The last index that holds `value`: ties are broken as LIBSVM breaks them."""
-    k = values.shape[0] - 1
-    while k > 0 and values[k] != value:
-        k -= 1
-    return k
+    n, width = U(values.shape[0]), U(64 // values.itemsize)
+    k = n
+    while k % width > U(0):
+        k -= U(1)
+        if values[k] == value:
+            return np.int64(k)
+    wanted = spread_like(values, value)
+    while k > U(0):
+        k -= width
+        lanes = matching_lanes(load(values, k), wanted)
+        if lanes != 0:
+            return np.int64(k) + last_bit(lanes)
+    return np.int64(0)
 
 
 @njit(**OPTIONS)
 def largest(up, f, scratch):
     """max and argmax of up - f (line 4 of algorithm 6.2)."""
-    for k in range(f.shape[0]):
-        scratch[k] = up[k] - f[k]
-    best = maximum(scratch)
-    return best, last_place(scratch, best)
+    n, width = U(f.shape[0]), U(64 // f.itemsize)
+    best = lowest = spread_like(f, -2.0 * wall(f))
+    for k in range(U(0), n - n % width, width):
+        rate = subtract(load(up, k), load(f, k))
+        store(scratch, k, rate)
+        best = larger(rate, best)
+    k, rest = n - n % width, n % width
+    if rest > U(0):
+        rate = subtract(load_some(up, k, rest, lowest), load_some(f, k, rest, spread_like(f, 0.0)))
+        store_some(scratch, k, rest, rate)
+        best = larger(rate, best)
+    top = largest_lane(best)
+    return top, last_place(scratch, top)
 
 
 @njit(**OPTIONS)
 def smallest(low, f, scratch):
     """min and argmin of low - f (line 5 of algorithm 6.2)."""
-    for k in range(f.shape[0]):
-        scratch[k] = f[k] - low[k]
-    best = maximum(scratch)
-    return -best, last_place(scratch, best)
+    top, place = largest(f, low, scratch)
+    return -top, place
 
 
 @njit(**OPTIONS)
 def best_partner(m, bend, low, f, row, curvature, scratch):
     """The j that promises the largest gain slope^2 / curvature with i (Fan, Chen and Lin 2005), and that gain."""
-    for k in range(f.shape[0]):
-        slope = max(m - (low[k] - f[k]), 0.0)
-        scratch[k] = slope * slope / max(bend + curvature[k] - 2.0 * row[k], TINY)
-    best = maximum(scratch)
-    return last_place(scratch, best), best
+    n, width = U(f.shape[0]), U(64 // f.itemsize)
+    zero, floor, two = spread_like(f, 0.0), spread_like(f, TINY), spread_like(f, 2.0)
+    top, base, best = spread_like(f, m), spread_like(f, bend), spread_like(f, 0.0)
+    for k in range(U(0), n - n % width, width):
+        slope = larger(subtract(top, subtract(load(low, k), load(f, k))), zero)
+        curve = larger(subtract(add(base, load(curvature, k)), multiply(two, load(row, k))), floor)
+        gain = divide(multiply(slope, slope), curve)
+        store(scratch, k, gain)
+        best = larger(gain, best)
+    k, rest = n - n % width, n % width
+    if rest > U(0):
+        slope = subtract(top, subtract(load_some(low, k, rest, spread_like(f, wall(f))), load_some(f, k, rest, zero)))
+        curve = add(base, load_some(curvature, k, rest, floor))
+        curve = subtract(curve, multiply(two, load_some(row, k, rest, zero)))
+        slope = larger(slope, zero)
+        gain = divide(multiply(slope, slope), larger(curve, floor))
+        store_some(scratch, k, rest, gain)
+        best = larger(gain, best)
+    gain = largest_lane(best)
+    return last_place(scratch, gain), gain
 
 
 @njit(**OPTIONS)
@@ -115,9 +179,9 @@ def best_single(up, low, f, curvature, scratch):
 @njit(**OPTIONS)
 def extremes_of_free(up, low, f):
     """The maximal violating pair among the free duals only, Keerthi's set I_0."""
-    m, M, i, j = -BLOCKED, BLOCKED, -1, -1
+    m, M, i, j = -wall(f), wall(f), -1, -1
     for k in range(f.shape[0]):
-        if up[k] > -BLOCKED and low[k] < BLOCKED:
+        if up[k] > -wall(f) and low[k] < wall(f):
             if up[k] - f[k] > m:
                 m, i = up[k] - f[k], k
             if low[k] - f[k] < M:
@@ -191,10 +255,29 @@ def move(i, t, a, lo, hi):
 
 
 @njit(**OPTIONS)
-def add_rows(f, t, row_i, s, row_j):
-    """f += t K_i + s K_j (line 8 of algorithm 6.2)."""
-    for k in range(f.shape[0]):
-        f[k] += t * row_i[k] + s * row_j[k]
+def add_rows(f, t, row_i, s, row_j, up, scratch):
+    """f += t K_i + s K_j (line 8 of algorithm 6.2); max of up - f for the next step, all of them left in `scratch`."""
+    n, width = U(f.shape[0]), U(64 // f.itemsize)
+    first, second, zero = spread_like(f, t), spread_like(f, s), spread_like(f, 0.0)
+    best = lowest = spread_like(f, -2.0 * wall(f))
+    for k in range(U(0), n - n % width, width):
+        # Two roundings, as in LIBSVM: a fused product would break ties between samples another way.
+        step = add(multiply(first, load(row_i, k)), multiply(second, load(row_j, k)))
+        score = add(load(f, k), step)
+        store(f, k, score)
+        rate = subtract(load(up, k), score)
+        store(scratch, k, rate)
+        best = larger(rate, best)
+    k, rest = n - n % width, n % width
+    if rest > U(0):
+        step = multiply(first, load_some(row_i, k, rest, zero))
+        step = add(step, multiply(second, load_some(row_j, k, rest, zero)))
+        score = add(load_some(f, k, rest, zero), step)
+        store_some(f, k, rest, score)
+        rate = subtract(load_some(up, k, rest, lowest), score)
+        store_some(scratch, k, rest, rate)
+        best = larger(rate, best)
+    return largest_lane(best)
 
 
 @njit(**OPTIONS)
@@ -255,7 +338,8 @@ def within(gap, tol, numbers):
 @njit(**OPTIONS)
 def select_layer(up, low, f, scratch):
     """The layer with the widest violation m - M, and its maximal violating pair."""
-    layer, widest, m, i, M, j = 0, -4.0 * BLOCKED, 0.0, 0, 0.0, 0
+    zero = f[0] - f[0]
+    layer, widest, m, i, M, j = 0, zero - 3.0 * wall(f), zero, 0, zero, 0
     for candidate in range(up.shape[0]):
         top, first = largest(up[candidate], f, scratch)
         bottom, second = smallest(low[candidate], f, scratch)
@@ -267,24 +351,30 @@ def select_layer(up, low, f, scratch):
 @njit(**OPTIONS)
 def pair_steps(
     rows, slot, stamp, f, a, p, d, e, lo, hi, up, low, curvature,
-    selection, gap_stops, tol, threshold, max_steps, numbers, tally, intercepts,
+    selection, gap_stops, every, tol, threshold, max_steps, numbers, tally, intercepts,
 ):  # fmt: skip
-    """Pair steps until convergence, a missing row, or `max_steps`: algorithm 6.2 and its two refinements."""
-    scratch = np.empty(f.shape[0])
-    settled = False
+    """Pair steps until convergence, a missing row, or `max_steps`: algorithm 6.2 and its two refinements.
+
+    `every` so many steps the violation m - M is compared with `threshold`, or the gap with `tol` if `gap_stops`.
+    """
+    scratch = np.empty(f.shape[0], f.dtype)
+    settled = found = False
+    m = f[0] - f[0]
     for _ in range(max_steps):
         layer, i, j = 0, 0, 0
         sweeping, position = tally[SWEEPING], tally[POSITION]
-        looking = gap_stops and (settled or tally[ITERATIONS] % CHECK == 0)
-        quick = selection == SECOND_ORDER and a.shape[0] == 1 and gap_stops and not looking
-        if quick:
+        looking = settled or tally[ITERATIONS] % every == 0
+        quick = selection == SECOND_ORDER and a.shape[0] == 1 and not looking
+        if quick and found:
+            i = last_place(scratch, m)
+        elif quick:
             m, i = largest(up[0], f, scratch)
         else:
             layer, m, i, M, j = select_layer(up, low, f, scratch)
             numbers[VIOLATION] = m - M
-            if looking or m <= M:
+            if gap_stops and (looking or m <= M):
                 numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
-                if gap_stops and within(numbers[GAP], tol, numbers):
+                if within(numbers[GAP], tol, numbers):
                     return CONVERGED
             if m - M < threshold or m <= M:
                 return STALLED if gap_stops and selection != KEERTHI else CONVERGED
@@ -299,6 +389,7 @@ def pair_steps(
             return MISSING
         row_i = rows[s]
         if selection == SECOND_ORDER:
+            found = False
             j, gain = best_partner(m, curvature[layer, i], low[layer], f, row_i, curvature[layer], scratch)
             settled = gain <= 0.0  # nobody can gain with i: look at the gap at once
             if settled:
@@ -329,7 +420,7 @@ def pair_steps(
         numbers[DUAL] += slope * t - 0.5 * bend * t * t - kinked
         mark(i, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
         mark(j, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
-        add_rows(f, a_l[i] - before_i, row_i, a_l[j] - before_j, row_j)
+        m, found = add_rows(f, a_l[i] - before_i, row_i, a_l[j] - before_j, row_j, up[layer], scratch), True
         if max(abs(a_l[i]), abs(a_l[j])) > RUNAWAY:
             return STALLED
     return BUDGET
@@ -341,7 +432,7 @@ def single_steps(
     gap_stops, tol, threshold, max_steps, numbers, tally, intercepts,
 ):  # fmt: skip
     """Steps of one dual at a time, for problems without a free intercept: no equality ties a pair together."""
-    scratch = np.empty(f.shape[0])
+    scratch = np.empty(f.shape[0], f.dtype)
     a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l = a[0], p[0], d[0], e[0], lo[0], hi[0], up[0], low[0]
     for _ in range(max_steps):
         i = best_single(up_l, low_l, f, curvature[0], scratch)
@@ -373,7 +464,7 @@ def single_steps(
         if a_l[i] == before:
             return STALLED
         mark(i, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
-        add_rows(f, a_l[i] - before, rows[s], 0.0, rows[s])
+        add_rows(f, a_l[i] - before, rows[s], 0.0, rows[s], up_l, scratch)
         if abs(a_l[i]) > RUNAWAY:
             return STALLED
     return BUDGET
@@ -391,3 +482,22 @@ def widest_slope(up, low, f, scratch):
     for k in range(f.shape[0]):
         scratch[k] = slope_of(k, up, low, f)
     return maximum(scratch)
+
+
+@njit(**OPTIONS)
+def find_extremes(up, low, f, m, M, scratch):
+    """m = max(up - f) and M = min(low - f) of each layer, into the arrays m and M."""
+    for layer in range(up.shape[0]):
+        m[layer], _ = largest(up[layer], f, scratch)
+        M[layer], _ = smallest(low[layer], f, scratch)
+
+
+@njit(**OPTIONS)
+def collect_violators(above, below, floor, taken, rates, places):
+    """The rates above_k - below_k larger than `floor` of samples that are not taken, and their places; how many."""
+    count = 0
+    for k in range(above.shape[0]):
+        if above[k] - below[k] > floor and not taken[k]:
+            rates[count], places[count] = above[k] - below[k], k
+            count += 1
+    return count

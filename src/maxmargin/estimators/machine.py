@@ -22,6 +22,7 @@ from ..interrupt import Interrupt, watch_interrupt
 from ..kernels import make_kernel
 from ..problem import Point, Problem
 from ..result import Result, Status
+from ..samples import suit
 from ..solve import solve
 from ..solvers.smo import SMO
 from ..threads import quiet_blas
@@ -179,7 +180,7 @@ class KernelMachine(BaseEstimator):
         support = support if self._order is None else self._order[support]
         self.support_ = support.astype(np.int32)
         self.support_vectors_ = np.empty((0, 0)) if X is None else X[support]
-        self._support = None if X is None else self._kernel.samples(self.support_vectors_)
+        self._support = None if X is None else suit(self._kernel.samples(self.support_vectors_))
 
     def _match_sparsity(self) -> None:
         """Sparse data have sparse dual coefficients, of the same kind."""

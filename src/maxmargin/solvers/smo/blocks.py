@@ -15,6 +15,7 @@ BLOCK = 512  # samples of a working set
 CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
 WORK = 2e8  # nanoseconds of one core that a round may take, at (1 + d/16) ns a kernel value: Ctrl-C waits for its end
 DEEP = 0.1  # a block is solved until its own violation is this share of the violation of all
+STEPS, LOOK = 40, 16  # steps in a block for each of its samples at most, and between two looks at its violation
 SHRINK_EVERY = 8  # rounds
 
 
@@ -33,13 +34,19 @@ class BlockRun(ActiveRun):
         self.rows = RowStore(problem.features, solver.cache_size, exact=tol < POLISH_BELOW)
         self.half = self.rows.half
         self.work = np.empty(0, np.int64)
+        self.make_room(problem.n)
         if self.half is not None:
             self.target *= CAREFUL
+
+    def make_room(self, n: int) -> None:
+        """Room for the rates of n samples and their places."""
+        self.rates, self.places = np.empty(n), np.empty(n, np.int64)
 
     def widen(self) -> None:
         """The row store over all samples again, empty."""
         self.rows.reset(self.problem.features, self.half)
         self.work = np.empty(0, np.int64)
+        self.make_room(self.problem.n)
 
     def narrow(self, keep: np.ndarray) -> None:
         """The rows held, cut down to the columns `keep`."""
@@ -48,6 +55,7 @@ class BlockRun(ActiveRun):
         place[keep] = np.arange(len(keep))
         self.work = place[self.work[self.work <= keep[-1]]]
         self.work = self.work[self.work >= 0]
+        self.make_room(len(keep))
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Rounds for about `seconds`, at most `max_steps` pair steps."""
@@ -68,6 +76,8 @@ class BlockRun(ActiveRun):
 
     def round(self, max_steps: int) -> bool:
         """One working set: select, solve, update; whether anything moved."""
+        from ...compiled.smo import mark_some
+
         work = self.select()
         if len(work) == 0:
             return False
@@ -76,8 +86,10 @@ class BlockRun(ActiveRun):
         steps = (after - before).sum(axis=0)
         moved = np.flatnonzero((after != before).any(axis=0))
         self.a[:, work] = after
-        self.work = work
-        self.rows.add(self.f, work[moved], steps[moved])
+        mark_some(work, self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
+        free = ((self.up[:, work] > -1e299) & (self.low[:, work] < 1e299)).any(axis=0)
+        self.work = work[free]
+        self.rows.add(self.f, work[moved], steps[moved], free[moved])
         return len(moved) > 0
 
     def call(self, max_steps: int) -> None:
@@ -92,41 +104,55 @@ class BlockRun(ActiveRun):
 
     def select(self) -> np.ndarray:
         """Half the block from the free samples of the last one, the rest from both ends of the violation."""
-        up, low = self.up - self.f, self.f - self.low
-        m, M = self.extremes()
-        free = ((self.up > -1e299) & (self.low < 1e299)).any(axis=0)
-        kept = self.work[free[self.work]][-(self.size // 2) :]
-        taken = np.zeros(len(self.f), bool)
+        from ...compiled.smo import collect_violators, find_extremes
+
+        n, layers = len(self.f), len(self.a)
+        self.m, self.M = np.zeros(layers), np.zeros(layers)
+        if self.paired:
+            find_extremes(self.up, self.low, self.f, self.m, self.M, self.rates)
+        kept = self.work[-(self.size // 2) :]
+        taken = np.zeros(n, bool)
         taken[kept] = True
-        share = max(1, (self.size - len(kept)) // (2 * len(self.a)))
+        share = max(1, (self.size - len(kept)) // (2 * layers))
         chosen = [kept]
-        for rates, floor in ((up, M), (low, -m)):
-            for layer in range(len(self.a)):
-                rate = np.where(taken | (rates[layer] <= floor[layer if len(floor) > 1 else 0]), -np.inf, rates[layer])
-                best = np.argpartition(rate, len(rate) - min(share, len(rate)))[-share:]
-                best = best[rate[best] > -np.inf]
+        for layer in range(layers):
+            for above, below, floor in (
+                (self.up[layer], self.f, self.M[layer]),
+                (self.f, self.low[layer], -self.m[layer]),
+            ):
+                count = collect_violators(above, below, floor, taken, self.rates, self.places)
+                best = self.places[:count]
+                if count > share:
+                    best = best[np.argpartition(self.rates[:count], count - share)[-share:]]
                 taken[best] = True
-                chosen.append(best)
+                chosen.append(best.copy())
         return np.concatenate(chosen)
 
     def solve_block(self, work: np.ndarray, max_steps: int) -> np.ndarray:
-        """The duals of the block after plain SMO on it, with f of its own; up and low are brought up to date."""
-        from ...compiled.smo import pair_steps, single_steps
+        """The duals of the block after plain SMO on it.
+
+        The scores start at zero, and what they are is put into p, counted from the middle of [M, m]: so small
+        violations of large scores survive float32.
+        """
+        from ...compiled.smo import mark_all, pair_steps, single_steps
 
         K = self.rows.square(work)
-        parts = [np.ascontiguousarray(part[:, work]) for part in (self.a, self.p, self.d, self.e, self.lo, self.hi)]
-        up, low, curvature = (np.ascontiguousarray(part[:, work]) for part in (self.up, self.low, self.curvature))
-        slot = np.arange(len(work))
-        state = (K, slot, np.zeros_like(slot), self.f[work], *parts, up, low, curvature)
-        threshold = max(DEEP * self.spread(), 0.5 * self.threshold)
-        steps = min(max_steps, 40 * len(work))
-        limits = (False, 0.0, threshold, steps, self.numbers, self.tally, np.zeros(len(self.a)))
+        a, p, d, e, lo, hi = (
+            np.ascontiguousarray(part[:, work]) for part in (self.a, self.p, self.d, self.e, self.lo, self.hi)
+        )
+        p += self.f[work] + 0.5 * (self.m + self.M)[:, None]
+        up, low = np.empty(a.shape, K.dtype), np.empty(a.shape, K.dtype)
+        mark_all(a, p, d, e, lo, hi, up, low)
+        slot, curvature = np.arange(len(work)), np.ascontiguousarray(self.curvature[:, work], K.dtype)
+        state = (K, slot, np.zeros_like(slot), np.zeros(len(work), K.dtype), a, p, d, e, lo, hi, up, low, curvature)
+        width = float((self.m - self.M).max()) if self.paired else self.spread()
+        threshold = max(DEEP * width, 0.5 * self.threshold)
+        limits = (0.0, threshold, min(max_steps, STEPS * len(work)), self.numbers, self.tally, np.zeros(len(self.a)))
         if self.paired:
-            pair_steps(*state, self.solver.rule, *limits)
+            pair_steps(*state, self.solver.rule, False, LOOK, *limits)
         else:
-            single_steps(*state, *limits)
-        self.up[:, work], self.low[:, work] = up, low
-        return parts[0]
+            single_steps(*state, False, *limits)
+        return a
 
     def count(self) -> Counter:
         """Rows found in the store when they were needed were hits, the others misses."""

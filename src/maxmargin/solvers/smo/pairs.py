@@ -79,14 +79,16 @@ class PairRun(ActiveRun):
 
     def call(self, max_steps: int) -> int:
         """One compiled call."""
-        from ...compiled.smo import pair_steps, single_steps
+        from ...compiled.smo import CHECK, pair_steps, single_steps
 
         cache, gap_stops = self.cache, self.solver.stop == "gap"
         state = (cache.rows, cache.slot, cache.stamp, self.f, self.a, self.p, self.d, self.e, self.lo, self.hi)
-        limits = (gap_stops, self.target, self.threshold, max_steps, self.numbers, self.tally, self.intercepts)
+        limits = (self.target, self.threshold, max_steps, self.numbers, self.tally, self.intercepts)
+        rates = (self.up, self.low, self.curvature)
         if self.paired:
-            return pair_steps(*state, self.up, self.low, self.curvature, self.solver.rule, *limits)
-        return single_steps(*state, self.up, self.low, self.curvature, *limits)
+            every = CHECK if gap_stops else 1
+            return pair_steps(*state, *rates, self.solver.rule, gap_stops, every, *limits)
+        return single_steps(*state, *rates, gap_stops, *limits)
 
     def kernel_rows(self, index: np.ndarray) -> np.ndarray:
         """K[index, active]."""
