@@ -31,7 +31,15 @@ lint: setup
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 
+# make bench, make bench SETS="a9a usps", make bench DATA=/folder, make bench BENCH="growth memory", make bench LIMIT=60.
+# Each peer is installed on its own: one that cannot be is left out, and the table says so.
+LIST_PEERS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"])
+
 bench: setup
+	@for peer in $$($(RUN) -c '$(LIST_PEERS)'); do \
+		$(RUN) -m pip install --quiet --disable-pip-version-check --constraint requirements-test.txt "$$peer" \
+		|| echo "$$peer cannot be installed here; the benchmark goes on without it."; \
+	done
 	$(RUN) -m benchmarks $(BENCH)
 
 clean:

@@ -1,27 +1,41 @@
-"""Run one benchmark, several, or all: python -m benchmarks [--list] [--brief] [name ...]."""
+"""Run one benchmark, several, or those of `make bench`: python -m benchmarks [--list] [--brief] [name ...]."""
 
 import argparse
+import os
 from importlib import import_module
 
-from .report import publish
+# OpenMP in LIBSVM and thundersvm waits by spinning: as soon as another process wants a core, a small fit takes a
+# hundred times as long. A few spins are enough on a quiet machine. Read when a library is loaded, so it comes first.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+from .report import collect, publish
 
 NAMES = {
+    "large_fits": "fit and predict times, gaps and kernel rows beside every peer, sets of 5,000 rows and more",
+    "prediction": "predict times beside every peer, 5,000 rows and 5,000 support vectors",
+    "memory": "peak memory of a fit above its input, each in a process of its own",
+    "growth": "how fit times grow with n, beside every peer; covtype at 100,000 rows",
+    "unscaled": "gaps of every library on data that nobody scaled",
     "small_fits": "fit times of SVC and SVR beside scikit-learn's, 100 to 20,000 rows, one process, warm",
     "cold_start": "import time, the first fit ever, the first fit of a later process",
     "agreement": "predictions beside scikit-learn's default fit, for several tol: how the default tol was chosen",
 }
+ON_REQUEST = ("agreement",)  # answers a question that was asked once
 
 
 def parse_arguments() -> argparse.Namespace:
-    """The names asked for, all if none."""
+    """The names asked for; large_fits if SETS names sets, else all but those on request."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure maxmargin and its peers.")
-    parser.add_argument("names", nargs="*", metavar="name", help=f"any of: {', '.join(NAMES)}; all if none is given")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"any of: {', '.join(NAMES)}")
     parser.add_argument("--list", action="store_true", help="list the names and end")
     parser.add_argument("--brief", action="store_true", help="a few small cases only; writes no results")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in NAMES]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(NAMES)}")
+    if not arguments.names:
+        every = [name for name in NAMES if name not in ON_REQUEST]
+        arguments.names = ["large_fits"] if os.environ.get("SETS") else every
     return arguments
 
 
@@ -32,9 +46,12 @@ def main() -> None:
         for name, purpose in NAMES.items():
             print(f"{name:12s} {purpose}")
         return
-    for name in arguments.names or NAMES:
+    keep = not arguments.brief and not os.environ.get("SETS")
+    for name in arguments.names:
         script = import_module(f".{name}", __package__)
-        publish(script.run(brief=arguments.brief), brief=arguments.brief)
+        publish(script.run(brief=arguments.brief), keep=keep)
+    if keep:
+        collect(NAMES)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ The folder is named by the environment variable DATA. It holds one folder for ea
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +63,18 @@ def read_file(name: str) -> tuple[np.ndarray | sp.csr_array, np.ndarray] | None:
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # scikit-learn refuses 64 bits
     dense = X.shape[1] <= 100 or X.nnz > 0.25 * X.shape[0] * X.shape[1]
     return (X.toarray() if dense else sp.csr_array(X)), y
+
+
+def read_images(name: str, rows: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The first rows of images in the IDX format, pixels in [0, 1], and their digits; None where they are not there."""
+    folder = find_folder()
+    parts = [] if folder is None else [folder / f"{name}-{part}-ubyte.gz" for part in ("images-idx3", "labels-idx1")]
+    if not parts or not all(path.is_file() for path in parts):
+        return None
+    pixels, digits = (np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8) for path in parts)
+    height, width = pixels[8:16].view(">i4")
+    X = pixels[16 : 16 + rows * height * width].reshape(-1, height * width) / 255.0
+    return X, digits[8 : 8 + rows].astype(int)
 
 
 def both_ways(name: str, X: np.ndarray, y: np.ndarray) -> Iterator[Sample]:

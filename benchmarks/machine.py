@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 LIBRARIES = ("maxmargin", "scikit-learn", "numpy", "scipy", "numba")
+PEERS = ("scikit-learn-intelex", "libsvm-official", "thundersvm-cpu")
 
 
 def read_field(file: str, field: str) -> str | None:
@@ -43,7 +44,7 @@ def measure_load() -> float | None:
 def list_versions() -> dict[str, str]:
     """Installed versions of the libraries that matter."""
     versions = {"python": platform.python_version()}
-    for library in LIBRARIES:
+    for library in LIBRARIES + PEERS:
         try:
             versions[library] = version(library)
         except PackageNotFoundError:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .machine import describe_machine, print_machine
 
 RESULTS = Path(__file__).parent / "results"
+COLLECTED = Path(__file__).parent / "RESULTS.md"
 
 
 @dataclass
 class Table:
-    """Columns with their formats ("{:.3f}", say) and rows of raw numbers; None is shown as a dash."""
+    """Columns with their formats ("{:.3f}", say) and rows of raw numbers; None is shown as a dash.
+
+    A row may have `marks`, a sign for some of its columns that is shown after the number.
+    """
 
     title: str
     columns: dict[str, str]
@@ -28,7 +35,9 @@ class Table:
 
     def show(self, row: dict, column: str) -> str:
         """One cell."""
-        return "-" if row.get(column) is None else self.columns[column].format(row[column])
+        if row.get(column) is None:
+            return "-"
+        return self.columns[column].format(row[column]) + row.get("marks", {}).get(column, "")
 
 
 @dataclass
@@ -39,18 +48,21 @@ class Report:
     purpose: str
     tables: list[Table]
     findings: list[str]
+    figure: str | None = None  # the name of a picture beside the report
     machine: dict = field(default_factory=describe_machine)
 
     @property
     def command(self) -> str:
         """What to type to see it again."""
-        return f"python -m benchmarks {self.name}"
+        sets = os.environ.get("SETS")
+        return f'make bench SETS="{sets}"' if sets else f"python -m benchmarks {self.name}"
 
     def markdown(self) -> str:
         """The whole report."""
         parts = [f"## {self.name}", self.purpose]
         parts += [table.markdown() for table in self.tables]
         parts += ["\n".join(f"- {finding}" for finding in self.findings)] if self.findings else []
+        parts += [f"![{self.name}]({self.figure})"] if self.figure else []
         parts += [f"Command: `{self.command}`.\n{print_machine(self.machine)}"]
         return "\n\n".join(parts) + "\n"
 
@@ -65,12 +77,23 @@ class Report:
         }
 
 
-def publish(report: Report, *, brief: bool) -> None:
-    """Print a report, and keep it unless the run was a brief one."""
+def publish(report: Report, *, keep: bool) -> None:
+    """Print a report, and keep it unless the run was a brief one or one on a few sets."""
     print(report.markdown())
-    if brief:
-        print("A brief run: nothing was written.")
+    if not keep:
+        print("A part of the benchmark: nothing was written.")
         return
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{report.name}.md").write_text(report.markdown())
     (RESULTS / f"{report.name}.json").write_text(json.dumps(report.record(), indent=1) + "\n")
+
+
+def collect(names: Iterable[str]) -> None:
+    """All reports that there are in one page, RESULTS.md, each with its own machine, versions and command."""
+    pages = [path.read_text() for name in names if (path := RESULTS / f"{name}.md").is_file()]
+    head = (
+        "# Results\n\n`make bench` writes this page, and the numbers as JSON to `benchmarks/results`. Command, machine "
+        "and versions stand below each part.\n"
+    )
+    text = "\n".join([head, *pages])
+    COLLECTED.write_text(re.sub(r"\]\((\w+\.png)\)", rf"]({RESULTS.name}/\1)", text))

@@ -9,6 +9,7 @@ from sklearn.metrics import pairwise
 
 import maxmargin.features
 from maxmargin.compiled.kernel_rows import add_stored_rows, rbf_from_dots
+from maxmargin.compiled.single_rows import evaluate_row
 from maxmargin.features import Design, Gram, SignedGram, cut, evaluate_rows, evaluate_scores
 from maxmargin.kernels import (
     KERNELS,
@@ -154,9 +155,9 @@ def test_rbf_shift_of_new_samples():
 
 
 def test_exponential_to_a_few_ulp():
-    """exp for x <= 0 against NumPy's, over all of [-700, 0]."""
+    """exp for x <= 0 against NumPy's, over all of [-300, 0]."""
     rng = np.random.default_rng(5)
-    x = np.concatenate([np.linspace(-700.0, 0.0, 100001), -(10.0 ** rng.uniform(-18, 2.8, 100000)), [-0.0, -5e-324]])
+    x = np.concatenate([np.linspace(-300.0, 0.0, 100001), -(10.0 ** rng.uniform(-18, 2.4, 100000)), [-0.0, -5e-324]])
     got = (0.5 * x)[None]
     rbf_from_dots(got, np.zeros(1), np.zeros(len(x)), 1.0)
     expected = np.exp(x)
@@ -164,11 +165,11 @@ def test_exponential_to_a_few_ulp():
 
 
 def test_exponential_vanishes_far_out():
-    """Beyond the range of float64 the value is as good as zero, and never nan."""
+    """Far out the value is as good as zero, never nan, and no denormal number that would slow down sums."""
     got = np.array([[-1e3, -1e8, -1e300]])
     rbf_from_dots(got, np.zeros(1), np.zeros(3), 1.0)
-    assert (got >= 0.0).all()
-    assert (got < 1e-300).all()
+    assert (got > 1e-131).all()
+    assert (got < 1e-130).all()
 
 
 def test_rbf_transform_equals_its_twin():
@@ -183,15 +184,15 @@ def test_rbf_transform_equals_its_twin():
 
 def test_half_precision_exponential():
     """exp for x <= 0 in float32 against NumPy's, to a few units of the last place; tiny values are not denormal."""
-    x = np.concatenate([np.linspace(-60.0, 0.0, 100001), [-0.0, -1e-30]]).astype(np.float32)
+    x = np.concatenate([np.linspace(-40.0, 0.0, 100001), [-0.0, -1e-30]]).astype(np.float32)
     got = (np.float32(0.5) * x)[None].copy()
     rbf_from_dots(got, np.zeros(1, np.float32), np.zeros(len(x), np.float32), 1.0)
     expected = np.exp(x.astype(np.float64))
     assert np.max(np.abs(got[0] / expected - 1.0)) < 1e-6
     far = np.array([[-45.0, -1e4, -1e30]], np.float32)
     rbf_from_dots(far, np.zeros(1, np.float32), np.zeros(3, np.float32), 1.0)
-    assert (far > 1e-27).all()
-    assert (far < 1e-26).all()
+    assert (far > 4e-18).all()
+    assert (far < 5e-18).all()
 
 
 def test_half_precision_values_are_within_their_promise():
@@ -201,7 +202,7 @@ def test_half_precision_values_are_within_their_promise():
     samples = kernel.samples(X)
     half = kernel.halve(samples)
     K = kernel.evaluate(half, half.take(np.arange(20)), np.empty((50, 20), np.float32))
-    np.testing.assert_allclose(K, kernel.evaluate(samples, samples)[:, :20], rtol=SAFE, atol=1e-25)
+    np.testing.assert_allclose(K, kernel.evaluate(samples, samples)[:, :20], rtol=SAFE, atol=1e-17)
     far = RBF(gamma=0.5)
     assert far.halve(far.samples(X + 1e4)) is None
 
@@ -332,19 +333,31 @@ def test_cut(index):
     assert cut(None, index) is None
 
 
-@pytest.mark.parametrize("megabytes", [0.0, 1e-3, 100.0])
-@pytest.mark.parametrize("order", ["sorted", "turned"])
-def test_shared_rows_are_the_rows(megabytes, order, monkeypatch):
-    """Subsets that are unions of classes give the rows of their own kernel matrix, in the order of their index."""
-    monkeypatch.setattr(maxmargin.features, "FULL", 0)
-    gram = Gram.from_data(RBF(gamma=0.3), make_data(30), offset=1.0)
-    gram.share(np.array([0, 8, 20]), megabytes)
-    for index in (np.r_[0:8, 20:30], np.r_[0:20], np.r_[8:20], np.arange(3, 17)):
-        index = index if order == "sorted" else index[::-1]
-        part, rows = gram.subset(index), np.array([5, 0, 9])
-        K = gram.kernel.evaluate(gram.samples.take(index), gram.samples.take(index)) + 1.0
-        for _ in range(2):
-            np.testing.assert_allclose(part.block(rows), K[rows], rtol=1e-12)
+@pytest.mark.parametrize("n", [3, 8, 21, 40])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(3, 0.4, 0.7), RBF(0.3), Sigmoid(0.2, 0.1), Laplacian(0.3)])
+def test_rows_one_at_a_time(kernel, offset, n):
+    """Rows evaluated within the compiled loop, from two packed segments, are the rows of the kernel matrix."""
+    gram = Gram.from_data(kernel, make_data(n + 60), offset=offset)
+    gram.pack(np.array([0, 13, 13 + n, n + 60]))
+    index = np.r_[0:13, 13 : 13 + n]
+    part, row = gram.join(0, 1, index), np.empty(13 + n)
+    K = kernel.evaluate(gram.samples.take(index), gram.samples.take(index)) + offset
+    for i in range(13 + n):
+        evaluate_row(i, part.source(), row)
+        np.testing.assert_allclose(row, K[i], rtol=1e-12, atol=1e-13)
+
+
+def test_rows_that_must_be_fetched():
+    """Kernels and samples that single rows cannot be evaluated from have no source of them."""
+    sparse, own = Gram.from_data(RBF(0.3), sp.csr_array(make_data(30))), Gram.from_data(SlowKernel(0.3), make_data(30))
+    for gram in (sparse, own):
+        gram.pack(np.array([0, 10, 20]))
+        assert gram.join(0, 1, np.arange(20)).source() is None
+
+
+class SlowKernel(RBF):
+    """A kernel of somebody's own, of which only its `evaluate` is known."""
 
 
 @pytest.mark.parametrize("full", [0, 100])

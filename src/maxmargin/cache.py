@@ -9,6 +9,8 @@ import numpy as np
 from .features import Gram, open_tile
 from .threads import CORES, run_strips
 
+AT_ONCE = 512  # rows held where they are evaluated one at a time; what is missing costs microseconds
+
 
 class RowCache:
     """Rows K[i, :] of a Gram matrix in one buffer of at most `megabytes`, at least two rows.
@@ -19,13 +21,22 @@ class RowCache:
 
     def __init__(self, features: Gram, megabytes: float):
         self.features, self.megabytes = features, megabytes
-        n = features.n
-        whole = features.form()
+        n, self.source = features.n, getattr(features, "source", lambda: None)()
+        whole = None if self.at_once else features.form()
         self.capacity = n if whole is not None else int(np.clip(megabytes * 2**20 // (8 * n), min(2, n), n))
-        self.rows = whole if whole is not None else np.empty((self.capacity, n))
+        if self.at_once:
+            self.capacity = min(self.capacity, AT_ONCE)
+            self.rows = open_tile(self.capacity, n, features.segments[0].packed.dtype, "rows")
+        else:
+            self.rows = whole if whole is not None else np.empty((self.capacity, n))
         self.slot = np.arange(n) if whole is not None else np.full(n, -1)
         self.holder = np.full(self.capacity, -1)
         self.stamp = np.full(self.capacity, -1)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether compiled loops evaluate the rows they miss by themselves."""
+        return self.source is not None
 
     def fetch(self, wanted: np.ndarray, clock: int) -> None:
         """Evaluate the rows `wanted`, the most urgent first, in one block; the oldest make room."""
@@ -89,6 +100,13 @@ class RowStore:
         self.rows = self.buffer[: capacity * self.n].reshape(capacity, self.n)
         self.slot, self.holder = np.full(self.n, -1), np.full(capacity, -1)
         self.stamp = np.full(capacity, -1)
+
+    def sharpen(self) -> None:
+        """Hold rows in float64 from now on, in the same bytes."""
+        self.dtype = np.dtype(np.float64)
+        self.buffer = self.buffer[: self.buffer.size // 2 * 2].view(np.float64)
+        if self.buffer.size < self.features.n:
+            self.buffer = np.empty(self.features.n)
 
     def square(self, work: np.ndarray) -> np.ndarray:
         """K[work, work], evaluated anew: gathering it from long rows costs as much."""

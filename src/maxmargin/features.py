@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
-from itertools import pairwise
-from threading import Lock, local
+from threading import local
+from typing import NamedTuple
 
 import numpy as np
 
-from .kernels import Kernel, Linear
+from .kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from .samples import TILE, Dense, match, suit
 from .threads import CORES, run_strips
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
+SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
 ROWS = 512  # samples of a side of a tile
 SMALL_TILE = TILE // 8  # entries that are not worth sharing among cores
 
@@ -31,8 +32,7 @@ class Gram:
         self.kernel, self.samples, self.offset = kernel, samples, float(offset)
         self.n = samples.n
         self.whole = whole
-        self.shared: SharedRows | None = None
-        self.source: tuple[SharedRows, list[int]] | None = None
+        self.segments: list[Segment] | None = None
         self.counters: Counter = Counter()
 
     @classmethod
@@ -50,22 +50,16 @@ class Gram:
     def form(self) -> np.ndarray | None:
         """The whole matrix if n is small, kept for all who ask; else None."""
         if self.whole is None and self.small:
-            if self.source is not None:
-                self.whole = self.block(np.arange(self.n))
-            else:
-                self.counters["rows"] += self.n
-                self.whole = evaluate_square(self.kernel, self.samples)
-                if self.offset:
-                    self.whole += self.offset
+            self.counters["rows"] += self.n
+            self.whole = evaluate_square(self.kernel, self.samples)
+            if self.offset:
+                self.whole += self.offset
         return self.whole
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """K[rows, columns]."""
         if self.whole is not None:
             return self.whole[rows] if columns is None else self.whole[np.ix_(rows, columns)]
-        if self.source is not None and columns is None:
-            shared, segments = self.source
-            return shared.fetch(rows, segments, self.counters)
         self.counters["rows"] += len(rows)
         return self.evaluate(rows, columns)
 
@@ -105,86 +99,55 @@ class Gram:
         return float(coef @ scores)
 
     def subset(self, index: np.ndarray) -> Gram:
-        """The Gram matrix of some of the samples; a whole matrix or shared rows are not evaluated again."""
-        part = Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
-        if self.shared is not None:
-            part.source = self.shared.match(index)
+        """The Gram matrix of some of the samples; a whole matrix is not evaluated again."""
+        return Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
+
+    def pack(self, starts: np.ndarray, exact: bool = True) -> None:
+        """Pack the segments [starts_k, starts_k+1) for rows one at a time, if kernel and samples are of that kind.
+
+        In float32 unless `exact`, where the kernel allows it.
+        """
+        if type(self.kernel) in SINGLE_ROWS and isinstance(self.samples, Dense):
+            half = None if exact else self.kernel.halve(self.samples, 0.0)
+            samples = self.samples if half is None else half
+            _ = samples.norms
+            ends = [*starts[1:], self.n]
+            self.segments = [Segment.pack(samples.take(slice(a, b))) for a, b in zip(starts, ends, strict=True)]
+
+    def join(self, first: int, second: int, index: np.ndarray) -> Gram:
+        """The Gram matrix of two segments, which are the samples of the index."""
+        part = Gram(self.kernel, self.samples.take(index), self.offset)
+        if self.segments is not None:
+            part.segments = [self.segments[first], self.segments[second]]
         return part
 
-    def share(self, starts: np.ndarray, megabytes: float) -> None:
-        """Let the subsets that are unions of the segments [starts_k, starts_k+1) share their kernel rows."""
-        if self.whole is None:
-            self.shared = SharedRows(self, starts, megabytes)
+    def source(self) -> tuple | None:
+        """What `compiled.single_rows` evaluates rows from; None if rows must be fetched."""
+        if self.segments is None:
+            return None
+        gamma, coef0, degree = (getattr(self.kernel, name, 0) for name in ("gamma", "coef0", "degree"))
+        numbers = (SINGLE_ROWS[type(self.kernel)], float(gamma), float(coef0), int(degree), self.offset)
+        return *numbers, *self.segments[0], *self.segments[1]
 
 
-class SharedRows:
-    """The rows K[x, own segment of x], shared by machines over different unions of segments.
+SINGLE_ROWS = {Linear: 0, Polynomial: 1, RBF: 2, Sigmoid: 3, Laplacian: 4}  # as in compiled.single_rows
 
-    In one-vs-one training a sample of class i meets its own class in every pair, and each other class in one pair
-    only. So K[class i, class i] is worth keeping: it is filled row by row as pairs ask for it, one block for each
-    class that fits into `megabytes`.
-    """
 
-    def __init__(self, gram: Gram, starts: np.ndarray, megabytes: float):
-        self.gram, self.starts, self.lock = gram, np.append(starts, gram.n), Lock()
-        sizes = np.diff(self.starts)
-        self.parts = [gram.samples.take(slice(a, b)) for a, b in pairwise(self.starts)]
-        fits = np.cumsum(8.0 * sizes**2) <= megabytes * 2**20
-        self.blocks = [np.empty((n, n)) if fit else None for n, fit in zip(sizes, fits, strict=True)]
-        self.filled = [np.zeros(n, bool) for n in sizes]
+class Segment(NamedTuple):
+    """Samples packed for `compiled.single_rows`: blocks of one vector, feature by feature, and their squared norms."""
 
-    def match(self, index: np.ndarray) -> tuple[SharedRows, list[int]] | None:
-        """The segments whose union the index is, or None if it is no such union."""
-        segments = np.unique(np.searchsorted(self.starts, index, side="right") - 1)
-        union = np.concatenate([np.arange(self.starts[k], self.starts[k + 1]) for k in segments])
-        return (self, segments.tolist()) if np.array_equal(union, index) else None
+    packed: np.ndarray
+    norms: np.ndarray
 
-    def fetch(self, rows: np.ndarray, segments: list[int], counters: Counter) -> np.ndarray:
-        """K[rows, segments], rows counted within the union of the segments."""
-        ends = np.cumsum([0, *(self.parts[k].n for k in segments)])
-        if len(rows) == ends[-1]:
-            return self.assemble(segments, ends, counters)
-        K = np.empty((len(rows), ends[-1]))
-        for i, k in enumerate(segments):
-            mine = np.flatnonzero((rows >= ends[i]) & (rows < ends[i + 1]))
-            own = rows[mine] - ends[i]
-            for j, other in enumerate(segments):
-                if other == k and self.blocks[k] is not None:
-                    K[mine, ends[j] : ends[j + 1]] = self.recall(k, own, counters)
-                elif len(mine):
-                    K[mine, ends[j] : ends[j + 1]] = self.evaluate(k, own, other)
-        counters["rows"] += len(rows)
-        return K
-
-    def assemble(self, segments: list[int], ends: np.ndarray, counters: Counter) -> np.ndarray:
-        """All of K over the segments: what is off the diagonal is evaluated once and mirrored."""
-        K = np.empty((ends[-1], ends[-1]))
-        for i, k in enumerate(segments):
-            mine, everyone = slice(ends[i], ends[i + 1]), np.arange(self.parts[k].n)
-            own = self.blocks[k] is not None
-            K[mine, mine] = self.recall(k, everyone, counters) if own else self.evaluate(k, everyone, k)
-            for j in range(i):
-                theirs = slice(ends[j], ends[j + 1])
-                K[mine, theirs] = self.evaluate(k, everyone, segments[j])
-                K[theirs, mine] = K[mine, theirs].T
-        counters["rows"] += len(K)
-        return K
-
-    def recall(self, k: int, own: np.ndarray, counters: Counter) -> np.ndarray:
-        """K[own, segment k] of samples of segment k, evaluated where nobody has asked before."""
-        with self.lock:
-            missing = own[~self.filled[k][own]]
-            if len(missing):
-                self.blocks[k][missing] = self.evaluate(k, missing, k)
-                self.filled[k][missing] = True
-        counters["shared"] += len(own) - len(missing)
-        return self.blocks[k] if len(own) == len(self.blocks[k]) else self.blocks[k][own]
-
-    def evaluate(self, k: int, own: np.ndarray, other: int) -> np.ndarray:
-        """K[own samples of segment k, segment other]."""
-        samples = self.parts[k] if len(own) == self.parts[k].n else self.parts[k].take(own)
-        K = evaluate_rows(self.gram.kernel, samples, self.parts[other])
-        return K + self.gram.offset if self.gram.offset else K
+    @classmethod
+    def pack(cls, samples: Dense) -> Segment:
+        """The samples in blocks of 64 bytes a feature, the last one filled up with zeros."""
+        width = 64 // samples.dtype.itemsize
+        blocks = -(-samples.n // width)
+        rows = np.zeros((blocks * width, samples.d), samples.dtype)
+        rows[: samples.n] = samples.X
+        packed = rows.reshape(blocks, width, samples.d).transpose(0, 2, 1)
+        return cls(np.ascontiguousarray(packed), np.ascontiguousarray(samples.norms))
 
 
 class Design(Gram):
@@ -326,12 +289,12 @@ def evaluate_square(kernel: Kernel, samples) -> np.ndarray:
 _tiles = local()
 
 
-def open_tile(rows: int, columns: int, dtype) -> np.ndarray:
+def open_tile(rows: int, columns: int, dtype, purpose: str = "tile") -> np.ndarray:
     """A tile of this thread, used again and again: memory touched for the first time costs more than arithmetic."""
-    tiles = _tiles.__dict__.setdefault("held", {})
-    if dtype not in tiles or tiles[dtype].size < rows * columns:
-        tiles[dtype] = np.empty(rows * columns, dtype)
-    return tiles[dtype][: rows * columns].reshape(rows, columns)
+    tiles = _tiles.__dict__
+    if purpose not in tiles or tiles[purpose].nbytes < rows * columns * dtype.itemsize:
+        tiles[purpose] = np.empty(rows * columns * dtype.itemsize, np.uint8)
+    return tiles[purpose][: rows * columns * dtype.itemsize].view(dtype).reshape(rows, columns)
 
 
 def converts(*parts) -> bool:

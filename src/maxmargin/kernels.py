@@ -13,6 +13,7 @@ from .samples import TILE, Dense, Given, Sparse, wrap
 
 Samples = Dense | Sparse | Given
 SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up
+MOST = 0.99  # of the samples must be that safe; what the others spoil the judge sees, and the run goes on in float64
 UNIT = 2.0**-24  # rounding error of float32
 TINY = float(np.finfo(float).tiny)
 PROBE = 256  # samples among which the spread of the kernel is looked at
@@ -115,8 +116,8 @@ class Linear(Formula):
         return A.dots(B, out)
 
     def blur(self, samples):
-        """8 u max |x|^2 over the mean of |x - z|^2 / 2: products of samples far from the origin hide their distances."""
-        return 8.0 * UNIT * samples.norms.max() / measure_spread(samples)
+        """8 u |x|^2 over the mean of |x - z|^2 / 2: products of samples far from the origin hide their distances."""
+        return 8.0 * UNIT * large(samples.norms) / measure_spread(samples)
 
     def diagonal(self, A):
         """|a_i|^2."""
@@ -162,7 +163,7 @@ class Polynomial(Formula):
 
     def blur(self, samples):
         """As for <x, z>, the error of the power being `degree` times that of its base at most."""
-        largest = (abs(self.gamma) * samples.norms.max() + abs(self.coef0)) ** self.degree
+        largest = (abs(self.gamma) * large(samples.norms) + abs(self.coef0)) ** self.degree
         return 8.0 * UNIT * max(self.degree, 1) * largest / measure_kernel_spread(self, samples)
 
     def diagonal(self, A):
@@ -213,7 +214,7 @@ class RBF(Formula):
 
     def blur(self, samples):
         """The exponent is off by at most about 8 u gamma |x|^2: safe for data that are scaled."""
-        return 8.0 * UNIT * abs(self.gamma) * samples.norms.max()
+        return 8.0 * UNIT * abs(self.gamma) * large(samples.norms)
 
     def diagonal(self, A):
         """1."""
@@ -246,7 +247,7 @@ class Laplacian(Formula):
 
     def blur(self, samples):
         """Rounded samples move the exponent by 2 u gamma |x|_1 at most, the sum of d terms by as much again."""
-        return 4.0 * UNIT * abs(self.gamma) * samples.lengths.max()
+        return 4.0 * UNIT * abs(self.gamma) * large(samples.lengths)
 
     def diagonal(self, A):
         """1."""
@@ -277,7 +278,7 @@ class Sigmoid(Formula):
 
     def blur(self, samples):
         """The argument is off by at most about 8 u (gamma |x|^2 + coef0)."""
-        return 8.0 * UNIT * (abs(self.gamma) * samples.norms.max() + abs(self.coef0))
+        return 8.0 * UNIT * (abs(self.gamma) * large(samples.norms) + abs(self.coef0))
 
     def diagonal(self, A):
         """tanh(gamma |a_i|^2 + coef0)."""
@@ -332,6 +333,12 @@ class Custom(Precomputed):
             i, j = np.argwhere(~np.isfinite(K))[0]
             raise ValueError(f"kernel(X, Y) must return finite values, but returned {K[i, j]} at [{i}, {j}].")
         return Given(K)
+
+
+def large(sizes: np.ndarray) -> float:
+    """A size that all but a few of the samples stay below."""
+    place = min(int(MOST * len(sizes)), len(sizes) - 1)
+    return float(np.partition(sizes, place)[place])
 
 
 def measure_spread(samples: Dense | Sparse) -> float:

@@ -23,7 +23,10 @@ from .lanes import (
     subtract,
 )
 
-OPTIONS = {"cache": True, "nogil": True, "fastmath": {"contract", "nnan", "ninf", "nsz"}, "error_model": "numpy"}
+OPTIONS = {
+    "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy",
+    "fastmath": {"contract", "nnan", "ninf", "nsz"},
+}  # fmt: skip
 U = np.uintp
 BYTES = 64  # of a vector; see lanes.py
 STRIP = 1024  # columns whose sums stay in the first cache

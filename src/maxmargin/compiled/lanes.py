@@ -265,9 +265,10 @@ def exp_nonpositive(context, x):
         def fma(a, b, c):
             return call(builder, "fmuladd", kind, a, b, constant(c) if isinstance(c, float) else c)
 
-        # In float32 no value is below exp(-60) = 9e-27: smaller ones, times a step, would be denormal numbers, and
-        # arithmetic with those is a hundred times slower (seen on data with most samples far apart).
-        low = constant(-60.0 if single else -708.0)
+        # No value is below exp(-40) = 4e-18 in float32, exp(-300) = 5e-131 in float64. Smaller ones make no difference
+        # to a sum of values near 1, but their multiples are denormal numbers, and arithmetic with those is a hundred
+        # times slower (seen on data with most samples far apart).
+        low = constant(-40.0 if single else -300.0)
         value = builder.select(builder.fcmp_ordered("<", arguments[0], constant(0.0)), arguments[0], constant(0.0))
         value = builder.select(builder.fcmp_ordered(">", value, low), value, low)
         k = call(builder, "rint", kind, builder.fmul(value, constant(1.4426950408889634)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..features import SINGLE_TOL
 from ..formulations import NuClassification, Risk, largest_nu
 from ..losses import LOSSES
 from .machine import KernelMachine, Task
@@ -90,16 +90,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(self.classes_) == 2:
             return super()._arrange(features, y, weight)
         self._order = np.argsort(y, kind="stable")
-        self._starts = np.searchsorted(y[self._order], np.arange(len(self.classes_)))
-        return features.subset(self._order), y[self._order], None if weight is None else weight[self._order]
-
-    def _share_rows(self, features):
-        """Pairs share the rows of their classes: half the cache for what is common, half for the pair at work."""
-        solver = self._solver()
-        if len(self.classes_) == 2 or features.form() is not None or not hasattr(solver, "cache_size"):
-            return solver
-        features.share(self._starts, solver.cache_size / 2)
-        return replace(solver, cache_size=solver.cache_size / 2)
+        features, y = features.subset(self._order), y[self._order]
+        if not self._rest:
+            exact = self.tol < SINGLE_TOL or features.small
+            features.pack(np.searchsorted(y, np.arange(len(self.classes_))), exact)
+        return features, y, None if weight is None else weight[self._order]
 
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
         """One task for each pair of classes, or for each class against the rest; sets class_weight_."""

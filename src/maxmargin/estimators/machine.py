@@ -25,7 +25,7 @@ from ..result import Result, Status
 from ..samples import suit
 from ..solve import solve
 from ..solvers.smo import SMO
-from ..threads import quiet_blas
+from ..threads import CORES, quiet_blas
 from .validation import (
     check_kernel_values,
     check_length,
@@ -39,11 +39,18 @@ from .validation import (
 
 
 class Task(NamedTuple):
-    """One problem of a fit: some of the samples, their targets and weights."""
+    """One problem of a fit: some of the samples, their targets and weights; `pair` if they are all of two classes."""
 
     index: np.ndarray
     y: np.ndarray
     c: np.ndarray
+    pair: tuple[int, int] | None = None
+
+    def cut(self, features: Gram) -> Gram:
+        """The features of these samples."""
+        if len(self.index) == features.n:
+            return features
+        return features.subset(self.index) if self.pair is None else features.join(*self.pair, self.index)
 
 
 class Fit(NamedTuple):
@@ -107,20 +114,22 @@ class KernelMachine(BaseEstimator):
             check_kernel_values(features, X)
         return features
 
-    def _solver(self):
-        """The solver object: SMO with the knobs that scikit-learn's users know, unless one was given."""
+    def _solver(self, workers: int = 1):
+        """The solver object: SMO with the knobs that scikit-learn's users know, unless one was given.
+
+        Workers side by side share the cache_size.
+        """
         if isinstance(self.solver, str):
-            return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size)
+            return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size / workers)
         return self.solver
 
     def _solve(self, features: Gram, formulation: Formulation, tasks: list[Task], budget: Budget) -> list[Fit]:
         """One fit for each task, side by side on n_jobs threads; Ctrl-C stops all of them."""
-        solver, warm = self._share_rows(features), self._warm_points(tasks)
-        budget.workers = min(effective_n_jobs(getattr(self, "n_jobs", None)), len(tasks))
+        budget.workers = self._count_workers(tasks)
+        solver, warm = self._solver(budget.workers), self._warm_points(tasks)
 
         def run(task: Task, start: Point | None) -> Fit:
-            whole = len(task.index) == features.n
-            problem = formulation.pose(features if whole else features.subset(task.index), task.y, task.c)
+            problem = formulation.pose(task.cut(features), task.y, task.c)
             result = solve(
                 problem, solver, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
                 max_seconds=budget.share(), warm=start, interrupt=budget.interrupt,
@@ -135,9 +144,10 @@ class KernelMachine(BaseEstimator):
         with ThreadPoolExecutor(budget.workers) as pool:
             return list(pool.map(run, tasks, warm))
 
-    def _share_rows(self, features: Gram):
-        """The solver; a machine of many tasks lets them share kernel rows, within the same cache_size."""
-        return self._solver()
+    def _count_workers(self, tasks: list[Task]) -> int:
+        """Threads for the tasks: n_jobs, or all cores."""
+        wanted = getattr(self, "n_jobs", None)
+        return min(CORES if wanted is None else effective_n_jobs(wanted), len(tasks))
 
     def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
         """The points of the last fit where they fit these tasks, else nothing."""

@@ -11,11 +11,15 @@ from .machine import Task
 
 def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
     """One task for each pair (i, j), i < j, over the samples of both: class i is +1, class j is -1, as in LIBSVM."""
-    positive = c > 0
+    members = [np.flatnonzero((y == k) & (c > 0)) for k in range(n_classes)]
+    whole = (c > 0).all() and (np.diff(y) >= 0).all()
     tasks = []
     for i, j in combinations(range(n_classes), 2):
-        index = np.flatnonzero(((y == i) | (y == j)) & positive)
-        tasks.append(Task(index, np.where(y[index] == i, 1.0, -1.0), c[index]))
+        index = np.concatenate([members[i], members[j]])
+        if not whole:
+            index.sort()
+        sign = np.where(y[index] == i, 1.0, -1.0)
+        tasks.append(Task(index, sign, c[index], (i, j) if whole else None))
     return tasks
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...features import FULL
 from ...problem import Point, Problem
 from .active import ActiveRun
 from .blocks import BlockRun
@@ -70,6 +71,11 @@ class SMO:
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ActiveRun:
         """A run at the duals of `warm`, made feasible, or at the simplest feasible point."""
-        small = problem.features.small and self.working_set is None
-        kind = PairRun if small or self.working_set == 2 or self.selection == "keerthi" else BlockRun
-        return kind(self, problem, tol, warm)
+        plain = self.working_set == 2 or self.selection == "keerthi"
+        small = self.working_set is None and problem.n <= limit_pairs(problem.features)
+        return (PairRun if plain or small else BlockRun)(self, problem, tol, warm)
+
+
+def limit_pairs(features) -> int:
+    """The most samples that are solved pair by pair: more where rows are evaluated within the loop."""
+    return 2 * FULL if getattr(features, "segments", None) is not None else FULL

@@ -11,10 +11,11 @@ from ...problem import Point, Problem
 from ...result import Progress
 
 POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
+CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
 
 
 # places in `tally` and `numbers`, the state that compiled calls share (see compiled/smo.py)
-ITERATIONS, NEGATIVE, POSITION = 0, 3, 5
+ITERATIONS, NEGATIVE, POSITION, MISSES = 0, 3, 5, 6
 DUAL, FLOOR = 0, 3
 PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
 
@@ -28,7 +29,12 @@ class Outcome(Enum):
 
 
 class ActiveRun:
-    """Duals a and scores f = K a of the active samples; subclasses say how they move, in `advance`."""
+    """Duals a and scores f = K a of the active samples; subclasses say how they move, in `advance`.
+
+    The duals are in float64, scores and rates in `dtype`.
+    """
+
+    dtype = np.dtype(np.float64)
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
         self.solver, self.problem, self.tol = solver, problem, tol
@@ -41,16 +47,20 @@ class ActiveRun:
         self.row = [np.ascontiguousarray(part.reshape(-1, problem.n)) for part in problem.row]
         self.row[3:] = [np.clip(bound, -1e300, 1e300) for bound in self.row[3:]]
         self.intercepts = np.zeros(len(self.a_full))
-        self.tally = np.zeros(6, np.int64)
+        self.tally = np.zeros(7, np.int64)
         self.numbers = np.array([0.0, 0.0, 0.0, problem.floor, problem.resolution])
         self.threshold = tol if solver.stop == "kkt" else 0.0
         self.polishing = solver.stop == "gap" and tol < POLISH_BELOW
         self.target = max(tol, POLISH_FROM) if self.polishing else tol
         self.counters = Counter(misses=0, shrinks=0, refreshes=0)
         self.rows_before = problem.features.counters["rows"]
+        self.prepare()
         coef = problem.features.combine(self.a_full)
         scores = problem.features.scores(coef) if coef.any() else np.zeros(problem.n)
         self.activate(slice(None), scores)
+
+    def prepare(self) -> None:
+        """What must be known before the scores are: where kernel rows come from, and in which precision."""
 
     # ---- the active samples -------------------------------------------------------------------------------
 
@@ -59,11 +69,11 @@ class ActiveRun:
         from ...compiled.smo import mark_all
 
         self.active = np.arange(self.problem.n)[keep]
-        self.f = np.array(scores[keep])
+        self.f = np.array(scores[keep], self.dtype)
         self.a = np.array(self.a_full[:, keep])
         self.p, self.d, self.e, self.lo, self.hi = (np.ascontiguousarray(part[:, keep]) for part in self.row)
-        self.curvature = self.problem.features.diagonal[keep] + self.d
-        self.up, self.low = np.empty_like(self.a), np.empty_like(self.a)
+        self.curvature = (self.problem.features.diagonal[keep] + self.d).astype(self.dtype, copy=False)
+        self.up, self.low = np.empty(self.a.shape, self.dtype), np.empty(self.a.shape, self.dtype)
         mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
         self.numbers[DUAL] = self.evaluate_dual(scores)
         self.since_shrink = 0
@@ -124,11 +134,22 @@ class ActiveRun:
         """Hold kernel rows over all samples again."""
         raise NotImplementedError
 
+    @property
+    def rounded(self) -> bool:
+        """Whether kernel rows are held in float32."""
+        raise NotImplementedError
+
+    def sharpen(self) -> None:
+        """Go on in float64: the judge has found twice that the run had not come as far as it thought."""
+        raise NotImplementedError
+
     def refresh(self, scores: np.ndarray) -> None:
         """Take the judge's exact scores: rounding errors of f are gone, and all samples are active again."""
         self.counters["refreshes"] += 1
         self.store()
-        if len(self.active) < self.problem.n:
+        if self.counters["refreshes"] > 1 and self.rounded:
+            self.sharpen()
+        elif len(self.active) < self.problem.n:
             self.widen()
         self.activate(slice(None), scores)
 

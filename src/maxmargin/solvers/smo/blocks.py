@@ -8,21 +8,28 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowStore
-from .active import POLISH_BELOW, ActiveRun, Outcome
+from ...samples import Sparse
+from .active import CAREFUL, POLISH_BELOW, ActiveRun, Outcome
 from .polish import polish
 
-BLOCK = 512  # samples of a working set
-CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
-WORK = 2e8  # nanoseconds of one core that a round may take, at (1 + d/16) ns a kernel value: Ctrl-C waits for its end
+BLOCK = 1024  # samples of a working set
+WORK = 2e8  # nanoseconds of one core that a round may take: Ctrl-C waits for its end
 DEEP = 0.1  # a block is solved until its own violation is this share of the violation of all
 STEPS, LOOK = 40, 16  # steps in a block for each of its samples at most, and between two looks at its violation
 SHRINK_EVERY = 8  # rounds
 
 
+def estimate_cost(samples) -> float:
+    """Nanoseconds of a kernel value in float32: what the exponential and the sum over rows take, and the product."""
+    if isinstance(samples, Sparse):
+        return 0.8 + len(samples.data) / max(samples.n, 1) / 30.0
+    return 0.8 + getattr(samples, "d", 16) / 50.0
+
+
 def choose_size(problem) -> int:
-    """Samples of a working set: as many as a round has time for, by n and d alone, so that fits can be repeated."""
-    d = getattr(getattr(problem.features, "samples", None), "d", 16)
-    return int(np.clip(WORK / (problem.n * (1.0 + d / 16.0)), 128, BLOCK))
+    """Samples of a working set: as many as a round has time for, by the data alone, so that fits can be repeated."""
+    samples = getattr(problem.features, "samples", None)
+    return int(np.clip(WORK / (problem.n * estimate_cost(samples)), 128, min(BLOCK, problem.n // 4)))
 
 
 class BlockRun(ActiveRun):
@@ -35,8 +42,19 @@ class BlockRun(ActiveRun):
         self.half = self.rows.half
         self.work = np.empty(0, np.int64)
         self.make_room(problem.n)
-        if self.half is not None:
+        if self.rounded:
             self.target *= CAREFUL
+
+    @property
+    def rounded(self) -> bool:
+        """Whether kernel rows are held in float32."""
+        return self.half is not None
+
+    def sharpen(self) -> None:
+        """Rows in float64 from now on."""
+        self.half, self.target = None, self.target / CAREFUL
+        self.rows.sharpen()
+        self.widen()
 
     def make_room(self, n: int) -> None:
         """Room for the rates of n samples and their places."""
@@ -144,14 +162,15 @@ class BlockRun(ActiveRun):
         up, low = np.empty(a.shape, K.dtype), np.empty(a.shape, K.dtype)
         mark_all(a, p, d, e, lo, hi, up, low)
         slot, curvature = np.arange(len(work)), np.ascontiguousarray(self.curvature[:, work], K.dtype)
-        state = (K, slot, np.zeros_like(slot), np.zeros(len(work), K.dtype), a, p, d, e, lo, hi, up, low, curvature)
+        held = (K, slot, slot, np.zeros_like(slot), None)
+        state = (*held, np.zeros(len(work), K.dtype), a, p, d, e, lo, hi, up, low, curvature)
         width = float((self.m - self.M).max()) if self.paired else self.spread()
         threshold = max(DEEP * width, 0.5 * self.threshold)
         limits = (0.0, threshold, min(max_steps, STEPS * len(work)), self.numbers, self.tally, np.zeros(len(self.a)))
         if self.paired:
-            pair_steps(*state, self.solver.rule, False, LOOK, *limits)
+            pair_steps(*state, self.solver.rule, None, None, LOOK, *limits)
         else:
-            single_steps(*state, False, *limits)
+            single_steps(*state, None, *limits)
         return a
 
     def count(self) -> Counter:

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowCache
-from .active import ActiveRun, Outcome
+from .active import CAREFUL, MISSES, ActiveRun, Outcome
 from .polish import ROUNDS, polish
 
 HURRY_FREE, HURRY_ROUNDS = 120, 6  # the most free duals of a problem that is hurried, and rounds where n > SMALL
@@ -21,9 +21,15 @@ class PairRun(ActiveRun):
 
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
-        self.widen()
         self.steps_a_second = 2e8 / max(problem.n, 100)
         self.next_hurry = SLOW * problem.n
+
+    def prepare(self) -> None:
+        """The row cache, and the precision of its rows."""
+        self.widen()
+        self.dtype = self.cache.rows.dtype
+        if self.rounded:
+            self.target *= CAREFUL
 
     def widen(self) -> None:
         """A row cache over all samples."""
@@ -32,6 +38,17 @@ class PairRun(ActiveRun):
     def narrow(self, keep: np.ndarray) -> None:
         """The rows held, cut down to the columns `keep`."""
         self.cache.narrow(keep)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether kernel rows are held in float32."""
+        return self.dtype == np.float32
+
+    def sharpen(self) -> None:
+        """Rows in float64 from now on."""
+        self.problem.features.segments = None
+        self.widen()
+        self.dtype, self.target = self.cache.rows.dtype, self.target / CAREFUL
 
     def activate(self, keep, scores: np.ndarray) -> None:
         """As always; Keerthi's threshold starts at a tenth of the violation."""
@@ -74,20 +91,22 @@ class PairRun(ActiveRun):
         if self.n_iter < self.next_hurry:
             return
         self.next_hurry *= 2
-        if self.solver.stop == "gap" and self.problem.features.whole is not None and self.problem.features.kernel.psd:
+        if self.solver.stop == "gap" and self.problem.features.small and self.problem.features.kernel.psd:
             polish(self, last, HURRY_FREE, ROUNDS if self.problem.n <= SMALL else HURRY_ROUNDS)
 
     def call(self, max_steps: int) -> int:
         """One compiled call."""
         from ...compiled.smo import CHECK, pair_steps, single_steps
 
-        cache, gap_stops = self.cache, self.solver.stop == "gap"
-        state = (cache.rows, cache.slot, cache.stamp, self.f, self.a, self.p, self.d, self.e, self.lo, self.hi)
+        cache, gap_stops = self.cache, True if self.solver.stop == "gap" else None
+        held = (cache.rows, cache.slot, cache.holder, cache.stamp, cache.source)
+        state = (*held, self.f, self.a, self.p, self.d, self.e, self.lo, self.hi)
         limits = (self.target, self.threshold, max_steps, self.numbers, self.tally, self.intercepts)
         rates = (self.up, self.low, self.curvature)
         if self.paired:
             every = CHECK if gap_stops else 1
-            return pair_steps(*state, *rates, self.solver.rule, gap_stops, every, *limits)
+            sweep = True if self.solver.selection == "keerthi" else None
+            return pair_steps(*state, *rates, self.solver.rule, sweep, gap_stops, every, *limits)
         return single_steps(*state, *rates, gap_stops, *limits)
 
     def kernel_rows(self, index: np.ndarray) -> np.ndarray:
@@ -96,7 +115,8 @@ class PairRun(ActiveRun):
 
     def shrink_every(self) -> int:
         """LIBSVM's rhythm: every n steps, at most 1000. Below SMALL a step is too cheap to be worth it."""
-        return min(len(self.f), 1000) if self.solver.shrinking and len(self.f) > SMALL else 1 << 40
+        shrinks = self.solver.shrinking and len(self.f) > SMALL and not self.cache.at_once
+        return min(len(self.f), 1000) if shrinks else 1 << 40
 
     def until_shrink(self) -> int:
         """Steps left until shrinking is looked at again."""
@@ -137,5 +157,7 @@ class PairRun(ActiveRun):
     def count(self) -> Counter:
         """Every step reads the rows of its duals; those that were not fetched for it were hits."""
         counters = super().count()
+        counters["misses"] += int(self.tally[MISSES])
+        counters["rows"] += int(self.tally[MISSES])
         counters["hits"] = max(0, (2 if self.paired else 1) * self.n_iter - counters["misses"])
         return counters

@@ -1,0 +1,83 @@
+"""Kernel rows one at a time, from samples packed for it, within a compiled loop.
+
+Small problems need few rows, each as soon as it is known which. A row of 1,000 samples with 16 features takes two
+microseconds here; to leave the loop, call BLAS and come back takes forty.
+
+Samples are packed in blocks of one vector: packed[block, feature, lane]. A problem over two classes has two such
+segments, so that the pairs of a one-vs-one machine share what was packed once.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from .lanes import (
+    absolute,
+    exp_nonpositive,
+    load,
+    load_some,
+    multiply,
+    multiply_add,
+    spread,
+    spread_like,
+    store_some,
+    subtract,
+)
+
+OPTIONS = {
+    "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy",
+    "fastmath": {"contract", "nnan", "ninf", "nsz"},
+}  # fmt: skip
+U = np.uintp
+LINEAR, POLYNOMIAL, RBF, SIGMOID, LAPLACIAN = 0, 1, 2, 3, 4
+
+
+@njit(**OPTIONS)
+def evaluate_row(i, source, row):
+    """row_j = k(x_i, x_j) + offset for all samples x of the source."""
+    kind, gamma, coef0, degree, offset, first, first_norms, second, second_norms = source
+    d, width, n = U(first.shape[1]), U(first.shape[2]), first_norms.shape[0]
+    own, norms, place = (first, first_norms, i) if i < n else (second, second_norms, i - n)
+    x, minus = own[place // width, :, place % width].copy(), spread_like(row, -norms[place])
+    zero, two, scale = spread_like(row, 0.0), spread_like(row, 2.0), spread_like(row, gamma)
+    start = U(0)
+    for part in range(2):
+        flat, norms = (first.reshape(-1), first_norms) if part == 0 else (second.reshape(-1), second_norms)
+        for j in range(U(0), U(norms.shape[0]), width):
+            value, count = zero, min(width, U(norms.shape[0]) - j)
+            if kind == LAPLACIAN:
+                for k in range(d):
+                    value = subtract(value, absolute(subtract(spread(x[k]), load(flat, j * d + k * width))))
+            else:
+                for k in range(d):
+                    value = multiply_add(spread(x[k]), load(flat, j * d + k * width), value)
+            if kind == RBF:
+                value = subtract(multiply_add(two, value, minus), load_some(norms, j, count, zero))
+            if kind == RBF or kind == LAPLACIAN:
+                value = exp_nonpositive(multiply(scale, value))
+            store_some(row, start + j, count, value)
+        start += U(norms.shape[0])
+    if kind == POLYNOMIAL or kind == SIGMOID or offset != 0.0:
+        for j in range(row.shape[0]):
+            base = gamma * row[j] + coef0
+            if kind == POLYNOMIAL:
+                row[j] = 1.0
+                for _ in range(degree):
+                    row[j] *= base
+            elif kind == SIGMOID:
+                row[j] = math.tanh(base)
+            row[j] += offset
+
+
+@njit(**OPTIONS)
+def admit_row(i, source, rows, slot, holder, stamp, clock):
+    """Evaluate row i into the slot of the row longest unused."""
+    s = 0
+    for k in range(stamp.shape[0]):
+        if stamp[k] < stamp[s]:
+            s = k
+    if holder[s] >= 0:
+        slot[holder[s]] = -1
+    holder[s], slot[i], stamp[s] = i, s, clock
+    evaluate_row(i, source, rows[s])
