@@ -24,7 +24,7 @@ LAYERS = (
     ("solvers", "solve"),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
-COMPILED_GUESTS = ("kernels", "samples", "cache", "solvers")
+COMPILED_GUESTS = ("samples", "kernels", "cache", "certificate", "solvers")
 ROOMS = {"matplotlib": ("plots",), "numba": ("compiled",)}
 
 
@@ -126,7 +126,7 @@ def test_below_the_top_nobody_imports_the_package_itself(module):
 
 @every_module
 def test_compiled_code_is_imported_lazily(module):
-    """Only samples, kernels and solvers call compiled functions, and they import them when they first need them."""
+    """Only samples, kernels, the judge and solvers call compiled functions, and they import them when they first need them."""
     if room_of(module) == "compiled":
         return
     found = [found for found in own_imports(module) if room_of(found.name) == "compiled"]

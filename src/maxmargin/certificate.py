@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .losses import Row
-from .problem import TINY, Point, Problem
+from .problem import BALANCED, TINY, Point, Problem
 
+ROUNDING = 1e-10  # of the largest dual: one that is as near to its bound or to zero counts as being there
 PROBE = 300  # samples whose kernel matrix is examined when nobody knows whether it is positive semidefinite
 
 
@@ -71,22 +72,50 @@ def judge(problem: Problem, point: Point) -> Certificate:
     a solver handed in; what the repair costs is seen in the gap.
     """
     features = problem.features
-    a = problem.feasible(point.a)
-    moved = np.abs(a - point.a).max(initial=0.0) > 1e-12 * np.abs(a).max(initial=0.0)
-    dual_coef = features.combine(a if moved else point.a)
-    dual_scores = features.scores(dual_coef)
-    own = point.coef is None and not moved
-    coef = dual_coef if own else features.combine(point.a) if point.coef is None else point.coef
-    scores = dual_scores if own else features.scores(coef)
+    coef = features.combine(point.a) if point.coef is None else point.coef
+    scores = features.scores(coef)
+    square_norm = features.square_norm(coef, scores)
+    sums = add_rows_up(problem, point, scores) if point.coef is None and problem.row is not None else None
+    if sums is not None:
+        losses, conjugates, kkt = sums
+        primal, dual = 0.5 * square_norm + losses + problem.offset(point.b), -0.5 * square_norm - conjugates
+    else:
+        primal = problem.primal_value(scores, square_norm, point.b)
+        a, coef, dual = judge_duals(problem, point)
+        kkt = measure_violation(problem, a, problem.shift(scores, point.b))
     return Certificate(
-        primal=problem.primal_value(scores, features.square_norm(coef, scores), point.b),
-        dual=balanced_dual(problem, a, features.square_norm(dual_coef, dual_scores)),
-        kkt=measure_violation(problem, a, problem.shift(scores, point.b)),
-        convex=examine_kernel(features, dual_coef),
+        primal=primal,
+        dual=dual,
+        kkt=kkt,
+        convex=examine_kernel(features, coef),
         floor=problem.floor,
         resolution=problem.resolution,
         scores=scores,
     )
+
+
+def add_rows_up(problem: Problem, point: Point, scores: np.ndarray) -> tuple[float, float, float] | None:
+    """The sums of losses and conjugates and the violation, in one pass; None if the duals need repair.
+
+    The same numbers as `Problem.primal_value`, `Problem.dual_value` and `measure_violation` give, in a tenth of the
+    time: a machine of many pairs has as many certificates.
+    """
+    from .compiled.row_sums import sum_rows
+
+    a = np.ravel(point.a)
+    f = np.ravel(problem.shift(scores, point.b))
+    margin = ROUNDING * max(a.max(initial=0.0), -a.min(initial=0.0))
+    losses, conjugates, kkt, _, _, inside = sum_rows(f, a, *map(np.ravel, problem.row), margin)
+    return (losses, conjugates, kkt) if inside and problem.imbalance(point.a) <= BALANCED else None
+
+
+def judge_duals(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray, float]:
+    """The duals made feasible, the coefficients of their w, and D(a)."""
+    features = problem.features
+    a = problem.feasible(point.a)
+    moved = np.abs(a - point.a).max(initial=0.0) > 1e-12 * np.abs(a).max(initial=0.0)
+    coef = features.combine(a if moved else point.a)
+    return a, coef, balanced_dual(problem, a, features.square_norm(coef, features.scores(coef)))
 
 
 def balanced_dual(problem: Problem, a: np.ndarray, square_norm: float) -> float:
@@ -105,7 +134,7 @@ def snap(a: np.ndarray, row: Row) -> np.ndarray:
 
     A dual that misses its bound by a rounding would count as free, and its sample as a violator.
     """
-    margin = 1e-10 * np.abs(a).max(initial=0.0)
+    margin = ROUNDING * np.abs(a).max(initial=0.0)
     a = np.where(np.abs(a) <= margin, 0.0, a)
     return np.where(a <= row.lo + margin, row.lo, np.where(a >= row.hi - margin, row.hi, a))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from .samples import TILE, Dense, match, suit
-from .threads import CORES, run_strips
+from .threads import CORES, run_strips, step_aside
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
 SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
@@ -235,10 +235,12 @@ class SignedGram:
 
 def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.ndarray:
     """f_i = sum_j coef_j k(x_i, s_j) for one or several columns of coef, in tiles of bounded memory, on all cores."""
-    if samples.n * support.n <= SMALL_TILE and not converts(samples, support):
-        return kernel.evaluate(match(samples, support), support) @ coef
-    f = np.zeros((samples.n, *coef.shape[1:]))
     warm_norms(samples, support)
+    if samples.n * support.n <= SMALL_TILE and not converts(samples, support):
+        tile = match(samples, support)
+        with step_aside():
+            return kernel.write(tile, support, open_tile(tile.n, support.n, tile.dtype)) @ coef
+    f = np.zeros((samples.n, *coef.shape[1:]))
     parts = [(part, support.take(part)) for part in cut_rows(support)]
 
     def evaluate(start: int, stop: int) -> None:

@@ -13,6 +13,7 @@ with `y`, `c`, `a` of shape (2, n) over the same n samples: f_li = <w, phi(x_i)>
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from .losses import Loss, Row
 
 TINY = float(np.finfo(float).tiny)
+BALANCED = 1e-14  # of the size of the duals: an imbalance that is rounding
 
 
 class Point(NamedTuple):
@@ -63,7 +65,7 @@ class Problem:
         """The five numbers of every conj_i, or None if the loss has none."""
         return self.terms if isinstance(self.terms, Row) else None
 
-    @property
+    @cached_property
     def floor(self) -> float:
         """What |P| and |D| are compared with when both may vanish: 1e-4 of 1/2 |w|^2 if nothing cancelled.
 
@@ -74,7 +76,7 @@ class Problem:
             return TINY
         return max(5e-5 * float(np.abs(self.balance).sum() ** 2 * self.features.diagonal.mean()), TINY)
 
-    @property
+    @cached_property
     def resolution(self) -> float:
         """How far P and D may differ by rounding alone: an ulp of every target, weighted, and 0 without targets."""
         return 0.0 if self.row is None else 1e-15 * float(np.sum(self.c * np.abs(self.row.p)))
@@ -119,7 +121,7 @@ class Problem:
         if row is None:
             return np.asarray(a, float)
         a = np.minimum(np.maximum(a, row.lo), row.hi)
-        if self.imbalance(a) <= 1e-14:
+        if self.imbalance(a) <= BALANCED:
             return a
         missing = np.asarray(np.subtract(self.balance, a.sum(axis=-1)))[..., None]
         a = lend(a, missing, row)

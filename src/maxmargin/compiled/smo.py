@@ -290,7 +290,7 @@ def find_intercept(up, low, f, a, lo, hi):
     A dual counts by its distance from its bounds: one that a rounding has moved off its bound is not free.
     """
     total, weight = 0.0, 0.0
-    m, M = -BLOCKED, BLOCKED
+    m, M = -wall(up), wall(up)
     for k in range(f.shape[0]):
         if up[k] == low[k]:
             distance = min(min(a[k] - lo[k], hi[k] - a[k]), 1e100)
@@ -300,9 +300,9 @@ def find_intercept(up, low, f, a, lo, hi):
         M = min(M, low[k] - f[k])
     if weight > 0:
         return total / weight
-    if m < -0.5 * BLOCKED:
-        return M if M < 0.5 * BLOCKED else 0.0
-    return m if M > 0.5 * BLOCKED else 0.5 * (m + M)
+    if m < -0.5 * wall(up):
+        return M if M < 0.5 * wall(up) else 0.0
+    return m if M > 0.5 * wall(up) else 0.5 * (m + M)
 
 
 @njit(**OPTIONS)

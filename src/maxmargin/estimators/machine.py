@@ -25,7 +25,7 @@ from ..result import Result, Status
 from ..samples import suit
 from ..solve import solve
 from ..solvers.smo import SMO
-from ..threads import CORES, quiet_blas
+from ..threads import CORES, Turn, quiet_blas
 from .validation import (
     check_kernel_values,
     check_length,
@@ -141,8 +141,16 @@ class KernelMachine(BaseEstimator):
 
         if budget.workers == 1:
             return [run(task, start) for task, start in zip(tasks, warm, strict=True)]
+        turn = Turn()
+
+        def run_in_turn(task: Task, start: Point | None) -> Fit:
+            with turn.take():
+                return run(task, start)
+
         with ThreadPoolExecutor(budget.workers) as pool:
-            return list(pool.map(run, tasks, warm))
+            order = sorted(range(len(tasks)), key=lambda k: -len(tasks[k].index))  # the longest first
+            futures = {k: pool.submit(run_in_turn, tasks[k], warm[k]) for k in order}
+            return [futures[k].result() for k in range(len(tasks))]
 
     def _count_workers(self, tasks: list[Task]) -> int:
         """Threads for the tasks: n_jobs, or all cores."""

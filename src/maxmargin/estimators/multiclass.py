@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -40,11 +40,11 @@ def pack_pairs(duals: np.ndarray, support: np.ndarray, y: np.ndarray, n_classes:
     """LIBSVM's (n_classes - 1, n_SV) table: a support vector of class i has its coefficient against j in row j - 1
     if i < j, and in row j if i > j; class i counts as positive against j > i."""
     table = np.zeros((n_classes - 1, len(support)))
-    classes = y[support]
+    ends = np.searchsorted(y[support], np.arange(n_classes + 1))
+    runs = [slice(start, stop) for start, stop in pairwise(ends)]
     for row, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        first, second = classes == i, classes == j
-        table[j - 1, first] = duals[row, support[first]]
-        table[i, second] = duals[row, support[second]]
+        table[j - 1, runs[i]] = duals[row, support[runs[i]]]
+        table[i, runs[j]] = duals[row, support[runs[j]]]
     return table
 
 

@@ -45,7 +45,7 @@ class ActiveRun:
             a = np.array(problem.feasible(a), float)
         self.a_full = a.reshape(-1, problem.n)
         self.row = [np.ascontiguousarray(part.reshape(-1, problem.n)) for part in problem.row]
-        self.row[3:] = [np.clip(bound, -1e300, 1e300) for bound in self.row[3:]]
+        self.row[3:] = np.maximum(self.row[3], -1e300), np.minimum(self.row[4], 1e300)
         self.intercepts = np.zeros(len(self.a_full))
         self.tally = np.zeros(7, np.int64)
         self.numbers = np.array([0.0, 0.0, 0.0, problem.floor, problem.resolution])

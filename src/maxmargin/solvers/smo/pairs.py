@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowCache
+from ...threads import step_aside
 from .active import CAREFUL, MISSES, ActiveRun, Outcome
 from .polish import ROUNDS, polish
 
@@ -103,11 +104,11 @@ class PairRun(ActiveRun):
         state = (*held, self.f, self.a, self.p, self.d, self.e, self.lo, self.hi)
         limits = (self.target, self.threshold, max_steps, self.numbers, self.tally, self.intercepts)
         rates = (self.up, self.low, self.curvature)
-        if self.paired:
-            every = CHECK if gap_stops else 1
-            sweep = True if self.solver.selection == "keerthi" else None
-            return pair_steps(*state, *rates, self.solver.rule, sweep, gap_stops, every, *limits)
-        return single_steps(*state, *rates, gap_stops, *limits)
+        every, sweep = CHECK if gap_stops else 1, True if self.solver.selection == "keerthi" else None
+        with step_aside():
+            if self.paired:
+                return pair_steps(*state, *rates, self.solver.rule, sweep, gap_stops, every, *limits)
+            return single_steps(*state, *rates, gap_stops, *limits)
 
     def kernel_rows(self, index: np.ndarray) -> np.ndarray:
         """K[index, active]."""
