@@ -517,6 +517,7 @@ def fit_or_refuse(model, X, y, weight) -> None:
         assert certificate.gap >= -1e-9 * max(abs(certificate.primal), abs(certificate.dual))
 
 
+@pytest.mark.usefixtures("compiled")
 @settings(max_examples=150, deadline=None)
 @given(fit=draw_fit(1e20))
 @pytest.mark.filterwarnings("ignore", "error::RuntimeWarning")
@@ -525,6 +526,7 @@ def test_any_data_are_refused_or_fitted(fit):
     fit_or_refuse(*fit)
 
 
+@pytest.mark.usefixtures("compiled")
 @settings(max_examples=100, deadline=None)
 @given(fit=draw_fit(1e300))
 @pytest.mark.filterwarnings("ignore")

@@ -126,7 +126,7 @@ def test_below_the_top_nobody_imports_the_package_itself(module):
 
 @every_module
 def test_compiled_code_is_imported_lazily(module):
-    """Only samples, kernels, the judge and solvers call compiled functions, and they import them when they first need them."""
+    """Only samples, kernels, judge and solvers call compiled functions, imported when they are first needed."""
     if room_of(module) == "compiled":
         return
     found = [found for found in own_imports(module) if room_of(found.name) == "compiled"]

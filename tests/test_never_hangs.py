@@ -20,19 +20,7 @@ from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 BUDGET = 1.0
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _compiled():
-    """Everything compiled before anything is timed: a fresh machine compiles for seconds, once."""
-    rng = np.random.default_rng(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for n in (60, 2500):
-            X, y = rng.normal(size=(n, 3)), np.arange(n) % 2
-            for data in (X, X.astype(np.float32), sp.csr_array(X)):
-                for intercept in ("free", "none"):
-                    for model in (SVC(), SVC(kernel="linear"), NuSVC(nu=0.9), SVR(), NuSVR()):
-                        model.set_params(intercept=intercept, max_iter=200, tol=1e-8).fit(data, y)
-                OneClassSVM(max_iter=200).fit(data)
+pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def clouds(n=600, d=5, seed=0):

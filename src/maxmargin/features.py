@@ -76,6 +76,15 @@ class Gram:
         """K_ii."""
         return self.kernel.diagonal(self.samples) + self.offset
 
+    @cached_property
+    def cost(self) -> float:
+        """Nanoseconds of a kernel value on one core, in float32."""
+        return self.kernel.cost(self.samples)
+
+    def estimate_seconds(self, support: int) -> float:
+        """How long the scores of all samples take with so many nonzero coefficients."""
+        return 0.0 if self.whole is not None else 2.5e-9 * self.cost * self.n * support / CORES
+
     def combine(self, a: np.ndarray) -> np.ndarray:
         """The coefficients of w = sum_i a_i phi(x_i): a itself, its layers added up."""
         return a if a.ndim == 1 else a.sum(axis=0)
@@ -166,6 +175,10 @@ class Design(Gram):
         """f = X w + scaling w_0."""
         return self.samples.project(coef[:-1]) + self.scaling * coef[-1]
 
+    def estimate_seconds(self, support: int) -> float:
+        """How long the scores of all samples take: w is known, so next to nothing."""
+        return 0.0
+
     def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """|w|^2 + w_0^2."""
         return float(coef @ coef)
@@ -210,6 +223,15 @@ class SignedGram:
     def diagonal(self) -> np.ndarray:
         """K_kk."""
         return self.gram.diagonal[self.index]
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds of a kernel value on one core, in float32."""
+        return self.gram.cost
+
+    def estimate_seconds(self, support: int) -> float:
+        """How long the scores of all samples take with so many nonzero coefficients."""
+        return self.gram.estimate_seconds(min(support, self.gram.n))
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """The coefficients of w = sum_k a_k s_k phi(x_i(k)) over the samples of the Gram matrix."""

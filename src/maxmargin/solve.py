@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
+
+import numpy as np
 
 from .certificate import Certificate, judge
 from .interrupt import Interrupt, watch_interrupt
@@ -11,7 +14,7 @@ from .problem import Point, Problem
 from .result import SENTENCES, Progress, Result, Status
 from .solvers import SOLVERS
 from .solvers.smo.active import Outcome
-from .threads import quiet_blas
+from .threads import Interrupted, listen, quiet_blas
 
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
@@ -63,34 +66,75 @@ def solve(
     Result
     """
     solver = choose_solver(problem, solver)
-    began = time.perf_counter()
-    deadline = began + max_seconds if max_seconds is not None else float("inf")
+    clock = Clock(max_seconds)
     with watch_interrupt(interrupt) as interrupted, quiet_blas():
-        run = solver.start(problem, tol, warm)
+        try:
+            with listen(lambda: bool(interrupted) or clock.late(0.0)):
+                run = solver.start(problem, tol, warm)
+        except Interrupted:
+            run = Standing(problem, warm)
         trust = Trust(problem, tol, solver)
         history: list[Progress] = []
         status = None
         while status is None:
-            now = time.perf_counter()
+            # The time of the last certificate is held back: it is part of the budget.
+            reserve = problem.features.estimate_seconds(run.support) if max_seconds is not None else 0.0
             if interrupted:
                 status = Status.INTERRUPTED
-            elif now >= deadline:
+            elif clock.late(reserve):
                 status = Status.MAX_SECONDS
             elif max_iter is not None and run.n_iter >= max_iter:
                 status = Status.MAX_ITER
             else:
                 steps = 1 << 30 if max_iter is None else max_iter - run.n_iter
-                outcome = run.advance(steps, min(SLICE, deadline - now))
-                history.append(run.progress(time.perf_counter() - began))
+                outcome = run.advance(steps, min(SLICE, clock.left(reserve)))
+                history.append(run.progress(clock.seconds))
                 if callback is not None and callback(history[-1]):
                     status = Status.STOPPED
                 elif outcome is not Outcome.GOING:
                     status = trust.weigh(run, outcome)
         point, certificate = trust.settle(run)
     return Result(
-        status, point, certificate, solver, run.n_iter, time.perf_counter() - began,
-        trust.sentence(status), history, run.count(),
+        status, point, certificate, solver, run.n_iter, clock.seconds, trust.sentence(status), history, run.count(),
     )  # fmt: skip
+
+
+class Clock:
+    """The seconds of a solve, and those that are left of its budget."""
+
+    def __init__(self, budget: float | None):
+        self.began, self.budget = time.perf_counter(), float("inf") if budget is None else budget
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.perf_counter() - self.began
+
+    def left(self, reserve: float) -> float:
+        """Of the budget, when so much is held back."""
+        return self.budget - reserve - self.seconds
+
+    def late(self, reserve: float) -> bool:
+        """Whether nothing is left."""
+        return self.left(reserve) <= 0
+
+
+class Standing:
+    """A run that was stopped before its first step: it stands where it was to start."""
+
+    n_iter = support = 0
+
+    def __init__(self, problem: Problem, warm: Point | None):
+        a = np.zeros(problem.y.shape) if warm is None else warm.a
+        self.a = problem.feasible(a)
+
+    def point(self) -> Point:
+        """The duals of the start; the intercept is not known yet."""
+        return Point(self.a, 0.0 if self.a.ndim == 1 else np.zeros(len(self.a)))
+
+    def count(self) -> Counter:
+        """Nothing was done."""
+        return Counter()
 
 
 class Trust:

@@ -87,6 +87,28 @@ def step_aside() -> Iterator[None]:
         lock.acquire()
 
 
+class Interrupted(Exception):
+    """Somebody asked to stop while strips were computed."""
+
+
+class _Ear:
+    """What strips ask before each of them whether to go on; nothing unless `listen` is at work."""
+
+    asked: Callable[[], bool] | None = None
+
+
+@contextmanager
+def listen(asked: Callable[[], bool]) -> Iterator[None]:
+    """Within this context strips of the main thread end with Interrupted as soon as asked() is true."""
+    before = _Ear.asked
+    if threading.current_thread() is threading.main_thread():
+        _Ear.asked = asked
+    try:
+        yield
+    finally:
+        _Ear.asked = before
+
+
 @cache
 def open_pool(process: int) -> ThreadPoolExecutor:
     """The threads of strips, made when first needed; a forked process has none of its parent's and makes its own."""
@@ -100,10 +122,19 @@ def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
     threads has shared out the cores already.
     """
     strips = [(start, min(start + step, n)) for start in range(0, n, step)]
-    if len(strips) == 1 or CORES == 1 or threading.current_thread() is not threading.main_thread():
+    ours = threading.current_thread() is threading.main_thread()
+    asked = _Ear.asked if ours else None
+
+    def run(start: int, stop: int) -> None:
+        if asked is None or not asked():
+            work(start, stop)
+
+    if len(strips) == 1 or CORES == 1 or not ours:
         with step_aside():
             for start, stop in strips:
-                work(start, stop)
-        return
-    for future in [open_pool(os.getpid()).submit(work, start, stop) for start, stop in strips]:
-        future.result()
+                run(start, stop)
+    else:
+        for future in [open_pool(os.getpid()).submit(run, start, stop) for start, stop in strips]:
+            future.result()
+    if asked is not None and asked():
+        raise Interrupted

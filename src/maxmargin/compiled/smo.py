@@ -300,9 +300,9 @@ def find_intercept(up, low, f, a, lo, hi):
         M = min(M, low[k] - f[k])
     if weight > 0:
         return total / weight
-    if m < -0.5 * wall(up):
-        return M if M < 0.5 * wall(up) else 0.0
-    return m if M > 0.5 * wall(up) else 0.5 * (m + M)
+    if m < -0.5 * wall(up):  # all samples are blocked upwards
+        return 0.0 if 0.5 * wall(low) < M else M
+    return m if 0.5 * wall(low) < M else 0.5 * (m + M)
 
 
 @njit(**OPTIONS)
@@ -364,8 +364,8 @@ def pair_steps(
     """
     scratch = np.empty(f.shape[0], f.dtype)
     settled = found = False
-    m, wanted = f[0] - f[0], -1
-    for _ in range(max_steps):
+    m, wanted, last = f[0] - f[0], -1, tally[ITERATIONS] + max_steps
+    while tally[ITERATIONS] < last:
         layer, i, j = 0, 0, 0
         if source is not None:
             if wanted >= 0:
@@ -404,6 +404,8 @@ def pair_steps(
         if selection == SECOND_ORDER:
             found = False
             j, gain = best_partner(m, curvature[layer, i], low[layer], f, row_i, curvature[layer], scratch)
+            if gain <= 0.0 and settled:
+                return STALLED
             settled = gain <= 0.0  # nobody can gain with i: look at the gap at once
             if settled:
                 continue

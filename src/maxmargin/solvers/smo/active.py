@@ -172,6 +172,11 @@ class ActiveRun:
         """Pair steps so far."""
         return int(self.tally[ITERATIONS])
 
+    @property
+    def support(self) -> int:
+        """Samples with a nonzero dual, those that were set aside included."""
+        return int(np.count_nonzero(self.store()))
+
     def progress(self, seconds: float) -> Progress:
         """The solver's own view of P and D."""
         from ...compiled.smo import estimate_gap

@@ -8,7 +8,6 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowStore
-from ...samples import Sparse
 from .active import CAREFUL, POLISH_BELOW, ActiveRun, Outcome
 from .polish import polish
 
@@ -16,20 +15,12 @@ BLOCK = 1024  # samples of a working set
 WORK = 2e8  # nanoseconds of one core that a round may take: Ctrl-C waits for its end
 DEEP = 0.1  # a block is solved until its own violation is this share of the violation of all
 STEPS, LOOK = 40, 16  # steps in a block for each of its samples at most, and between two looks at its violation
-SHRINK_EVERY = 8  # rounds
-
-
-def estimate_cost(samples) -> float:
-    """Nanoseconds of a kernel value in float32: what the exponential and the sum over rows take, and the product."""
-    if isinstance(samples, Sparse):
-        return 0.8 + len(samples.data) / max(samples.n, 1) / 30.0
-    return 0.8 + getattr(samples, "d", 16) / 50.0
+SHRINK_EVERY, LOOK_BACK = 8, 50  # rounds
 
 
 def choose_size(problem) -> int:
     """Samples of a working set: as many as a round has time for, by the data alone, so that fits can be repeated."""
-    samples = getattr(problem.features, "samples", None)
-    return int(np.clip(WORK / (problem.n * estimate_cost(samples)), 128, min(BLOCK, problem.n // 4)))
+    return int(np.clip(WORK / (problem.n * problem.features.cost), 128, max(128, min(BLOCK, problem.n // 4))))
 
 
 class BlockRun(ActiveRun):
@@ -40,7 +31,7 @@ class BlockRun(ActiveRun):
         self.size = min(solver.working_set or choose_size(problem), problem.n)
         self.rows = RowStore(problem.features, solver.cache_size, exact=tol < POLISH_BELOW)
         self.half = self.rows.half
-        self.work = np.empty(0, np.int64)
+        self.work, self.rounds = np.empty(0, np.int64), 0
         self.make_room(problem.n)
         if self.rounded:
             self.target *= CAREFUL
@@ -89,8 +80,11 @@ class BlockRun(ActiveRun):
             self.since_shrink += 1
             if self.solver.shrinking and self.since_shrink >= SHRINK_EVERY:
                 self.shrink()
+            self.rounds += 1
+            if self.rounds % LOOK_BACK == 0 and self.look_back() is Outcome.STALLED:
+                return Outcome.STALLED
             if time.perf_counter() >= end or self.n_iter >= last:
-                return self.look_back()
+                return Outcome.GOING
 
     def round(self, max_steps: int) -> bool:
         """One working set: select, solve, update; whether anything moved."""

@@ -14,6 +14,7 @@ from .polish import ROUNDS, polish
 
 HURRY_FREE, HURRY_ROUNDS = 120, 6  # the most free duals of a problem that is hurried, and rounds where n > SMALL
 SLOW = 20  # steps a sample after which a small problem counts as slow
+LOOK_BACK = 20_000  # steps between two looks at whether D still rises
 SMALL = 400  # samples below which shrinking costs more than it saves
 
 
@@ -54,6 +55,7 @@ class PairRun(ActiveRun):
     def activate(self, keep, scores: np.ndarray) -> None:
         """As always; Keerthi's threshold starts at a tenth of the violation."""
         super().activate(keep, scores)
+        self.next_look = self.n_iter + LOOK_BACK
         if self.solver.selection == "keerthi" and self.solver.stop == "gap":
             self.threshold = max(0.1 * self.spread(), 1e-15)
 
@@ -65,7 +67,7 @@ class PairRun(ActiveRun):
         while True:
             before, began = self.n_iter, time.perf_counter()
             # Where a decision is taken after so many steps, a call ends there: fits must not depend on the clock.
-            decided = min(last, self.next_hurry) - before
+            decided = min(last, self.next_hurry, self.next_look) - before
             planned = int(max(1, min(decided, self.steps_a_second * (end - began), self.until_shrink())))
             code = self.call(planned)
             done, now = self.n_iter - before, time.perf_counter()
@@ -84,8 +86,12 @@ class PairRun(ActiveRun):
             self.hurry(last)
             if self.since_shrink >= self.shrink_every():
                 self.shrink()
+            if self.n_iter >= self.next_look:
+                self.next_look = self.n_iter + LOOK_BACK
+                if self.look_back() is Outcome.STALLED:
+                    return Outcome.STALLED
             if now >= end or self.n_iter >= last:
-                return self.look_back()
+                return Outcome.GOING
 
     def hurry(self, last: int) -> None:
         """Newton steps for a small problem that is slow to converge: after 1, 2, 4, 8, ... times SLOW n steps."""

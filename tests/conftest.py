@@ -1,0 +1,27 @@
+"""What tests share."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """Everything compiled before anything is timed: a fresh machine compiles for seconds, once."""
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n, tol in ((60, 1e-8), (2500, 1e-8), (2500, 1e-3)):
+            X, y = rng.normal(size=(n, 3)), np.arange(n) % 2
+            for data in (X, X.astype(np.float32), sp.csr_array(X)):
+                for intercept in ("free", "none"):
+                    for model in (SVC(), SVC(kernel="linear"), SVC(kernel="laplacian"), NuSVC(nu=0.9), SVR(), NuSVR()):
+                        model.set_params(intercept=intercept, max_iter=200, tol=tol).fit(data, y)
+                    SVC(intercept=intercept, max_iter=200, tol=tol).fit(data, np.arange(n) % 3)
+                OneClassSVM(max_iter=200, tol=tol).fit(data)
