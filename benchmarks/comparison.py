@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, dataclass, field
+
+from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin
 
@@ -163,10 +166,14 @@ def count_work(model) -> dict[str, int]:
 
 
 def warm_up(peers: list[Peer]) -> None:
-    """A small fit with everybody, so that nobody is timed while loading code."""
-    for name in ("clouds", "words", "friedman1"):
+    """A small fit with everybody, so that nobody is timed while loading code, or while compiling it."""
+    for name in ("clouds", "words", "friedman1", "five classes"):
         case = make_case(name, 200)
-        make_ours(case, None).fit(case.X, case.y).predict(case.X)
+        for large in (case, make_case(name, 6000)):
+            for tol in (1e-3, 1e-8):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    make_ours(large, tol, max_iter=500).fit(large.X, large.y).predict(large.X)
         for peer in peers:
             X = case.give(peer.choose_forms(case)[0], peer.dtype)
             peer.fit(case, X, peer.give_targets(case)).predict(X)

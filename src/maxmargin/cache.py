@@ -112,12 +112,13 @@ class RowStore:
         """K[work, work], evaluated anew: gathering it from long rows costs as much."""
         if self.half is None:
             return self.features.evaluate(work, work)
-        K = np.empty((len(work), len(work)), np.float32)
+        K = open_tile(len(work), len(work), self.dtype, "square")
         part = self.half.take(work)
 
         def evaluate(start: int, stop: int) -> None:
             self.features.kernel.write(part.take(slice(start, stop)), part, K[start:stop])
 
+        # Evaluated whole: to mirror one half costs more than to evaluate it.
         run_strips(evaluate, len(work), max(128, -(-len(work) // (2 * CORES))))
         if self.features.offset:
             K += np.float32(self.features.offset)

@@ -21,7 +21,7 @@ from .threads import CORES, run_strips, step_aside
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
 SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
-ROWS = 512  # samples of a side of a tile
+ROWS = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
 SMALL_TILE = TILE // 8  # entries that are not worth sharing among cores
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 TILE = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
+NARROW = 400  # features up to which that table holds four vectors of each, and still stays near the first cache
 PACKED = 1 << 24  # bytes of the table in which sparse products unpack samples; wider data go through scipy
 THIN, SPARE = 0.35, 32  # dense data with a smaller share of nonzeros, and more features, are multiplied as sparse
 
@@ -160,7 +161,7 @@ class Sparse:
         from .compiled.kernel_rows import sparse_dots
 
         out = np.empty((self.n, other.n), self.dtype) if out is None else out
-        table = self._table()
+        table = self._table(4 if self.d <= NARROW else 2)
         if table is None:
             out[:] = (self.X @ other.X.T).toarray()
         elif other.n and len(other.data):
@@ -185,9 +186,9 @@ class Sparse:
             out[:] = self.lengths[:, None]
         return out
 
-    def _table(self) -> np.ndarray | None:
-        """Zeros of this thread, for d features of two vectors' worth of samples; None where that would be too much."""
-        size = 128 // self.dtype.itemsize * self.d
+    def _table(self, vectors: int = 2) -> np.ndarray | None:
+        """Zeros of this thread, for d features of so many vectors; None where that would be too much."""
+        size = vectors * 64 // self.dtype.itemsize * self.d
         if size * self.dtype.itemsize > PACKED:
             return None
         tables = _tables.__dict__.setdefault("held", {})

@@ -88,18 +88,30 @@ def store_block(flat, place, count, width, left, right):
 def sparse_dots(tile, data, indices, indptr, z_data, z_indices, z_indptr, start, stop, packed):
     """tile_ij = <x_i, z_start+j> for CSR rows x and z.
 
-    Two vectors' worth of samples z are unpacked at a time into `packed` (features x samples, all zero before and
-    after), where each nonzero of a row x meets them in two vector operations.
+    Two or four vectors' worth of samples z are unpacked at a time into `packed` (features x samples, all zero before
+    and after), where each nonzero of a row x meets them in as many vector operations. Four are better while the table
+    stays near the first cache.
     """
     width, flat, table = U(BYTES // tile.itemsize), tile.reshape(-1), packed.reshape(-1)
-    block, m, zero = width + width, U(tile.shape[1]), spread_like(flat, 0.0)
+    block, m, zero = U(packed.shape[1]), U(tile.shape[1]), spread_like(flat, 0.0)
+    two, three, wide = width + width, width + width + width, block > width + width
     for first in range(U(start), U(stop), block):
         last = min(first + block, U(stop))
         pack_columns(packed, z_data, z_indices, z_indptr, first, last, None)
-        place = first - U(start)
+        count = last - first
         for i in range(U(tile.shape[0])):
             a, b, c, d = zero, zero, zero, zero
-            k, end = U(indptr[i]), U(indptr[i + U(1)])
+            k, end, place = U(indptr[i]), U(indptr[i + U(1)]), i * m + first - U(start)
+            if wide:
+                while k < end:
+                    x, p = spread(data[k]), U(indices[k]) * block
+                    a, b = multiply_add(x, load(table, p), a), multiply_add(x, load(table, p + width), b)
+                    c, d = multiply_add(x, load(table, p + two), c), multiply_add(x, load(table, p + three), d)
+                    k += U(1)
+                store_block(flat, place, count, width, a, b)
+                if count > two:
+                    store_block(flat, place + two, count - two, width, c, d)
+                continue
             while k + U(2) <= end:
                 x, p = spread(data[k]), U(indices[k]) * block
                 a, b = multiply_add(x, load(table, p), a), multiply_add(x, load(table, p + width), b)
@@ -109,7 +121,7 @@ def sparse_dots(tile, data, indices, indptr, z_data, z_indices, z_indptr, start,
             if k < end:
                 x, p = spread(data[k]), U(indices[k]) * block
                 a, b = multiply_add(x, load(table, p), a), multiply_add(x, load(table, p + width), b)
-            store_block(flat, i * m + place, last - first, width, add(a, c), add(b, d))
+            store_block(flat, place, count, width, add(a, c), add(b, d))
         pack_columns(packed, z_data, z_indices, z_indptr, first, last, z_data[0] - z_data[0])
 
 

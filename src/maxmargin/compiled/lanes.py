@@ -271,7 +271,10 @@ def exp_nonpositive(context, x):
         low = constant(-40.0 if single else -300.0)
         value = builder.select(builder.fcmp_ordered("<", arguments[0], constant(0.0)), arguments[0], constant(0.0))
         value = builder.select(builder.fcmp_ordered(">", value, low), value, low)
-        k = call(builder, "rint", kind, builder.fmul(value, constant(1.4426950408889634)))
+        # Adding 1.5 2^23 (or 2^52) rounds to the next integer k and leaves it in the last bits.
+        magic = constant(1.5 * 2.0**23 if single else 1.5 * 2.0**52)
+        shifted = fma(value, constant(1.4426950408889634), magic)
+        k = builder.fsub(shifted, magic)
         halves = (-0.693359375, 2.12194440e-4) if single else (-0.693145751953125, -1.42860682030941723212e-6)
         r = fma(k, constant(halves[1]), fma(k, constant(halves[0]), value))
         square = builder.fmul(r, r)
@@ -288,7 +291,7 @@ def exp_nonpositive(context, x):
         series = builder.fadd(fma(square, series, r), constant(1.0))
         bits, bias, shift = (32, 127, 23) if single else (64, 1023, 52)
         whole = ir.VectorType(ir.IntType(bits), x.count)
-        power = builder.add(builder.fptosi(k, whole), ir.Constant(whole, [bias] * x.count))
+        power = builder.add(builder.bitcast(shifted, whole), ir.Constant(whole, [bias] * x.count))
         power = builder.shl(power, ir.Constant(whole, [shift] * x.count))
         return builder.fmul(series, builder.bitcast(power, kind))
 
