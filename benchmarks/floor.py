@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.features import open_tile
 from maxmargin.kernels import RBF
 from maxmargin.samples import suit
 from maxmargin.threads import quiet_blas, run_strips
+from maxmargin.tiles import open_tile
 
 from .cases import Case
 from .clock import time_best

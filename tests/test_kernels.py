@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise
 
 import maxmargin.features
+import maxmargin.tiles
 from maxmargin.compiled.kernel_rows import add_stored_rows, rbf_from_dots
 from maxmargin.compiled.single_rows import evaluate_row
-from maxmargin.features import Design, Gram, SignedGram, cut, evaluate_rows, evaluate_scores
+from maxmargin.features import Design, Gram, SignedGram, cut
 from maxmargin.kernels import (
     KERNELS,
     RBF,
@@ -26,6 +27,7 @@ from maxmargin.kernels import (
     resolve_gamma,
 )
 from maxmargin.samples import Dense, Sparse, wrap
+from maxmargin.tiles import evaluate_rows, evaluate_scores
 
 LAYOUTS = ("float64", "float32", "fortran", "csr32", "csr64", "csr-float32", "csr-matrix")
 KNOBS = {"gamma": 0.3, "degree": 3, "coef0": 0.7}
@@ -261,7 +263,8 @@ def test_scores_in_tiles(name, layout, columns, monkeypatch):
     coef = np.random.default_rng(7).normal(size=(17, columns) if columns > 1 else 17)
     whole = evaluate_scores(kernel, samples, support, coef)
     np.testing.assert_allclose(whole, kernel.evaluate(samples, support) @ coef, rtol=1e-12)
-    monkeypatch.setattr(maxmargin.features, "TILE", 100)
+    monkeypatch.setattr(maxmargin.tiles, "SMALL_TILE", 0)
+    monkeypatch.setattr(maxmargin.tiles, "ROWS", 10)
     tiled = evaluate_scores(kernel, samples, support, coef)
     assert tiled.shape == whole.shape
     np.testing.assert_allclose(tiled, whole, rtol=1e-11, atol=1e-13)
@@ -318,7 +321,8 @@ def test_rows_in_strips(name, layout, monkeypatch):
     """Columns shared among cores give what one piece gives."""
     kernel = make_kernel(name, **KNOBS)
     samples, others = (kernel.samples(lay_out(make_data(n, n), layout)) for n in (9, 700))
-    monkeypatch.setattr(maxmargin.features, "TILE", 800)
+    monkeypatch.setattr(maxmargin.tiles, "SMALL_TILE", 0)
+    monkeypatch.setattr(maxmargin.tiles, "ROWS", 4)
     K = evaluate_rows(kernel, samples, others)
     np.testing.assert_allclose(K, kernel.evaluate(samples, others), rtol=1e-11, atol=1e-13)
 

@@ -18,6 +18,7 @@ ROOT = Path(maxmargin.__file__).parent
 LAYERS = (
     ("compiled", "threads", "interrupt"),
     ("losses", "samples", "kernels"),
+    ("tiles",),
     ("features", "cache"),
     ("problem",),
     ("certificate", "result"),

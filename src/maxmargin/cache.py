@@ -6,8 +6,9 @@ from collections import Counter
 
 import numpy as np
 
-from .features import Gram, open_tile
-from .threads import CORES, run_strips
+from .features import Gram
+from .threads import STRIPS, run_strips
+from .tiles import open_tile
 
 AT_ONCE = 512  # rows held where they are evaluated one at a time; what is missing costs microseconds
 
@@ -119,7 +120,7 @@ class RowStore:
             self.features.kernel.write(part.take(slice(start, stop)), part, K[start:stop])
 
         # Evaluated whole: to mirror one half costs more than to evaluate it.
-        run_strips(evaluate, len(work), max(128, -(-len(work) // (2 * CORES))))
+        run_strips(evaluate, len(work), max(128, -(-len(work) // STRIPS)))
         if self.features.offset:
             K += np.float32(self.features.offset)
         return K

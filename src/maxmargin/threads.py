@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 
+STRIPS = 8  # pieces of work that has no size of its own: no number of cores, or results would depend on the machine
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -80,11 +81,13 @@ def step_aside() -> Iterator[None]:
     if lock is None:
         yield
         return
+    Turn.held.lock = None  # whoever steps aside within has nothing to give
     lock.release()
     try:
         yield
     finally:
         lock.acquire()
+        Turn.held.lock = lock
 
 
 class Interrupted(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations, pairwise
 from numbers import Integral
 from typing import ClassVar
 
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..features import SINGLE_TOL
 from ..formulations import NuClassification, Risk, largest_nu
 from ..losses import LOSSES
+from ..tiles import evaluate_scores
 from .machine import KernelMachine, Task
 from .multiclass import order_support, pack_pairs, split_one_vs_one, split_one_vs_rest, unpack_pairs, vote
 from .probability import FOLDS, calibrate_pairs, couple_pairs
@@ -171,6 +173,18 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """One column of coefficients for each binary machine."""
         table = super()._expansion().T
         return table.T if self._rest or len(self.classes_) == 2 else unpack_pairs(table, self._n_support)
+
+    def _weigh_support(self, samples, support) -> np.ndarray:
+        """sum_i coef_i k(x_i, x) of each machine; by classes where every pair has coefficients of two classes only."""
+        if self._rest or len(self.classes_) == 2:
+            return super()._weigh_support(samples, support)
+        table, ends = KernelMachine._expansion(self), np.concatenate([[0], np.cumsum(self._n_support)])
+        parts = [
+            evaluate_scores(self._kernel, samples, support.take(slice(start, stop)), table[start:stop])
+            for start, stop in pairwise(ends)
+        ]
+        pairs = combinations(range(len(self.classes_)), 2)
+        return np.column_stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs])
 
     def _linear_coef(self):
         coef = super()._linear_coef()

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..certificate import Certificate, worst
 from ..diagnosis import diagnose
-from ..features import Gram, SignedGram, evaluate_scores
+from ..features import Gram, SignedGram
 from ..formulations import Formulation, Machine
 from ..interrupt import Interrupt, watch_interrupt
 from ..kernels import make_kernel
@@ -25,7 +25,8 @@ from ..result import Result, Status
 from ..samples import suit
 from ..solve import solve
 from ..solvers.smo import SMO
-from ..threads import CORES, Turn, quiet_blas
+from ..threads import CORES, STRIPS, Turn, quiet_blas
+from ..tiles import evaluate_scores
 from .validation import (
     check_kernel_values,
     check_length,
@@ -114,19 +115,20 @@ class KernelMachine(BaseEstimator):
             check_kernel_values(features, X)
         return features
 
-    def _solver(self, workers: int = 1):
+    def _solver(self, shares: int = 1):
         """The solver object: SMO with the knobs that scikit-learn's users know, unless one was given.
 
-        Workers side by side share the cache_size.
+        Solves that may run side by side share the cache_size, whether they do or not: what is held in a cache changes
+        the order of additions, and results must not depend on the number of cores.
         """
         if isinstance(self.solver, str):
-            return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size / workers)
+            return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size / shares)
         return self.solver
 
     def _solve(self, features: Gram, formulation: Formulation, tasks: list[Task], budget: Budget) -> list[Fit]:
         """One fit for each task, side by side on n_jobs threads; Ctrl-C stops all of them."""
         budget.workers = self._count_workers(tasks)
-        solver, warm = self._solver(budget.workers), self._warm_points(tasks)
+        solver, warm = self._solver(min(len(tasks), STRIPS)), self._warm_points(tasks)
 
         def run(task: Task, start: Point | None) -> Fit:
             problem = formulation.pose(task.cut(features), task.y, task.c)
@@ -153,9 +155,9 @@ class KernelMachine(BaseEstimator):
             return [futures[k].result() for k in range(len(tasks))]
 
     def _count_workers(self, tasks: list[Task]) -> int:
-        """Threads for the tasks: n_jobs, or all cores."""
+        """Threads for the tasks: n_jobs, or all cores up to STRIPS."""
         wanted = getattr(self, "n_jobs", None)
-        return min(CORES if wanted is None else effective_n_jobs(wanted), len(tasks))
+        return min(CORES if wanted is None else effective_n_jobs(wanted), len(tasks), STRIPS)
 
     def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
         """The points of the last fit where they fit these tasks, else nothing."""
@@ -252,12 +254,15 @@ class KernelMachine(BaseEstimator):
     def _decision_values(self, X) -> np.ndarray:
         """f(x) for each machine, one column each, in LIBSVM's sign."""
         X = self._validate_for_predict(X)
-        weights, intercepts = self._expansion(), np.asarray(self._intercept_)
-        samples = self._kernel.samples(X)
+        samples, intercepts = self._kernel.samples(X), np.asarray(self._intercept_)
         if not len(self.support_):
             return np.tile(intercepts, (samples.n, 1))
         with quiet_blas():
-            return evaluate_scores(self._kernel, samples, self._support_samples(samples), weights) + intercepts
+            return self._weigh_support(samples, self._support_samples(samples)) + intercepts
+
+    def _weigh_support(self, samples, support) -> np.ndarray:
+        """sum_i coef_i k(x_i, x) of each machine, one column each."""
+        return evaluate_scores(self._kernel, samples, support, self._expansion())
 
     def _support_samples(self, samples):
         """The support vectors as the kernel wants to see them."""

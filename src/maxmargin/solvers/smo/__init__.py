@@ -72,10 +72,11 @@ class SMO:
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ActiveRun:
         """A run at the duals of `warm`, made feasible, or at the simplest feasible point."""
         plain = self.working_set == 2 or self.selection == "keerthi"
-        small = self.working_set is None and problem.n <= limit_pairs(problem.features)
+        small = self.working_set is None and is_small(problem.features)
         return (PairRun if plain or small else BlockRun)(self, problem, tol, warm)
 
 
-def limit_pairs(features) -> int:
-    """The most samples that are solved pair by pair: more where rows are evaluated within the loop."""
-    return 2 * FULL if getattr(features, "segments", None) is not None else FULL
+def is_small(features) -> bool:
+    """Whether pairs are quicker than blocks: also up to twice the size where rows are evaluated within the loop."""
+    at_once = getattr(features, "segments", None) is not None
+    return features.small or (at_once and features.n <= 2 * FULL)
