@@ -333,7 +333,7 @@ class SVC(KernelClassifier):
     warm_start : bool, default=False
         Start from the duals of the last fit, if it had the same samples.
     n_jobs : int, default=None
-        Binary problems solved side by side.
+        Binary problems solved side by side; None is all cores.
 
     Attributes
     ----------
