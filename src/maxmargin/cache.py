@@ -76,16 +76,18 @@ class RowStore:
     """Rows K[i, :] for block updates f += sum_i step_i K[i, :]: evaluated in strips on all cores, kept if they fit.
 
     Rows are held in float32 where the kernel can be evaluated so with a small known error, else in float64. A row
-    that finds no place is used and forgotten: it costs its evaluation, not memory. The copy of the data in float32
-    is paid for out of `megabytes` too.
+    that finds no place is used and forgotten: it costs its evaluation, not memory. Copies of the data, in float32 or
+    as sparse ones, are paid for out of `megabytes` too.
     """
 
     def __init__(self, features: Gram, megabytes: float, exact: bool = False):
         self.features = features
-        half = exact or not hasattr(features, "samples")
-        half = None if half else features.kernel.halve(features.samples, megabytes / 4)
+        samples = getattr(features, "samples", None)
+        half = None if exact or samples is None else features.kernel.halve(samples, megabytes / 4)
         self.dtype = np.dtype(np.float64 if half is None else np.float32)
-        spent = 0 if half is None or half.nbytes == features.samples.nbytes else 2 * half.nbytes
+        spent = getattr(samples, "copied", 0)
+        if half is not None and half.nbytes != samples.nbytes:
+            spent += 2 * half.nbytes  # it is cut down by copying when samples are set aside
         room = int(megabytes * 2**20 - spent) // self.dtype.itemsize
         # Touched for the first time, an entry costs 19 ns of page faults: the buffer is laid out anew, never replaced.
         self.buffer = np.empty(min(max(room, features.n), features.n**2), self.dtype)

@@ -97,6 +97,8 @@ class Sparse:
     A slice of rows shares the arrays of the whole: its `indptr` simply does not begin at zero.
     """
 
+    copied = 0  # bytes that were made from dense data, beside those that the user gave
+
     def __init__(self, X: sp.csr_array, dtype=np.float64):
         self.data, self.indices, self.indptr = X.data, X.indices, X.indptr
         self.dtype = np.dtype(dtype)
@@ -283,7 +285,11 @@ def suit(samples: Dense | Sparse) -> Dense | Sparse:
     if not isinstance(samples, Dense) or samples.d <= SPARE or samples.n == 0:
         return samples
     probe = samples.X[:: max(1, samples.n // 256)]
-    return thin(samples) if np.count_nonzero(probe) < THIN * probe.size else samples
+    if np.count_nonzero(probe) >= THIN * probe.size:
+        return samples
+    sparse = thin(samples)
+    sparse.copied = sparse.nbytes
+    return sparse
 
 
 def thin(samples: Dense) -> Sparse:
