@@ -12,6 +12,8 @@ from .tiles import open_tile
 
 AT_ONCE = 512  # rows held where they are evaluated one at a time; what is missing costs microseconds
 
+DEAR = 2.0  # nanoseconds of a kernel value above which a square is worth its mirror
+
 
 class RowCache:
     """Rows K[i, :] of a Gram matrix in one buffer of at most `megabytes`, at least two rows.
@@ -119,9 +121,14 @@ class RowStore:
         part = self.half.take(work)
 
         def evaluate(start: int, stop: int) -> None:
-            self.features.kernel.write(part.take(slice(start, stop)), part, K[start:stop])
+            if self.features.cost < DEAR:  # to mirror one half costs more than to evaluate it
+                self.features.kernel.write(part.take(slice(start, stop)), part, K[start:stop])
+                return
+            rows, columns = part.take(slice(start, stop)), part.take(slice(0, stop))
+            tile = self.features.kernel.write(rows, columns, open_tile(rows.n, stop, self.dtype))
+            K[start:stop, :stop] = tile
+            K[:start, start:stop] = tile[:, :start].T
 
-        # Evaluated whole: to mirror one half costs more than to evaluate it.
         run_strips(evaluate, len(work), max(128, -(-len(work) // STRIPS)))
         if self.features.offset:
             K += np.float32(self.features.offset)
