@@ -10,14 +10,16 @@ import scipy.sparse as sp
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
+import maxmargin.certificate
 import maxmargin.kernels
 import maxmargin.samples
 import maxmargin.threads
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 from maxmargin.cache import RowStore
+from maxmargin.certificate import judge
 from maxmargin.features import Gram
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
-from maxmargin.losses import Hinge
+from maxmargin.losses import LOSSES, Hinge
 from maxmargin.problem import Point, Problem
 from maxmargin.solve import solve
 from maxmargin.solvers.smo import SMO
@@ -232,3 +234,22 @@ def test_a_copy_that_costs_too_much_is_not_made(monkeypatch):
     rich.add(first, index, steps)
     poor.add(second, index, steps)
     np.testing.assert_array_equal(first, second)
+
+
+# ---- the judge ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_one_pass_gives_the_judges_numbers(loss, share, monkeypatch):
+    """The compiled sums of losses and conjugates and the violation are those of the loss table."""
+    X, y = clouds(300)
+    sign, random = np.where(y > 0, 1.0, -1.0), np.random.default_rng(0)
+    problem = Problem(Gram.from_data(RBF(0.1), X), sign, np.full(300, 2.0), LOSSES[loss]())
+    a = problem.feasible(sign * np.where(random.uniform(size=300) < share, random.choice([0.7, 2.0], 300), 0.0))
+    point = Point(a, 0.3)
+    quick = judge(problem, point)
+    monkeypatch.setattr(maxmargin.certificate, "add_rows_up", lambda *_: None)
+    slow = judge(problem, point)
+    for name in ("primal", "dual", "kkt"):
+        assert getattr(quick, name) == pytest.approx(getattr(slow, name), rel=1e-12, abs=1e-12)

@@ -19,7 +19,8 @@ class RowCache:
     """Rows K[i, :] of a Gram matrix in one buffer of at most `megabytes`, at least two rows.
 
     `rows[slot[i]]` is row i where slot[i] >= 0, and `stamp[slot]` the time of its last use. Compiled loops read
-    these arrays directly and write the stamps; only `fetch` changes what is held.
+    these arrays directly and write the stamps. What is held changes by `fetch`, or within the loop where rows are
+    evaluated one at a time (`source`).
     """
 
     def __init__(self, features: Gram, megabytes: float):

@@ -85,7 +85,7 @@ def judge(problem: Problem, point: Point) -> Certificate:
         primal, dual = 0.5 * square_norm + losses + problem.offset(point.b), -0.5 * square_norm - conjugates
     else:
         primal = problem.primal_value(scores, square_norm, point.b)
-        a, coef, dual = judge_duals(problem, point)
+        a, coef, dual = judge_duals(problem, point, scores)
         kkt = measure_violation(problem, a, problem.shift(scores, point.b))
     return Certificate(
         primal=primal,
@@ -109,17 +109,21 @@ def add_rows_up(problem: Problem, point: Point, scores: np.ndarray) -> tuple[flo
     a = np.ravel(point.a)
     f = np.ravel(problem.shift(scores, point.b))
     margin = ROUNDING * max(a.max(initial=0.0), -a.min(initial=0.0))
-    losses, conjugates, kkt, _, _, inside = sum_rows(f, a, *map(np.ravel, problem.row), margin)
+    losses, conjugates, kkt, inside = sum_rows(f, a, *map(np.ravel, problem.row), margin)
     return (losses, conjugates, kkt) if inside and problem.imbalance(point.a) <= BALANCED else None
 
 
-def judge_duals(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray, float]:
-    """The duals made feasible, the coefficients of their w, and D(a)."""
+def judge_duals(problem: Problem, point: Point, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """The duals made feasible, the coefficients of their w, and D(a).
+
+    The scores of the point are those of its duals too, unless it has coefficients of its own or the repair moved it.
+    """
     features = problem.features
     a = problem.feasible(point.a)
     moved = np.abs(a - point.a).max(initial=0.0) > 1e-12 * np.abs(a).max(initial=0.0)
     coef = features.combine(a if moved else point.a)
-    return a, coef, balanced_dual(problem, a, features.square_norm(coef, features.scores(coef)))
+    own = scores if point.coef is None and not moved else features.scores(coef)
+    return a, coef, balanced_dual(problem, a, features.square_norm(coef, own))
 
 
 def balanced_dual(problem: Problem, a: np.ndarray, square_norm: float) -> float:

@@ -11,13 +11,13 @@ def sum_rows(f, a, p, d, e, lo, hi, margin):
     """Sums over conj_i(a) = p a + d a^2/2 + e |a| on [lo, hi], at the scores f.
 
     Returns sum c_i l(f_i), sum conj_i(a_i), the largest distance of -f_i from the subdifferential of conj_i at a_i,
-    sum a_i, sum |a_i|, and whether every a_i is within its bounds. Duals within `margin` of a bound or of zero count
-    as being there when their distance is measured.
+    and whether every a_i is within its bounds. Duals within `margin` of a bound or of zero count as being there when
+    their distance is measured.
     """
-    losses = conjugates = violation = total = size = 0.0
+    losses = conjugates = violation = 0.0
     inside = True
     for start in range(0, f.shape[0], CHUNK):
-        loss = conjugate = part = length = 0.0
+        loss = conjugate = 0.0
         for k in range(start, min(start + CHUNK, f.shape[0])):
             push, dual = -(f[k] + p[k]), a[k]
             if d[k] > 0:
@@ -31,8 +31,6 @@ def sum_rows(f, a, p, d, e, lo, hi, margin):
                     best = lo[k] * (push + e[k])
                 loss += best
             conjugate += p[k] * dual + 0.5 * d[k] * dual * dual + e[k] * abs(dual)
-            part += dual
-            length += abs(dual)
             inside = inside and lo[k] <= dual <= hi[k]
             dual = 0.0 if abs(dual) <= margin else dual
             middle = push - d[k] * dual
@@ -42,6 +40,4 @@ def sum_rows(f, a, p, d, e, lo, hi, margin):
                 violation = max(violation, middle - (e[k] if dual >= 0 else -e[k]))
         losses += loss
         conjugates += conjugate
-        total += part
-        size += length
-    return losses, conjugates, violation, total, size, inside
+    return losses, conjugates, violation, inside

@@ -178,7 +178,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """sum_i coef_i k(x_i, x) of each machine; by classes where every pair has coefficients of two classes only."""
         if self._rest or len(self.classes_) == 2:
             return super()._weigh_support(samples, support)
-        table, ends = KernelMachine._expansion(self), np.concatenate([[0], np.cumsum(self._n_support)])
+        table, ends = super()._expansion(), np.concatenate([[0], np.cumsum(self._n_support)])
         parts = [
             evaluate_scores(self._kernel, samples, support.take(slice(start, stop)), table[start:stop])
             for start, stop in pairwise(ends)

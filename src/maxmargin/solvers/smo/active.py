@@ -196,11 +196,6 @@ class ActiveRun:
         progress = self.progress(0.0)
         return within(progress.primal - progress.dual, self.target, self.numbers)
 
-    @property
-    def complete(self) -> bool:
-        """Whether all samples are active."""
-        return len(self.active) == self.problem.n
-
     def point(self) -> Point:
         """The duals, and the intercept averaged over the free ones."""
         self.progress(0.0)
@@ -212,6 +207,5 @@ class ActiveRun:
         """Cache hits, misses, kernel rows evaluated, shrinks, refreshes, pairs of negative curvature."""
         counters = Counter(self.counters)
         counters["rows"] = self.problem.features.counters["rows"] - self.rows_before
-        counters["shared"] = self.problem.features.counters["shared"]
         counters["negative_curvature"] = int(self.tally[NEGATIVE])
         return counters
