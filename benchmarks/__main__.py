@@ -18,6 +18,10 @@ NAMES = {
     "unscaled": "gaps of every library on data that nobody scaled",
     "small_fits": "fit times of SVC and SVR beside scikit-learn's, 100 to 20,000 rows, one process, warm",
     "cold_start": "import time, the first fit ever, the first fit of a later process",
+    "linear_fits": "LinearSVC beside LIBLINEAR: seconds to the same primal value, and other libraries as they come",
+    "linear_losses": "other losses of linear machines beside scikit-learn's classes: seconds to the same primal value",
+    "linear_growth": "how time and memory of linear fits grow with n, up to 2,000,000 rows of a memory-mapped file",
+    "linear_path": "thirty values of C in one path, beside single fits",
     "agreement": "predictions beside scikit-learn's default fit, for several tol: how the default tol was chosen",
 }
 ON_REQUEST = ("agreement",)  # answers a question that was asked once
@@ -44,7 +48,7 @@ def main() -> None:
     arguments = parse_arguments()
     if arguments.list:
         for name, purpose in NAMES.items():
-            print(f"{name:12s} {purpose}")
+            print(f"{name:13s} {purpose}")
         return
     keep = not arguments.brief and not os.environ.get("SETS")
     for name in arguments.names:

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 LIBRARIES = ("maxmargin", "scikit-learn", "numpy", "scipy", "numba")
-PEERS = ("scikit-learn-intelex", "libsvm-official", "thundersvm-cpu")
+PEERS = ("scikit-learn-intelex", "libsvm-official", "thundersvm-cpu", "liblinear-official", "snapml", "skglm")
 
 
 def read_field(file: str, field: str) -> str | None:

@@ -1,15 +1,17 @@
-"""scikit-learn's check_estimator: all five classes and what they have beyond scikit-learn's, no expected failures."""
+"""scikit-learn's check_estimator: all nine classes and what they have beyond scikit-learn's, no expected failures."""
 
 from __future__ import annotations
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, RiskRegressor
 
 # Some checks compare two fits to seven digits, so both must be that close to the optimum.
 TIGHT = {"tol": 1e-8}
-ESTIMATORS = [estimator(**TIGHT) for estimator in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)]
+KERNEL_MACHINES = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+LINEAR_MACHINES = (LinearSVC, LinearSVR, RiskClassifier, RiskRegressor)
+ESTIMATORS = [estimator(**TIGHT) for estimator in KERNEL_MACHINES + LINEAR_MACHINES]
 VARIANTS = [
     SVC(loss="squared_hinge", intercept="regularised", kernel="linear", **TIGHT),
     SVC(multi_class="ovr", intercept="none", **TIGHT),
@@ -23,6 +25,19 @@ VARIANTS = [
     NuSVR(intercept="none", **TIGHT),
     NuSVR(intercept="regularised", kernel="linear", warm_start=True, **TIGHT),
     OneClassSVM(kernel="laplacian", nu=0.1, **TIGHT),
+    LinearSVC(loss="hinge", intercept="regularised", class_weight="balanced", **TIGHT),
+    LinearSVC(penalty="l1", **TIGHT),
+    LinearSVC(multi_class="crammer_singer", **TIGHT),
+    LinearSVR(
+        loss="squared_epsilon_insensitive", intercept="regularised", intercept_scaling=3.0, warm_start=True, **TIGHT
+    ),
+    RiskClassifier("logistic", class_weight="balanced", **TIGHT),
+    RiskClassifier("logistic", multi_class="softmax", intercept="regularised", **TIGHT),
+    RiskClassifier("hinge", multi_class="crammer_singer", intercept="regularised", **TIGHT),
+    RiskClassifier("exponential", C=0.1, n_jobs=2, **TIGHT),
+    RiskRegressor("huber", intercept="none", warm_start=True, **TIGHT),
+    RiskRegressor("quantile", quantile=0.4, **TIGHT),
+    RiskRegressor("poisson", **TIGHT),
 ]
 
 
@@ -36,5 +51,5 @@ def test_check_estimator(estimator, check):
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(VARIANTS)
 def test_check_variants(estimator, check):
-    """The same checks for other losses, intercepts and kernels, and for one against the rest."""
+    """The same checks for other losses, penalties, intercepts and kernels, and for every way with many classes."""
     check(estimator)

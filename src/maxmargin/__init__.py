@@ -2,10 +2,13 @@
 
 from .audit import certify
 from .certificate import Certificate
-from .estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from .estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, RiskRegressor
 from .result import Result, Status
 from .solve import solve
 from .solvers import SMO
 
 __version__ = "0.1.0"
-__all__ = ["SMO", "SVC", "SVR", "Certificate", "NuSVC", "NuSVR", "OneClassSVM", "Result", "Status", "certify", "solve"]
+__all__ = [
+    "SMO", "SVC", "SVR", "Certificate", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "Result",
+    "RiskClassifier", "RiskRegressor", "Status", "certify", "solve",
+]  # fmt: skip

@@ -48,7 +48,7 @@ def diagnose(X, kernel: Kernel, result: Result, C: float | None) -> str:
         odd = find_odd_feature(X)
         if odd is not None:
             return odd
-        largest = float(abs(X).max()) if X.shape[0] else 0.0
+        largest = max(float(X.max()), -float(X.min())) if X.shape[0] else 0.0
         if largest > 1e3:
             return f"The values of X reach {largest:.0e}; scale them (StandardScaler, MinMaxScaler)."
     if result.certificate.convex is False:

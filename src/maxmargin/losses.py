@@ -6,6 +6,7 @@ Each loss l(f; y) enters a problem with weights c through its *terms*, four func
     response(f)   the interval of duals a with -a in c dl(f; y)   (a = minus the weighted subgradient)
     conjugate(a)  c l*(-a/c; y), infinite outside its domain
     slopes(a)     left and right derivative of that conjugate
+    bend(f)       c l''(f; y), where the loss has no row
 
 For every piecewise linear or quadratic loss they all follow from one `Row`.
 """
@@ -271,6 +272,11 @@ class _LogisticTerms(NamedTuple):
             a = self.c * self.y / (1.0 + np.exp(self.y * f))
         return a, a
 
+    def bend(self, f):
+        with np.errstate(over="ignore"):
+            t = 1.0 / (1.0 + np.exp(self.y * f))
+        return self.c * t * (1.0 - t)
+
     def conjugate(self, a):
         t = a * self.y * _inverse(self.c)
         return _close(self.c, a, self.c * (_entropy(t) + _entropy(1.0 - t)))
@@ -308,6 +314,9 @@ class _ExponentialTerms(NamedTuple):
         a = self.y * self.value(f)
         return a, a
 
+    def bend(self, f):
+        return self.value(f)
+
     def conjugate(self, a):
         t = a * self.y * _inverse(self.c)
         return _close(self.c, a, self.c * (_entropy(t) - t))
@@ -344,6 +353,10 @@ class _PoissonTerms(NamedTuple):
         with np.errstate(over="ignore"):
             a = _weigh(self.c, self.y - np.exp(f))
         return a, a
+
+    def bend(self, f):
+        with np.errstate(over="ignore"):
+            return _weigh(self.c, np.exp(f))
 
     def conjugate(self, a):
         t = self.y - a * _inverse(self.c)

@@ -32,6 +32,14 @@ SENTENCES = {
 }
 
 
+class Outcome(Enum):
+    """What a run believes of itself after a few steps."""
+
+    GOING = 0
+    DONE = 1
+    STALLED = 2
+
+
 class Progress(NamedTuple):
     """One line of the history: what the solver itself believed at that moment."""
 

@@ -7,11 +7,13 @@ given, and are converted tile by tile where the two differ.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+
+from .threads import STRIPS, run_strips
 
 TILE = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
 NARROW = 400  # features up to which that table holds four vectors of each, and still stays near the first cache
@@ -73,17 +75,12 @@ class Dense:
         return half
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
-        """sum_i coef_i x_i."""
-        if self.X.dtype == self.dtype:
-            return coef @ self.X
-        parts = np.split(coef, range(tile_rows(self), self.n, tile_rows(self)), axis=-1)
-        return sum(part @ tile.values for part, tile in zip(parts, cut_tiles(self), strict=True))
+        """sum_i coef_i x_i, for one or several rows of coef."""
+        return add_strips(self, lambda part: coef[..., part] @ self.take(part).values)
 
     def project(self, w: np.ndarray) -> np.ndarray:
-        """<x_i, w>."""
-        if self.X.dtype == self.dtype:
-            return self.X @ w
-        return np.concatenate([tile.values @ w for tile in cut_tiles(self)])
+        """<x_i, w>, for one or several columns of w."""
+        return fill_strips(self, np.shape(w)[1:], lambda part, out: np.dot(self.take(part).values, w, out=out))
 
     @property
     def nbytes(self) -> int:
@@ -207,12 +204,28 @@ class Sparse:
         return half
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
-        """sum_i coef_i x_i."""
-        return self.X.T @ coef
+        """sum_i coef_i x_i, for one or several rows of coef."""
+        if coef.ndim > 1:
+            return np.stack([self.combine(row) for row in coef])
+        from .compiled.sparse_products import combine
+
+        def add(part: slice) -> np.ndarray:
+            total = np.zeros(self.d)
+            combine(self.data, self.indices, self.indptr[part.start : part.stop + 1], coef[part], total)
+            return total
+
+        return add_strips(self, add)
 
     def project(self, w: np.ndarray) -> np.ndarray:
-        """<x_i, w>."""
-        return self.X @ w
+        """<x_i, w>, for one or several columns of w."""
+        if np.ndim(w) > 1:
+            return np.stack([self.project(column) for column in np.ascontiguousarray(w.T)], axis=-1)
+        from .compiled.sparse_products import project
+
+        def fill(part: slice, out: np.ndarray) -> None:
+            project(self.data, self.indices, self.indptr[part.start : part.stop + 1], w, out)
+
+        return fill_strips(self, (), fill)
 
     @property
     def nbytes(self) -> int:
@@ -247,6 +260,32 @@ def pass_on(samples, part, index):
         if name in samples.__dict__:
             part.__dict__[name] = samples.__dict__[name][index]
     return part
+
+
+def strip_rows(samples) -> int:
+    """Rows of a strip that a core takes at a time: an eighth of all, but not a few, and no more than a tile of them."""
+    entries = samples.d if isinstance(samples, Dense) else max(1, len(samples.data) // max(samples.n, 1))
+    fewest, most = (max(1, size // max(entries, 1)) for size in (TILE // 64, TILE))
+    return int(np.clip(-(-samples.n // STRIPS), fewest, most))
+
+
+def fill_strips(samples, shape: tuple, fill: Callable[[slice, np.ndarray], None]) -> np.ndarray:
+    """One number (or `shape` of them) for each sample, strip by strip on all cores: fill(rows, out[rows])."""
+    out = np.empty((samples.n, *shape))
+    run_strips(lambda start, stop: fill(slice(start, stop), out[start:stop]), samples.n, strip_rows(samples))
+    return out
+
+
+def add_strips(samples, add: Callable[[slice], np.ndarray]) -> np.ndarray:
+    """The sum over strips of add(rows), evaluated on all cores and added in order."""
+    step = strip_rows(samples)
+    parts: list[np.ndarray | None] = [None] * -(-samples.n // step)
+
+    def work(start: int, stop: int) -> None:
+        parts[start // step] = add(slice(start, stop))
+
+    run_strips(work, samples.n, step)
+    return sum(parts[1:], parts[0]) if parts else add(slice(0, 0))
 
 
 def tile_rows(samples: Dense) -> int:

@@ -11,9 +11,8 @@ import numpy as np
 from .certificate import Certificate, judge
 from .interrupt import Interrupt, watch_interrupt
 from .problem import Point, Problem
-from .result import SENTENCES, Progress, Result, Status
+from .result import SENTENCES, Outcome, Progress, Result, Status
 from .solvers import SOLVERS
-from .solvers.smo.active import Outcome
 from .threads import Interrupted, listen, quiet_blas
 
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times

@@ -1,7 +1,9 @@
 """The estimators: fit = validate, pose the problem, solve, unpack."""
 
 from .classification import SVC, NuSVC
+from .linear import LinearSVC, LinearSVR
 from .novelty import OneClassSVM
 from .regression import SVR, NuSVR
+from .risk import RiskClassifier, RiskRegressor
 
-__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "RiskClassifier", "RiskRegressor"]

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import column_or_1d, compute_class_weight, deprecated
+from sklearn.utils import column_or_1d, deprecated
 from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
@@ -20,9 +20,18 @@ from ..features import SINGLE_TOL
 from ..formulations import NuClassification, Risk, largest_nu
 from ..losses import LOSSES
 from ..tiles import evaluate_scores
-from .machine import KernelMachine, Task
-from .multiclass import order_support, pack_pairs, split_one_vs_one, split_one_vs_rest, unpack_pairs, vote
+from .machine import KernelMachine
+from .multiclass import (
+    order_support,
+    pack_pairs,
+    split_one_vs_one,
+    split_one_vs_rest,
+    unpack_pairs,
+    vote,
+    weigh_classes,
+)
 from .probability import FOLDS, calibrate_pairs, couple_pairs
+from .tasks import Task
 from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT
 
 
@@ -100,7 +109,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
         """One task for each pair of classes, or for each class against the rest; sets class_weight_."""
-        self._weigh_classes(y, weight)
+        self.class_weight_ = weigh_classes(self.class_weight, self.classes_, y, weight)
         c = self._cost() * self.class_weight_[y] * (1.0 if weight is None else weight)
         present = np.unique(y[c > 0])
         if len(present) < 2:
@@ -110,21 +119,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         for task in tasks:
             self._check_task(task)
         return tasks
-
-    def _weigh_classes(self, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """class_weight_; "balanced" counts samples by their weights, so that weight 2 equals the row twice."""
-        if self.class_weight is None:
-            self.class_weight_ = np.ones(len(self.classes_))
-            return
-        counted = None if weight is None else np.maximum(weight, 0.0)
-        labels = self.classes_[y]
-        self.class_weight_ = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=labels, sample_weight=counted
-        )
-        bad = ~(np.isfinite(self.class_weight_) & (self.class_weight_ >= 0))
-        if bad.any():
-            label, value = self.classes_[bad][0], self.class_weight_[bad][0]
-            raise ValueError(f"class_weight must be finite and not negative, but that of class {label} is {value}.")
 
     @property
     def _rest(self) -> bool:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..certificate import Certificate, worst
-from ..diagnosis import diagnose
 from ..features import Gram, SignedGram
 from ..formulations import Formulation, Machine
-from ..interrupt import Interrupt, watch_interrupt
+from ..interrupt import watch_interrupt
 from ..kernels import make_kernel
 from ..problem import Point, Problem
 from ..result import Result, Status
 from ..samples import suit
 from ..solve import solve
 from ..solvers.smo import SMO
-from ..threads import CORES, STRIPS, Turn, quiet_blas
+from ..threads import STRIPS, quiet_blas
 from ..tiles import evaluate_scores
+from .certified import CertifiedMachine
+from .tasks import Budget, Task, run_side_by_side
 from .validation import (
     check_kernel_values,
     check_length,
@@ -39,21 +34,6 @@ from .validation import (
 )  # fmt: skip
 
 
-class Task(NamedTuple):
-    """One problem of a fit: some of the samples, their targets and weights; `pair` if they are all of two classes."""
-
-    index: np.ndarray
-    y: np.ndarray
-    c: np.ndarray
-    pair: tuple[int, int] | None = None
-
-    def cut(self, features: Gram) -> Gram:
-        """The features of these samples."""
-        if len(self.index) == features.n:
-            return features
-        return features.subset(self.index) if self.pair is None else features.join(*self.pair, self.index)
-
-
 class Fit(NamedTuple):
     """A solved task: the result, its machine, which of its samples are free, and |w|."""
 
@@ -63,7 +43,7 @@ class Fit(NamedTuple):
     norm: float
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(CertifiedMachine):
     """f(x) = sum_i coef_i k(x_i, x) + b, trained by one certified solve for each task."""
 
     def __sklearn_tags__(self):
@@ -121,7 +101,7 @@ class KernelMachine(BaseEstimator):
         Solves that may run side by side share the cache_size, whether they do or not: what is held in a cache changes
         the order of additions, and results must not depend on the number of cores.
         """
-        if isinstance(self.solver, str):
+        if isinstance(self.solver, str) and self.solver in ("auto", "smo"):
             return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size / shares)
         return self.solver
 
@@ -141,30 +121,7 @@ class KernelMachine(BaseEstimator):
             norm = np.sqrt(max(problem.features.square_norm(coef, result.certificate.scores), 0.0)) * machine.scale
             return Fit(result, machine, find_free(problem, result.point.a), norm)
 
-        if budget.workers == 1:
-            return [run(task, start) for task, start in zip(tasks, warm, strict=True)]
-        turn = Turn()
-
-        def run_in_turn(task: Task, start: Point | None) -> Fit:
-            with turn.take():
-                return run(task, start)
-
-        with ThreadPoolExecutor(budget.workers) as pool:
-            order = sorted(range(len(tasks)), key=lambda k: -len(tasks[k].index))  # the longest first
-            futures = {k: pool.submit(run_in_turn, tasks[k], warm[k]) for k in order}
-            return [futures[k].result() for k in range(len(tasks))]
-
-    def _count_workers(self, tasks: list[Task]) -> int:
-        """Threads for the tasks: n_jobs, or all cores up to STRIPS."""
-        wanted = getattr(self, "n_jobs", None)
-        return min(CORES if wanted is None else effective_n_jobs(wanted), len(tasks), STRIPS)
-
-    def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
-        """The points of the last fit where they fit these tasks, else nothing."""
-        last = getattr(self, "_points", None) if self.warm_start else None
-        fits = last is not None and len(last) == len(tasks) and self._posed == self._shape_of_problem()
-        fits = fits and all(np.array_equal(task.index, index) for task, (index, _) in zip(tasks, last, strict=True))
-        return [point for _, point in last] if fits else [None] * len(tasks)
+        return run_side_by_side(run, tasks, warm, budget.workers)
 
     def _shape_of_problem(self) -> tuple:
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""
@@ -172,22 +129,16 @@ class KernelMachine(BaseEstimator):
 
     def _keep(self, X, features: Gram, tasks: list[Task], fits: list[Fit]) -> None:
         """Everything about the fit that does not depend on the kind of machine."""
-        results = [fit.result for fit in fits]
+        self._keep_results(tasks, [fit.result for fit in fits])
         self._sparse = sp.issparse(X) and self.kernel_is_formula
         self._kernel = features.kernel
         self._gamma = getattr(features.kernel, "gamma", 0.0)
         self._support_source = X if self.kernel_is_formula else None
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(X),)
-        self.results_ = results
-        self.certificates_ = [result.certificate for result in results]
-        self.certificate_: Certificate = worst(self.certificates_)
-        self.result_ = max(results, key=lambda result: result.certificate.relative_gap)
-        self._posed = self._shape_of_problem()
-        self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
         free = np.unique(np.concatenate([task.index[fit.free] for task, fit in zip(tasks, fits, strict=True)]))
         self._free = free if self._order is None else self._order[free]
         self._norms = np.array([fit.norm for fit in fits])
-        self.fit_status_ = int(any(not result.converged for result in results))
+        self.fit_status_ = int(any(not result.converged for result in self.results_))
 
     @property
     def kernel_is_formula(self) -> bool:
@@ -208,36 +159,22 @@ class KernelMachine(BaseEstimator):
             kind = type(self.support_vectors_)
             self.dual_coef_, self._dual_coef_ = kind(self.dual_coef_), kind(self._dual_coef_)
 
-    def _report(self, X, interrupted: bool) -> None:
-        """Refuse what is not finite, warn once if the tolerance was not reached, and pass on Ctrl-C."""
+    def _check_finite(self) -> None:
+        """Refuse a machine of numbers that are none."""
         dual_coef = self._dual_coef_.data if sp.issparse(self._dual_coef_) else self._dual_coef_
         if not (np.isfinite(self._intercept_).all() and np.isfinite(dual_coef).all()):
             raise ValueError(
                 "The dual coefficients or intercepts are not finite. "
                 "The input data may contain large values and need to be preprocessed."
             )
-        if self.verbose:
-            print(f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}")
-        if interrupted:
-            raise KeyboardInterrupt
-        failed = [result for result in self.results_ if not result.converged]
-        if failed:
-            warnings.warn(self._explain(failed, X), ConvergenceWarning, stacklevel=5)
 
-    def _explain(self, failed: list[Result], X) -> str:
-        """One message: why the solver stopped, how far from optimal it is, and what to do."""
-        result = max(failed, key=lambda result: result.certificate.relative_gap)
-        early = ""
-        if result.status is Status.MAX_ITER:
-            early = (
-                f"Solver terminated early (max_iter={self.max_iter}).  "
-                "Consider pre-processing your data with StandardScaler or MinMaxScaler. "
-            )
-        gap = result.certificate.relative_gap
-        where = f" in {len(failed)} of {len(self.results_)} binary problems" if len(self.results_) > 1 else ""
+    def _introduce(self, result: Result) -> str:
+        """LIBSVM's warning."""
+        if result.status is not Status.MAX_ITER:
+            return ""
         return (
-            f"{early}{result.message} The certified relative gap is {gap:.2g}, tol is {self.tol:g}{where}. "
-            f"{diagnose(X, self._kernel, result, getattr(self, 'C', None))}"
+            f"Solver terminated early (max_iter={self.max_iter}).  "
+            "Consider pre-processing your data with StandardScaler or MinMaxScaler. "
         )
 
     # ---- prediction ---------------------------------------------------------------------------------------
@@ -315,20 +252,6 @@ class KernelMachine(BaseEstimator):
     def bounded_support_(self) -> np.ndarray:
         """Indices of the support vectors with a dual at its bound: those beyond the margin."""
         return self._split_support()[1]
-
-
-class Budget:
-    """The time of a whole fit, shared out evenly among the solves still to come, and the flag that ends them all."""
-
-    def __init__(self, seconds: float | None, solves: int, interrupt: Interrupt):
-        self.end = None if seconds is None else time.perf_counter() + seconds
-        self.left, self.workers, self.interrupt = solves, 1, interrupt
-
-    def share(self) -> float | None:
-        """Seconds for the next solve."""
-        rounds = -(-self.left // self.workers)
-        self.left = max(self.left - 1, 1)
-        return None if self.end is None else max(0.0, self.end - time.perf_counter()) / rounds
 
 
 def find_free(problem: Problem, a: np.ndarray) -> np.ndarray:

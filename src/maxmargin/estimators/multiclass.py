@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 
 import numpy as np
+from sklearn.utils import compute_class_weight
 
-from .machine import Task
+from .tasks import Task
 
 
 def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
@@ -26,7 +27,38 @@ def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]
 def split_one_vs_rest(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
     """One task for each class against all others."""
     index = np.flatnonzero(c > 0)
-    return [Task(index, np.where(y[index] == k, 1.0, -1.0), c[index]) for k in range(n_classes)]
+    y, c = y[index], c[index]
+    return [Task(index, np.where(y == k, 1.0, -1.0), c) for k in range(n_classes)]
+
+
+def split_weighing_one(y: np.ndarray, c: np.ndarray, class_weight: np.ndarray) -> list[Task]:
+    """One task for each class against all others, whose weights do not count: LIBLINEAR weighs the one class only."""
+    tasks = split_one_vs_rest(y, c, len(class_weight))
+    weighed = [
+        task._replace(c=np.where(task.y > 0, weight * task.c, task.c)) if weight != 1 else task
+        for task, weight in zip(tasks, class_weight, strict=True)
+    ]
+    return [leave_out_weightless(task) for task in weighed]
+
+
+def leave_out_weightless(task: Task) -> Task:
+    """The task without samples that have c = 0."""
+    kept = task.c > 0
+    return task if kept.all() else Task(task.index[kept], task.y[kept], task.c[kept])
+
+
+def weigh_classes(class_weight, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """One weight a class; "balanced" counts samples by their weights, so that weight 2 equals the row twice."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    counted = None if weight is None else np.maximum(weight, 0.0)
+    weights = compute_class_weight(class_weight, classes=classes, y=classes[y], sample_weight=counted)
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        raise ValueError(
+            f"class_weight must be finite and not negative, but that of class {classes[bad][0]} is {weights[bad][0]}."
+        )
+    return weights
 
 
 def order_support(duals: np.ndarray, y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:

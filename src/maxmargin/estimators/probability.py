@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from ..features import Gram
 from ..formulations import Formulation
 from ..solve import solve
-from .machine import Budget, Task
+from .tasks import Budget, Task
 
 FOLDS = 5
 

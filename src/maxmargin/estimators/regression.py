@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..formulations import NuRegression, Risk
 from ..losses import LOSSES, Loss
-from .machine import KernelMachine, Task
+from .machine import KernelMachine
+from .tasks import Task
 from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT, check_size
 
 REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile")

@@ -18,23 +18,33 @@ from ..solvers import SOLVERS
 LARGEST = 1e100
 HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
 
-CONSTRAINTS: dict = {
-    "kernel": [StrOptions(set(KERNELS)), callable, Kernel],
-    "degree": [Interval(Integral, 0, None, closed="left")],
-    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
+C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
+NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
+INTERCEPT_CONSTRAINT = [StrOptions(set(INTERCEPTS))]
+SOLVE_CONSTRAINTS: dict = {
     "tol": [Interval(Real, 0.0, None, closed="neither")],
-    "shrinking": ["boolean"],
-    "cache_size": [Interval(Real, 0, None, closed="neither")],
     "verbose": ["verbose"],
     "max_iter": [Interval(Integral, -1, None, closed="left")],
     "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
     "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["accepts", "start"])],
     "warm_start": ["boolean"],
 }
-C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
-NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
-INTERCEPT_CONSTRAINT = [StrOptions(set(INTERCEPTS))]
+CONSTRAINTS: dict = {
+    **SOLVE_CONSTRAINTS,
+    "kernel": [StrOptions(set(KERNELS)), callable, Kernel],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "shrinking": ["boolean"],
+    "cache_size": [Interval(Real, 0, None, closed="neither")],
+}
+LINEAR_CONSTRAINTS: dict = {
+    **SOLVE_CONSTRAINTS,
+    "C": C_CONSTRAINT,
+    "intercept": INTERCEPT_CONSTRAINT,
+    "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
+}
+FORMS = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr", "accept_large_sparse": True}
 
 
 def is_function(kernel) -> bool:
@@ -47,25 +57,42 @@ def is_precomputed(kernel) -> bool:
     return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def check_samples(estimator, X, y, *, reset: bool = True):
-    """X as a float32 or float64 matrix (C order or CSR), y beside it; untouched for a callable kernel."""
-    for name in ("kernel", "solver"):
+def refuse_types(estimator, *names: str) -> None:
+    """A class in place of its object is a pair of parentheses forgotten."""
+    for name in names:
         value = getattr(estimator, name)
         if isinstance(value, type):
             raise ValueError(f"{name} must be a name or an object, got the class {value.__name__}; add parentheses.")
+
+
+def check_samples(estimator, X, y, *, reset: bool = True):
+    """X as a float32 or float64 matrix (C order or CSR), y beside it; untouched for a callable kernel."""
+    refuse_types(estimator, "kernel", "solver")
     if is_function(estimator.kernel):
         check_consistent_length(X, y)
         return X, y
     if sp.issparse(X) and is_precomputed(estimator.kernel):
         raise TypeError("Sparse precomputed kernels are not supported.")
-    X, y = validate_data(
-        estimator, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", accept_large_sparse=True
-    )
+    X, y = validate_data(estimator, X, y, **FORMS)
     if sp.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()
     if is_precomputed(estimator.kernel):
         check_gram_matrix(X)
     return X, y
+
+
+def check_design(estimator, X, y):
+    """X for a linear machine, as it is if it is a C-ordered or CSR matrix of floats, and y beside it."""
+    refuse_types(estimator, "solver")
+    X, y = validate_data(estimator, X, y, **FORMS)
+    if X.dtype == np.float64:  # squares of float32 values do not overflow
+        check_size(X.data if sp.issparse(X) else X, "X")
+    return X, y
+
+
+def check_new_design(estimator, X):
+    """X for prediction by a linear machine, in any order."""
+    return validate_data(estimator, X, **{**FORMS, "order": None}, reset=False)
 
 
 def check_gram_matrix(K: np.ndarray, name: str = "X") -> None:
@@ -87,10 +114,7 @@ def check_gram_matrix(K: np.ndarray, name: str = "X") -> None:
 def check_new_samples(estimator, X):
     """X for prediction: as many features as in training, of the kind the machine was trained on."""
     if not is_function(estimator.kernel):
-        X = validate_data(
-            estimator, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", accept_large_sparse=True,
-            reset=False,
-        )  # fmt: skip
+        X = validate_data(estimator, X, **FORMS, reset=False)
         if sp.issparse(X) and not estimator._sparse:
             raise ValueError(f"cannot use sparse input in {type(estimator).__name__!r} trained on dense data")
         if estimator._sparse:
@@ -143,7 +167,7 @@ def check_kernel_values(features, X) -> None:
 
 def check_size(values: np.ndarray, name: str) -> None:
     """Numbers whose squares overflow are refused: they would only be noticed as nonsense later."""
-    largest = float(np.abs(values).max(initial=0.0))
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if not largest <= LARGEST:
         raise ValueError(f"{name} reaches {largest:.2g}; values beyond {LARGEST:g} overflow, so scale them.")
 

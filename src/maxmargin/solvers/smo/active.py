@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import Enum
 
 import numpy as np
 
 from ...problem import Point, Problem
-from ...result import Progress
+from ...result import Outcome, Progress
 
 POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
 CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
@@ -18,14 +17,6 @@ CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge
 ITERATIONS, NEGATIVE, POSITION, MISSES = 0, 3, 5, 6
 DUAL, FLOOR = 0, 3
 PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
-
-
-class Outcome(Enum):
-    """What a run believes of itself after a step."""
-
-    GOING = 0
-    DONE = 1
-    STALLED = 2
 
 
 class ActiveRun:

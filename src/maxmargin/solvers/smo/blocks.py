@@ -8,7 +8,8 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowStore
-from .active import CAREFUL, POLISH_BELOW, ActiveRun, Outcome
+from ...result import Outcome
+from .active import CAREFUL, POLISH_BELOW, ActiveRun
 from .polish import polish
 
 BLOCK = 1024  # samples of a working set

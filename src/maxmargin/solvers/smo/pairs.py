@@ -9,7 +9,8 @@ import numpy as np
 
 from ...cache import RowCache
 from ...threads import step_aside
-from .active import CAREFUL, MISSES, ActiveRun, Outcome
+from ...result import Outcome
+from .active import CAREFUL, MISSES, ActiveRun
 from .polish import ROUNDS, polish
 
 HURRY_FREE, HURRY_ROUNDS = 120, 6  # the most free duals of a problem that is hurried, and rounds where n > SMALL

@@ -1,0 +1,85 @@
+"""Rows of a problem answering to scores: the dual each row would choose, and how that choice moves.
+
+A row with a kink is given a proximal term (width / span) (a - a0)^2 / 2 around the dual a0 it chose last, span = hi - lo:
+then its choice is unique, and moves over the whole of [lo, hi] while the score moves by `width`. A row with curvature
+of its own (d > 0, unbounded) needs none, and its span is infinite.
+"""
+
+from numba import njit
+
+OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+CHUNK = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
+
+
+@njit(**OPTIONS)
+def respond(f, a0, width, p, d, e, lo, hi, a, bend, slack):
+    """a_i = argmax over [lo, hi] of -a f - conj(a) - (width/span) (a - a0)^2 / 2, and bend_i = -da_i/df_i.
+
+    `slack` receives how far f_i may move before the row leaves the bound, or the flat part, where it sits: 0 inside.
+    Returns sum_i of that maximum, sum c_i l(f_i), sum conj_i(a_i), sum a_i and how many rows bend.
+    """
+    smooth = losses = conjugates = total = 0.0
+    bending = 0
+    for start in range(0, f.shape[0], CHUNK):
+        part = loss = conjugate = mass = 0.0
+        for k in range(start, min(start + CHUNK, f.shape[0])):
+            span = hi[k] - lo[k]
+            sigma = width / span if span > 0.0 else 0.0
+            curve = sigma + d[k]
+            push = -(f[k] + p[k])
+            pull = push + sigma * a0[k]
+            soft = pull - min(max(pull, -e[k]), e[k])
+            if span <= 0.0 or curve <= 0.0:
+                dual, bend[k], slack[k] = lo[k], 0.0, 1e300
+            elif soft == 0.0 and e[k] > 0.0:
+                dual, bend[k], slack[k] = 0.0, 0.0, e[k] - abs(pull)
+            elif soft >= curve * hi[k]:
+                dual, bend[k], slack[k] = hi[k], 0.0, soft - curve * hi[k]
+            elif soft <= curve * lo[k]:
+                dual, bend[k], slack[k] = lo[k], 0.0, curve * lo[k] - soft
+            else:
+                dual, bend[k], slack[k] = soft / curve, 1.0 / curve, 0.0
+                bending += 1
+            a[k] = dual
+            mass += dual
+            own = p[k] * dual + 0.5 * d[k] * dual * dual + e[k] * abs(dual)
+            conjugate += own
+            part -= dual * f[k] + own + 0.5 * sigma * (dual - a0[k]) * (dual - a0[k])
+            if d[k] > 0:
+                best = min(max((push - min(max(push, -e[k]), e[k])) / d[k], lo[k]), hi[k])
+                loss += best * push - 0.5 * d[k] * best * best - e[k] * abs(best)
+            elif push > e[k]:
+                loss += hi[k] * (push - e[k])
+            elif push < -e[k]:
+                loss += lo[k] * (push + e[k])
+        smooth += part
+        losses += loss
+        conjugates += conjugate
+        total += mass
+    return smooth, losses, conjugates, total, bending
+
+
+@njit(**OPTIONS)
+def lean(f, step, t, a0, width, p, d, e, lo, hi):
+    """sum_i a_i step_i and sum_i bend_i step_i^2 at the scores f + t step: what a search along `step` looks at."""
+    first = second = 0.0
+    for start in range(0, f.shape[0], CHUNK):
+        one = two = 0.0
+        for k in range(start, min(start + CHUNK, f.shape[0])):
+            span = hi[k] - lo[k]
+            sigma = width / span if span > 0.0 else 0.0
+            curve = sigma + d[k]
+            pull = sigma * a0[k] - f[k] - t * step[k] - p[k]
+            soft = pull - min(max(pull, -e[k]), e[k])
+            if span <= 0.0 or curve <= 0.0:
+                one += lo[k] * step[k]
+            elif soft >= curve * hi[k]:
+                one += hi[k] * step[k]
+            elif soft <= curve * lo[k]:
+                one += lo[k] * step[k]
+            elif soft != 0.0 or e[k] == 0.0:
+                one += soft / curve * step[k]
+                two += step[k] * step[k] / curve
+        first += one
+        second += two
+    return first, second

@@ -1,0 +1,39 @@
+"""Products of sparse rows with dense vectors, and their weighted squares."""
+
+from numba import njit
+
+OPTIONS = {
+    "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},
+}  # fmt: skip
+
+
+@njit(**OPTIONS)
+def project(data, indices, indptr, w, out):
+    """out_i = <x_i, w>."""
+    for i in range(out.shape[0]):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * w[indices[k]]
+        out[i] = total
+
+
+@njit(**OPTIONS)
+def combine(data, indices, indptr, coef, out):
+    """out += sum_i coef_i x_i."""
+    for i in range(coef.shape[0]):
+        weight = coef[i]
+        if weight != 0.0:
+            for k in range(indptr[i], indptr[i + 1]):
+                out[indices[k]] += weight * data[k]
+
+
+@njit(**OPTIONS)
+def add_squares(data, indices, indptr, weight, out):
+    """out += sum_i weight_i x_i x_i', its upper half; the indices of a row are sorted."""
+    for i in range(weight.shape[0]):
+        if weight[i] != 0.0:
+            for k in range(indptr[i], indptr[i + 1]):
+                value = weight[i] * data[k]
+                row = out[indices[k]]
+                for m in range(k, indptr[i + 1]):
+                    row[indices[m]] += value * data[m]

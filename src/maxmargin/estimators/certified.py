@@ -1,0 +1,67 @@
+"""What every estimator has to say of its fit: certificates, results, points to start from, and one warning."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from ..certificate import Certificate, worst
+from ..diagnosis import diagnose
+from ..problem import Point
+from ..result import Result
+from ..threads import CORES, STRIPS
+from .tasks import Task
+
+
+class CertifiedMachine(BaseEstimator):
+    """A machine trained by one certified solve for each task."""
+
+    def _count_workers(self, tasks: list[Task]) -> int:
+        """Threads for the tasks: n_jobs, or all cores up to STRIPS."""
+        wanted = getattr(self, "n_jobs", None)
+        return min(CORES if wanted is None else effective_n_jobs(wanted), len(tasks), STRIPS)
+
+    def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
+        """The points of the last fit where they fit these tasks, else nothing."""
+        last = getattr(self, "_points", None) if self.warm_start else None
+        fits = last is not None and len(last) == len(tasks) and self._posed == self._shape_of_problem()
+        fits = fits and all(np.array_equal(task.index, index) for task, (index, _) in zip(tasks, last, strict=True))
+        return [point for _, point in last] if fits else [None] * len(tasks)
+
+    def _keep_results(self, tasks: list[Task], results: list[Result]) -> None:
+        """results_, certificates_, the worst of both, and the points from which a warm fit starts."""
+        self.results_ = results
+        self.certificates_ = [result.certificate for result in results]
+        self.certificate_: Certificate = worst(self.certificates_)
+        self.result_ = max(results, key=lambda result: result.certificate.relative_gap)
+        self._posed = self._shape_of_problem()
+        self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
+
+    def _report(self, X, interrupted: bool) -> None:
+        """Refuse what is not finite, warn once if the tolerance was not reached, and pass on Ctrl-C."""
+        self._check_finite()
+        if self.verbose:
+            print(f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}")
+        if interrupted:
+            raise KeyboardInterrupt
+        failed = [result for result in self.results_ if not result.converged]
+        if failed:
+            warnings.warn(self._explain(failed, X), ConvergenceWarning, stacklevel=5)
+
+    def _explain(self, failed: list[Result], X) -> str:
+        """One message: why the solver stopped, how far from optimal it is, and what to do."""
+        result = max(failed, key=lambda result: result.certificate.relative_gap)
+        gap = result.certificate.relative_gap
+        where = f" in {len(failed)} of {len(self.results_)} binary problems" if len(self.results_) > 1 else ""
+        return (
+            f"{self._introduce(result)}{result.message} The certified relative gap is {gap:.2g}, tol is "
+            f"{self.tol:g}{where}. {diagnose(X, self._kernel, result, getattr(self, 'C', None))}"
+        )
+
+    def _introduce(self, result: Result) -> str:
+        """What scikit-learn says in such a case, if users may know it."""
+        return ""

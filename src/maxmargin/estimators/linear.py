@@ -1,0 +1,226 @@
+"""LinearSVC and LinearSVR."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..features import Design
+from ..losses import LOSSES, Loss
+from ..result import Result, Status
+from ..samples import wrap
+from .linear_machine import LinearClassifier, LinearMachine, LinearRegressor
+from .multiclass import split_weighing_one
+from .regression import make_loss
+from .tasks import Task
+from .validation import LINEAR_CONSTRAINTS
+
+LIBLINEAR_CONSTRAINTS: dict = {
+    **LINEAR_CONSTRAINTS,
+    "dual": ["boolean", StrOptions({"auto"})],
+    "fit_intercept": ["boolean"],
+    "random_state": ["random_state"],
+}
+
+
+class LiblinearMachine(LinearMachine):
+    """What users of LIBLINEAR know: which arguments go together, and what it says where it stops early."""
+
+    def _check_arguments(self, X) -> None:
+        """Refuse what LIBLINEAR refuses, in its words."""
+        from sklearn.svm._base import _get_liblinear_solver_type
+        from sklearn.svm._classes import _validate_dual_parameter
+
+        penalty, multi_class = getattr(self, "penalty", "l2"), getattr(self, "multi_class", "ovr")
+        dual = _validate_dual_parameter(self.dual, self.loss, penalty, multi_class, X)
+        _get_liblinear_solver_type(multi_class, penalty, self.loss, dual)
+
+    def _introduce(self, result: Result) -> str:
+        """LIBLINEAR's warning."""
+        if result.status is not Status.MAX_ITER:
+            return ""
+        return "Liblinear failed to converge, increase the number of iterations. "
+
+
+class LinearSVC(LiblinearMachine, LinearClassifier):
+    """min 1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (<w, x_i> + b))^2: linear classification, certified.
+
+    A drop-in for `sklearn.svm.LinearSVC`: its parameters, attributes, shapes and signs.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" is |w|_1 in place of 1/2 |w|^2: most coefficients become zero.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        max(0, 1 - y f)^2, without 1/2, or max(0, 1 - y f).
+    dual : bool or "auto", default="auto"
+        Checked as scikit-learn does; which solver is used does not depend on it.
+    tol : float, default=1e-4
+        The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
+    C : float, default=1.0
+        Weight of the losses against the penalty. Infinity is taken as 1e10, a hard margin.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        Each class against the rest, or sum_i c_i max(0, 1 + max_{m != y_i} f_m - f_{y_i}) over all classes at once;
+        then penalty, loss and dual are not looked at.
+    fit_intercept : bool, default=True
+        False is intercept="none".
+    intercept_scaling : float, default=1
+        The constant column of a regularised intercept.
+    class_weight : dict or "balanced", default=None
+        Multiplies C class by class; of many classes the one that stands against the rest, as in LIBLINEAR.
+    verbose : int, default=0
+        Print status and certificate after the fit.
+    random_state : int, RandomState or None
+        Not needed: nothing here is random.
+    max_iter : int, default=-1
+        Limit of iterations of the solver for each binary problem; -1 for none.
+    intercept : {"free", "regularised", "none"}, default="free"
+        Whether b is outside the penalty (as in `SVC`), inside it (as in LIBLINEAR), or zero.
+    solver : "auto", a name or a solver object, default="auto"
+    max_seconds : float, default=None
+        Time for the whole fit; the best point so far is kept.
+    warm_start : bool, default=False
+        Start from the last fit, if it was on the same samples.
+    n_jobs : int, default=None
+        Binary problems solved side by side; None is all cores.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,), or 0.0 where there is none
+    certificate_, certificates_, result_, results_
+        As in `SVC`; ``result_.point.a`` are the duals.
+    classes_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LIBLINEAR_CONSTRAINTS,
+        "penalty": [StrOptions({"l1", "l2"})],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        penalty="l2",
+        loss="squared_hinge",
+        *,
+        dual="auto",
+        tol=1e-4,
+        C=1.0,
+        multi_class="ovr",
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        verbose=0,
+        random_state=None,
+        max_iter=-1,
+        intercept="free",
+        solver="auto",
+        max_seconds=None,
+        warm_start=False,
+        n_jobs=None,
+    ):
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.intercept = intercept
+        self.solver = solver
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    def _loss(self) -> Loss:
+        return LOSSES[self.loss]()
+
+    def _features(self, X) -> Design:
+        """X itself, with the norm of the penalty."""
+        if self.penalty == "l2" or self._joint:
+            return super()._features(X)
+        from ..features import AbsoluteDesign
+
+        return AbsoluteDesign(wrap(X), self._scaling)
+
+    def _split(self, y: np.ndarray, c: np.ndarray, class_weight: np.ndarray) -> list[Task]:
+        """LIBLINEAR's one-vs-rest: the rest is not weighed."""
+        return split_weighing_one(y, c, class_weight)
+
+
+class LinearSVR(LiblinearMachine, LinearRegressor):
+    """min 1/2 |w|^2 + C sum_i s_i max(0, |<w, x_i> + b - y_i| - epsilon): linear regression, certified.
+
+    A drop-in for `sklearn.svm.LinearSVR`: its parameters, attributes, shapes and signs.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Half the width of the tube.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter, intercept, solver, max_seconds, \
+    warm_start
+        As in `LinearSVC`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : ndarray of shape (1,), or 0.0 where there is none
+    certificate_, certificates_, result_, results_, n_iter_, n_features_in_, feature_names_in_
+        As in `LinearSVC`.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LIBLINEAR_CONSTRAINTS,
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon=0.0,
+        tol=1e-4,
+        C=1.0,
+        loss="epsilon_insensitive",
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        dual="auto",
+        verbose=0,
+        random_state=None,
+        max_iter=-1,
+        intercept="free",
+        solver="auto",
+        max_seconds=None,
+        warm_start=False,
+    ):
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.intercept = intercept
+        self.solver = solver
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+
+    def _loss(self) -> Loss:
+        return make_loss(self.loss, self)

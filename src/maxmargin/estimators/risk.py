@@ -1,0 +1,273 @@
+"""RiskClassifier and RiskRegressor: regularised risk minimisation with any convex loss of the table."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import log_expit, log_softmax, logsumexp
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from ..losses import LOSSES, Loss
+from .linear_machine import LinearClassifier, LinearRegressor
+from .regression import make_loss
+from .tasks import Task
+from .validation import LINEAR_CONSTRAINTS
+
+CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "exponential", "logistic")
+REGRESSION_LOSSES = (
+    "least_squares", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", "poisson",
+)  # fmt: skip
+JOINT_LOSSES = {"crammer_singer": "hinge", "softmax": "logistic"}
+STEEPNESS = {"logistic": 1.0, "exponential": 2.0}  # P(y = 1) = 1 / (1 + exp(-steepness f)) minimises the loss
+
+
+def _has_probabilities(estimator) -> bool:
+    """predict_proba exists only for losses whose minimiser is a function of P(y = 1)."""
+    if estimator.loss not in STEEPNESS:
+        raise AttributeError(
+            f"Probabilities are available with loss='logistic' or loss='exponential', not with {estimator.loss!r}."
+        )
+    return True
+
+
+class RiskClassifier(LinearClassifier):
+    """min 1/2 |w|^2 + C sum_i s_i l(y_i (<w, x_i> + b)): any convex loss for labels, certified.
+
+    Parameters
+    ----------
+    loss : {"hinge", "squared_hinge", "exponential", "logistic"}, default="hinge"
+        max(0, 1 - y f), max(0, 1 - y f)^2, exp(-y f) or log(1 + exp(-y f)).
+    C : float, default=1.0
+        Weight of the sum of losses against 1/2 |w|^2.
+    tol : float, default=1e-4
+        The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
+    intercept : {"free", "regularised", "none"}, default="free"
+    intercept_scaling : float, default=1.0
+        The constant column of a regularised intercept.
+    class_weight : dict or "balanced", default=None
+        Multiplies C for the samples of each class.
+    multi_class : {"ovr", "crammer_singer", "softmax"}, default="ovr"
+        Each class against the rest; or all at once with max(0, 1 + max_{m != y} f_m - f_y), for the hinge, or
+        log sum_m exp(f_m) - f_y, for the logistic loss.
+    solver : "auto", a name or a solver object, default="auto"
+    max_iter : int, default=-1
+        Limit of iterations of the solver for each problem; -1 for none.
+    max_seconds : float, default=None
+        Time for the whole fit; the best point so far is kept.
+    warm_start : bool, default=False
+        Start from the last fit, if it was on the same samples.
+    n_jobs : int, default=None
+        Binary problems solved side by side; None is all cores.
+    verbose : int, default=0
+        Print status and certificate after the fit.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,), or 0.0 where there is none
+    certificate_, certificates_, result_, results_
+        As in `SVC`; ``result_.point.a`` are the duals.
+    classes_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LINEAR_CONSTRAINTS,
+        "loss": [StrOptions(set(CLASSIFICATION_LOSSES))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "multi_class": [StrOptions({"ovr", *JOINT_LOSSES})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        loss="hinge",
+        *,
+        C=1.0,
+        tol=1e-4,
+        intercept="free",
+        intercept_scaling=1.0,
+        class_weight=None,
+        multi_class="ovr",
+        solver="auto",
+        max_iter=-1,
+        max_seconds=None,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.C = C
+        self.tol = tol
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.solver = solver
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_arguments(self, X) -> None:
+        needed = JOINT_LOSSES.get(self.multi_class, self.loss)
+        if self.loss != needed:
+            raise ValueError(f"multi_class={self.multi_class!r} needs loss={needed!r}, got loss={self.loss!r}.")
+
+    def _loss(self) -> Loss:
+        return LOSSES[self.loss]()
+
+    def _unpack(self, fits) -> None:
+        super()._unpack(fits)
+        self._fitted_loss, self._fitted_softmax = self.loss, self.multi_class == "softmax"
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X) -> np.ndarray:
+        """P(y = k | x): 1 / (1 + exp(-f)) for the logistic loss, 1 / (1 + exp(-2 f)) for the exponential one.
+
+        Of classes against the rest they are divided by their sum; of softmax they are exp(f_k) / sum_m exp(f_m).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """log P(y = k | x), without a detour by numbers that vanish.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        f = self.decision_function(X)
+        if self._fitted_loss not in STEEPNESS:
+            raise NotFittedError(f"Probabilities are not available: the fit was with loss={self._fitted_loss!r}.")
+        f = STEEPNESS[self._fitted_loss] * f
+        if f.ndim == 1:
+            return log_expit(np.column_stack([-f, f]))
+        if self._fitted_softmax:
+            return log_softmax(f, axis=1)
+        logs = log_expit(f)
+        return logs - logsumexp(logs, axis=1, keepdims=True)
+
+
+class RiskRegressor(LinearRegressor):
+    """min 1/2 |w|^2 + C sum_i s_i l(<w, x_i> + b; y_i): any convex loss for real targets, certified.
+
+    Parameters
+    ----------
+    loss : {"least_squares", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
+            "poisson"}, default="least_squares"
+        With r = f - y: r^2 / 2, |r|, max(-q r, (1 - q) r), max(0, |r| - epsilon), its square, Huber's loss
+        (r^2 / (2 h) up to the threshold h, |r| - h / 2 beyond), or exp(f) - y f for counts.
+    C : float, default=1.0
+        Weight of the sum of losses against 1/2 |w|^2.
+    quantile : float in (0, 1), default=0.5
+        For loss="quantile": the quantile of y that f(x) estimates.
+    epsilon : float, default=0.1
+        Half the width of the tube, for the epsilon-insensitive losses.
+    threshold : float, default=1.0
+        For loss="huber": where the quadratic turns linear.
+    tol, intercept, intercept_scaling, solver, max_iter, max_seconds, warm_start, verbose
+        As in `RiskClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : ndarray of shape (1,), or 0.0 where there is none
+    certificate_, certificates_, result_, results_, n_iter_, n_features_in_, feature_names_in_
+        As in `RiskClassifier`.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LINEAR_CONSTRAINTS,
+        "loss": [StrOptions(set(REGRESSION_LOSSES))],
+        "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "threshold": [Interval(Real, 0.0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        loss="least_squares",
+        *,
+        C=1.0,
+        quantile=0.5,
+        epsilon=0.1,
+        threshold=1.0,
+        tol=1e-4,
+        intercept="free",
+        intercept_scaling=1.0,
+        solver="auto",
+        max_iter=-1,
+        max_seconds=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.C = C
+        self.quantile = quantile
+        self.epsilon = epsilon
+        self.threshold = threshold
+        self.tol = tol
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.solver = solver
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss == "poisson"
+        return tags
+
+    def _encode(self, y) -> np.ndarray:
+        y = super()._encode(y)
+        if self.loss == "poisson" and (y < 0).any():
+            bad = int(np.flatnonzero(y < 0)[0])
+            raise ValueError(f"loss='poisson' needs targets that are not negative, but y[{bad}] is {y[bad]:g}.")
+        return y
+
+    def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
+        (task,) = super()._tasks(y, weight)
+        if self.loss == "poisson" and self._intercept_kind == "free" and not task.y.any():
+            raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
+        return [task]
+
+    def _loss(self) -> Loss:
+        return make_loss(self.loss, self)
+
+    def _unpack(self, fits) -> None:
+        super()._unpack(fits)
+        self._fitted_loss = self.loss
+
+    def predict(self, X) -> np.ndarray:
+        """f(x) = <w, x> + b, and exp(f(x)) for loss="poisson".
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        f = super().predict(X)
+        return np.exp(f) if self._fitted_loss == "poisson" else f

@@ -1,0 +1,67 @@
+"""sum_i weight_i x_i x_i' over samples with one constant feature more, in tiles of bounded memory on all cores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .samples import TILE, Dense, Sparse, add_strips
+
+ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache
+BROAD = 512  # features beyond which strips do not each have a matrix of their own
+
+
+def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: float = 0.0) -> np.ndarray:
+    """M = sum_i weight_i z_i z_i' with z_i = (x_i, constant), its upper half; rows of weight zero are not touched.
+
+    Parameters
+    ----------
+    samples : Dense or Sparse
+    weight : ndarray of shape (n,)
+        Not negative.
+    constant : float
+        The value of the last feature.
+
+    Returns
+    -------
+    ndarray of shape (d + 1, d + 1)
+    """
+    bent = np.flatnonzero(weight)
+    if len(bent) < samples.n and (len(bent) < samples.n // 2 or isinstance(samples, Sparse)):
+        samples, weight = samples.take(bent), weight[bent]
+    add = add_dense_squares if isinstance(samples, Dense) else add_sparse_squares
+    if samples.n == 0:
+        return np.zeros((samples.d + 1, samples.d + 1))
+    if samples.d > BROAD and isinstance(samples, Sparse):
+        return add(samples, weight, constant, slice(0, samples.n))
+    return add_strips(samples, lambda part: add(samples, weight, constant, part))
+
+
+def add_dense_squares(samples: Dense, weight: np.ndarray, constant: float, part: slice) -> np.ndarray:
+    """The sum over some rows: BLAS on tiles of rows times the root of their weight."""
+    d = samples.d
+    step = max(1, min(ROWS, TILE // (d + 1)))
+    total, tile = np.zeros((d + 1, d + 1)), np.empty((step, d + 1))
+    root = np.sqrt(weight[part])
+    for start in range(part.start, part.stop, step):
+        stop = min(start + step, part.stop)
+        scale = root[start - part.start : stop - part.start]
+        rows = tile[: stop - start]
+        np.multiply(samples.X[start:stop], scale[:, None], out=rows[:, :d])
+        np.multiply(scale, constant, out=rows[:, d])
+        total += rows.T @ rows
+    return total
+
+
+def add_sparse_squares(samples: Sparse, weight: np.ndarray, constant: float, part: slice) -> np.ndarray:
+    """The sum over some rows, pair by pair of their entries."""
+    from .compiled.sparse_products import add_squares, combine
+
+    d, weight = samples.d, weight[part]
+    total, border = np.zeros((d + 1, d + 1)), np.zeros(d)
+    indptr = samples.indptr[part.start : part.stop + 1]
+    add_squares(samples.data, samples.indices, indptr, weight, total)
+    if constant:
+        combine(samples.data, samples.indices, indptr, weight, border)
+        total[:d, d] = constant * border
+        total[d, d] = constant**2 * weight.sum()
+    return total

@@ -1,0 +1,92 @@
+"""Newton's method on the primal of linear machines, and the method of multipliers that gives it kinked losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...features import Design
+from ...problem import Point, Problem
+from .run import NewtonRun
+from .scale import is_kinked
+from .sifting import SiftingRun
+from .system import FORMED
+
+
+@dataclass(frozen=True)
+class Newton:
+    """min P(w, b) for a smooth loss: (R + Z' diag(l'') Z) step = -gradient, and an exact line search.
+
+    Only the rows that bend enter the matrix (for the squared hinge those within the margin). The system is that of
+    the features, that of the bending rows, or is solved by conjugate gradients, whichever is least work.
+    """
+
+    name = "newton"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        reason = refuse_shape(problem, "Newton's method")
+        if reason is None and problem.row is not None and is_kinked(problem):
+            return f"Newton's method needs a smooth loss, and {problem.loss.name!r} has a kink; use 'multipliers'."
+        return reason
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun:
+        """A run at `warm`, or at zero."""
+        return NewtonRun(self, problem, tol, warm)
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """max D(a) - (width/2) sum_i (a_i - a0_i)^2 / span_i, a0 the last solution, width falling: each by Newton's method.
+
+    The proximal method of multipliers (Rockafellar 1976) with semismooth Newton steps: a kink of the loss becomes a
+    stretch of `width` over which its dual moves from bound to bound, and only the rows on that stretch enter the
+    matrix: few, at the end.
+    """
+
+    name = "multipliers"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        if problem.row is None:
+            return f"The method of multipliers needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
+        return refuse_shape(problem, "The method of multipliers")
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun:
+        """A run at `warm`, or at zero."""
+        return NewtonRun(self, problem, tol, warm)
+
+
+@dataclass(frozen=True)
+class InteriorPoint:
+    """(R + Z' diag(theta) Z) du = r: Mehrotra's predictor and corrector through the d + 1 normal equations.
+
+    Its number of steps hardly depends on the data. Rows far from their kinks are replaced by their tangents, and
+    looked at again when the others are solved.
+    """
+
+    name = "interior_point"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        if problem.row is None:
+            return f"Interior point needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
+        reason = refuse_shape(problem, "Interior point")
+        if reason is None and problem.features.samples.d > 2 * FORMED:
+            return (
+                f"Interior point forms a matrix of the features, and {problem.features.samples.d} are too many; "
+                "use 'coordinate'."
+            )
+        return reason
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> SiftingRun:
+        """A run at `warm`, or amid the bounds."""
+        return SiftingRun(self, problem, tol, warm)
+
+
+def refuse_shape(problem: Problem, name: str) -> str | None:
+    """Why a method for w itself cannot take the problem: a kernel, or layers."""
+    if not isinstance(problem.features, Design):
+        return f"{name} works on linear machines, and these features have a kernel; use 'smo'."
+    if problem.y.ndim > 1:
+        return f"{name} does not take a problem in layers; use 'smo'."
+    return None

@@ -1,0 +1,146 @@
+"""Primal-dual interior point on a block of rows: Mehrotra's predictor and corrector through the d + 1 normal equations.
+
+    R u = base + Z'a,     f + p + d a - z + v = 0,     (a - lo) z = mu,     (hi - a) v = mu
+
+with f = Z u, z and v the multipliers of the two bounds. Eliminating a, z and v leaves
+
+    (R + Z' diag(theta) Z) du = -(R u - base - Z'a) + Z' diag(theta) r        theta = 1 / (d + z/(a - lo) + v/(hi - a))
+    da = theta (r - Z du),    r = -(f + p + d a) + mu/(a - lo) - mu/(hi - a)
+
+A row with e > 0 has two duals, one for each side of its flat part: two layers over the same samples, whose thetas add.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ...losses import Row
+from ...normal_equations import form_normal_matrix
+
+BAND = 10.0  # times the target is the most that a corrector may ask of one product
+INSIDE = 0.995  # of the way to the nearest bound is gone at most
+
+
+class Barrier:
+    """A point strictly between all bounds, and steps towards the optimum."""
+
+    def __init__(self, block, row: Row, scale: float):
+        self.block, self.scale = block, scale
+        self.p, self.d, self.lo, self.hi = split_layers(row)
+        self.below, self.above = np.isfinite(self.lo), np.isfinite(self.hi)
+        self.moving = self.hi > self.lo
+        self.bounded = int((self.below & self.moving).sum() + (self.above & self.moving).sum())
+        self.stand_amid()
+
+    def stand_amid(self) -> None:
+        """Duals amid their bounds that balance, w = Z'a, and multipliers of the scale of the scores."""
+        reach = 0.5 * np.minimum(self.hi - self.lo, self.scale / np.maximum(self.d, 1e-300))
+        start = np.where(self.below, self.lo + reach, np.where(self.above, self.hi - reach, 0.0))
+        self.a = np.where(self.moving, start, self.lo)
+        if not self.block.ridge:
+            self.even_out()
+        self.low = np.where(self.moving & self.below, self.a - self.lo, np.inf)
+        self.high = np.where(self.moving & self.above, self.hi - self.a, np.inf)
+        self.z = np.where(self.moving & self.below, self.scale, 0.0)
+        self.v = np.where(self.moving & self.above, self.scale, 0.0)
+        self.u = self.block.base + self.block.combine(self.a.sum(axis=0))
+        self.u[-1] *= self.block.ridge
+        self.f = self.block.project(self.u)
+
+    def even_out(self) -> None:
+        """Scale the side of the duals that outweighs the other, so that base and duals balance."""
+        other = self.block.base[-1] / self.block.constant
+        positive, negative = self.a > 0, self.a < 0
+        rise, fall = float(self.a[positive].sum()), -float(self.a[negative].sum())
+        excess = rise - fall + other
+        side, size = (positive, rise) if excess > 0 else (negative, fall)
+        if size > 0:
+            self.a[side] *= max(1.0 - abs(excess) / size, 0.05)
+
+    @property
+    def mu(self) -> float:
+        """The mean complementarity."""
+        return self.complementarity(self.low, self.high, self.z, self.v) / max(self.bounded, 1)
+
+    @property
+    def gap(self) -> float:
+        """What is left of the gap: the complementarities and what R u = base + Z'a misses."""
+        gradient = self.residual()
+        last = 1.0 if self.block.ridge else 1.0 / max(float(np.sum(self.theta)), 1e-12)
+        return self.mu * self.bounded + 0.5 * float(gradient[:-1] @ gradient[:-1]) + 0.5 * last * gradient[-1] ** 2
+
+    def complementarity(self, low, high, z, v) -> float:
+        """sum of (a - lo) z + (hi - a) v over bounds that are finite."""
+        return float(np.sum(low * z, where=np.isfinite(low)) + np.sum(high * v, where=np.isfinite(high)))
+
+    def residual(self) -> np.ndarray:
+        """R u - base - Z'a."""
+        gradient = self.u - self.block.base - self.block.combine(self.a.sum(axis=0))
+        gradient[-1] += (self.block.ridge - 1.0) * self.u[-1]
+        return gradient
+
+    def step(self) -> None:
+        """One predictor-corrector step."""
+        stiff = self.d + self.z / self.low + self.v / self.high
+        theta = np.where(self.moving, 1.0 / np.maximum(stiff, 1e-300), 0.0)
+        self.theta = theta
+        solve = self.factor(theta.sum(axis=0))
+        gradient = self.residual()
+        still = -(self.f + self.p + self.d * self.a)
+
+        def move(right: np.ndarray, rise: np.ndarray, fall: np.ndarray) -> tuple:
+            pushed = theta * right
+            du = solve(self.block.combine(pushed.sum(axis=0)) - gradient)
+            df = self.block.project(du)
+            da = theta * (right - df)
+            return du, df, da, (rise - self.z * da) / self.low - self.z, (fall + self.v * da) / self.high - self.v
+
+        mu = self.mu
+        _, _, da, dz, dv = move(still, 0.0, 0.0)
+        t = self.longest(da, dz, dv)
+        ahead = self.complementarity(
+            self.low + t * da, self.high - t * da, np.maximum(self.z + t * dz, 0.0), np.maximum(self.v + t * dv, 0.0)
+        )
+        target = (ahead / max(self.bounded, 1) / mu) ** 3 * mu if mu > 0 else 0.0
+        rise, fall = np.where(self.z > 0, target - da * dz, 0.0), np.where(self.v > 0, target + da * dv, 0.0)
+        # Mehrotra's second-order term misleads where it is many times the target itself (Gondzio 1996).
+        rise, fall = np.clip(rise, -BAND * target, BAND * target), np.clip(fall, -BAND * target, BAND * target)
+        du, df, da, dz, dv = move(still + rise / self.low - fall / self.high, rise, fall)
+        t = min(1.0, INSIDE * self.longest(da, dz, dv))
+        self.u, self.f, self.a = self.u + t * du, self.f + t * df, self.a + t * da
+        self.low, self.high = self.low + t * da, self.high - t * da
+        self.z, self.v = self.z + t * dz, self.v + t * dv
+
+    def longest(self, da: np.ndarray, dz: np.ndarray, dv: np.ndarray) -> float:
+        """The longest step, at most 1 / INSIDE, that keeps all four positive."""
+        pairs = ((self.low, da), (self.high, -da), (self.z, dz), (self.v, dv))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            rate = max(float(np.max(np.where(self.moving & (x > 0), -dx / x, 0.0), initial=0.0)) for x, dx in pairs)
+        return 1.0 / max(rate, INSIDE)
+
+    def factor(self, theta: np.ndarray):
+        """Solves with R + Z' diag(theta) Z, by Cholesky."""
+        matrix = form_normal_matrix(self.block.samples, theta, self.block.constant)
+        size = len(matrix)
+        matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
+        matrix[-1, -1] += self.block.ridge
+        if matrix[-1, -1] <= 0.0:
+            matrix[-1, -1] = 1.0
+        for jitter in (0.0, 1e-14, 1e-11, 1e-8):
+            try:
+                bumped = matrix + np.diag(jitter * np.diag(matrix)) if jitter else matrix
+                factor = cho_factor(bumped, check_finite=False)
+                return lambda right: cho_solve(factor, right, check_finite=False)
+            except LinAlgError:
+                continue
+        raise FloatingPointError("The normal equations are singular.")
+
+
+def split_layers(row: Row) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """p, d, lo, hi with one layer, or two where e > 0: above and below the flat part, with p + e and p - e."""
+    if not np.any(row.e):
+        return tuple(np.atleast_2d(part) for part in (row.p, row.d, row.lo, row.hi))
+    lo, hi = np.minimum(row.lo, 0.0), np.maximum(row.hi, 0.0)
+    zero = np.zeros_like(lo)
+    return np.stack([row.p + row.e, row.p - row.e]), np.stack([row.d, row.d]), np.stack([zero, lo]), np.stack([hi, zero])

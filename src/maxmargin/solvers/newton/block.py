@@ -1,0 +1,73 @@
+"""Some rows of a linear problem, and Newton steps on the smooth function they make.
+
+    phi(u) = 1/2 u'R u - base'u + sum_i max over a of ( -a f_i - conj_i(a) - proximal term )       f = Z u
+
+Z = (X, constant): the last feature is the intercept, free (constant 1, not in R) or regularised (constant = scaling).
+`base` stands for rows that are not in the block: they are taken to stay at the bound where they sit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .oracle import Response
+from .system import solve_newton
+
+STEEP = 0.1  # of its first slope is what a line search leaves
+
+
+class Block:
+    """Samples and their oracle, at a place u with the scores f."""
+
+    def __init__(self, samples, oracle, constant: float, ridge: float, base: np.ndarray):
+        self.samples, self.oracle, self.constant, self.ridge, self.base = samples, oracle, constant, ridge, base
+        self.square: np.ndarray | None = None
+        self.response: Response | None = None
+
+    def project(self, u: np.ndarray) -> np.ndarray:
+        """f = Z u."""
+        return self.samples.project(u[:-1]) + self.constant * u[-1]
+
+    def combine(self, a: np.ndarray) -> np.ndarray:
+        """Z'a."""
+        return np.append(self.samples.combine(a), self.constant * a.sum())
+
+    def place(self, u: np.ndarray, f: np.ndarray) -> None:
+        """Stand at u: ask the rows, and form the gradient R u - base - Z'a."""
+        self.u, self.f = u, f
+        self.response = self.oracle.respond(f)
+        self.pulled = self.combine(self.response.a)
+        self.gradient = u - self.base - self.pulled
+        self.gradient[-1] += (self.ridge - 1.0) * u[-1]
+
+    def gram(self, rows: np.ndarray) -> np.ndarray:
+        """<x_i, x_j> of some rows; of all rows at once, and kept, where they are few."""
+        if self.samples.n > 2 * len(rows) + 200:
+            part = self.samples.take(rows)
+            return part.dots(part)
+        if self.square is None:
+            self.square = self.samples.dots(self.samples)
+        return self.square[np.ix_(rows, rows)]
+
+    def find_step(self, damping: float, accuracy: float) -> np.ndarray:
+        """Newton's direction."""
+        return solve_newton(self, self.gradient, damping, accuracy)
+
+    def search(self, step: np.ndarray, move: np.ndarray) -> float:
+        """t > 0 with phi'(u + t step) near zero: Newton's method in one variable, kept within a bracket."""
+        slope = float(self.gradient @ step)
+        curve = float(step[:-1] @ step[:-1] + self.ridge * step[-1] ** 2)
+        leant = float(self.pulled @ step)
+        low, high, t = 0.0, np.inf, 1.0
+        for _ in range(40):
+            first, second = self.oracle.lean(self.f, move, t)
+            now = slope + leant - first + t * curve
+            if not np.isfinite(now):
+                now = np.inf
+            if abs(now) <= STEEP * abs(slope) or high - low <= 1e-12 * min(high, 1e12):
+                break
+            low, high = (t, high) if now < 0 else (low, t)
+            t = t - now / (curve + second) if np.isfinite(now) and curve + second > 0 else np.inf
+            if not low < t < high:
+                t = 0.5 * (low + high) if high < np.inf else 4.0 * low
+        return t if np.isfinite(now) else low

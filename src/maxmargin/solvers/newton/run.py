@@ -1,0 +1,310 @@
+"""The moving state of Newton's method: steps on all rows while many bend, then on the rows near their kinks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import numpy as np
+
+from ...problem import Point, Problem
+from ...result import Outcome, Progress
+from .block import Block
+from .oracle import RowOracle, TermOracle
+from .scale import is_kinked, measure_scale
+from .sifting import SiftingRun
+from .system import FORMED
+
+NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
+SOLVED = 0.3  # of the gap may come from the gradient when a width counts as solved
+REACH = 3.0  # times the last move of a score is how near to its kink a row must be to take part in the next
+NEAR = 0.4  # share of the rows below which those near their kinks are gathered
+INNER = 12  # Newton steps on the near rows before all rows are asked again
+STRAYED = 2  # rounds in which these were not enough, before interior point takes over
+COARSE, SHARE = 30_000, 8  # rows from which on an eighth of them, drawn by lot, is solved first
+COARSE_TOL = 2e-3
+PATIENCE = 40  # rounds without a fall of the gap by a tenth before a run gives up
+
+
+class NewtonRun:
+    """Newton's method for smooth losses; for kinked ones within the method of multipliers."""
+
+    def __init__(self, solver, problem: Problem, tol: float, warm: Point | None, depth: int = 0):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.free = problem.balance is not None
+        self.balance = float(problem.balance) if self.free else 0.0
+        features = problem.features
+        self.constant = 1.0 if self.free else features.scaling
+        self.kinked = is_kinked(problem)
+        self.n_iter, self.patience, self.best = 0, PATIENCE, np.inf
+        self.counters = Counter(rounds=0, widths=0)
+        self.moves: np.ndarray | None = None
+        self.strayed, self.heir = 0, None
+        self.scale = measure_scale(problem)
+        base = np.zeros(features.samples.d + 1)
+        base[-1] = -self.balance if self.free else 0.0
+        self.whole = Block(features.samples, self.make_oracle(), self.constant, 0.0 if self.free else 1.0, base)
+        self.coarse = None if warm is not None or depth > 3 else self.start_coarse(depth)
+        if self.coarse is None:
+            self.begin(warm)
+
+    def make_oracle(self):
+        """The rows, with proximal terms if they have kinks."""
+        if self.problem.row is None:
+            return TermOracle(self.problem.terms)
+        width = 2.0 * self.scale if self.kinked else 0.0
+        return RowOracle(self.problem.row, np.zeros(self.problem.n), width)
+
+    # ---- where to start -----------------------------------------------------------------------------------
+
+    def start_coarse(self, depth: int) -> NewtonRun | None:
+        """A run on an eighth of the rows, weighted up, where there are many rows for each feature."""
+        n, d = self.problem.n, self.whole.samples.d
+        if n < COARSE or n < 80 * SHARE * d:
+            return None
+        kept = np.sort(np.random.default_rng(0).choice(n, n // SHARE, replace=False))
+        kept = kept[self.problem.c[kept] > 0]
+        part = Problem(
+            self.problem.features.subset(kept), self.problem.y[kept], self.problem.c[kept] * (n / len(kept)),
+            self.problem.loss, self.problem.balance,
+        )  # fmt: skip
+        return NewtonRun(self.solver, part, max(COARSE_TOL, self.tol), None, depth + 1)
+
+    def begin(self, warm: Point | None) -> None:
+        """Stand at the warm point, or at zero with the intercept that suits constant scores."""
+        u = np.zeros(self.whole.samples.d + 1)
+        if warm is not None:
+            a = self.problem.feasible(warm.a)
+            coef = self.problem.features.combine(a) if warm.coef is None else warm.coef
+            u[:] = coef
+            if self.free:
+                u[-1] = float(warm.b)
+            if self.kinked:
+                self.whole.oracle.a0 = a.copy()
+        f = self.whole.project(u) if warm is not None else np.zeros(self.problem.n)
+        self.whole.place(u, f)
+        if warm is not None and self.kinked:
+            self.narrow_to_gap()
+
+    def adopt(self, coarse: NewtonRun) -> None:
+        """Go on from the solution of an eighth of the rows, every kink as wide as that solution is uncertain."""
+        u = coarse.whole.u
+        if self.kinked:
+            row, oracle = self.whole.oracle.row, self.whole.oracle
+            oracle.a0 = 0.5 * (row[3] + row[4])
+            oracle.width = coarse.whole.oracle.width
+        self.n_iter += coarse.n_iter
+        self.coarse = None
+        self.whole.place(u, self.whole.project(u))
+
+    def narrow_to_gap(self) -> None:
+        """Kinks as wide as the gap of the warm start suggests: a gap grows with the square of the width."""
+        relative = self.gap / max(abs(self.primal), 1e-300)
+        self.whole.oracle.width = 2.0 * self.scale * float(np.clip(2.0 * np.sqrt(max(relative, 0.0)), 1e-6, 1.0))
+        self.whole.place(self.whole.u, self.whole.f)
+
+    # ---- moving -------------------------------------------------------------------------------------------
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Rounds for about `seconds`, at most `max_steps` Newton steps."""
+        if self.heir is not None:
+            return self.heir.advance(max_steps, seconds)
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        if self.coarse is not None:
+            outcome = self.coarse.advance(max_steps, seconds)
+            if outcome is Outcome.GOING and self.coarse.n_iter < max_steps:
+                return Outcome.GOING
+            self.adopt(self.coarse)
+        while True:
+            if self.reached():
+                self.balance_duals()
+                if self.reached():
+                    return Outcome.DONE
+            if self.kinked and self.is_solved():
+                self.narrow()
+                continue
+            if self.n_iter >= last or time.perf_counter() >= end:
+                return Outcome.GOING
+            before = self.gap
+            self.take_round(last - self.n_iter)
+            if self.is_stuck(before):
+                return Outcome.STALLED
+            if self.strayed >= STRAYED and self.whole.samples.d <= FORMED:
+                self.hand_over()
+                return Outcome.GOING
+
+    def take_round(self, steps: int) -> None:
+        """One Newton step on all rows, or several on those near their kinks; then all rows are asked again."""
+        whole = self.whole
+        near = self.choose_near()
+        self.counters["rounds"] += 1
+        if near is None:
+            step = whole.find_step(self.damping(whole), self.accuracy())
+            self.n_iter += 1
+        else:
+            step = self.solve_near(near, steps)
+        move = whole.project(step)
+        t = whole.search(step, move)
+        self.moves = np.abs(t * move)
+        whole.place(whole.u + t * step, whole.f + t * move)
+
+    def choose_near(self) -> np.ndarray | None:
+        """The rows that bend or may soon: nearer to their kink than REACH times their last move; None for all."""
+        slack = self.whole.response.slack
+        if slack is None or self.moves is None:
+            return None
+        near = np.flatnonzero(slack <= REACH * self.moves)
+        return near if len(near) < NEAR * len(slack) else None
+
+    def solve_near(self, near: np.ndarray, steps: int) -> np.ndarray:
+        """Newton steps on some rows, all others held where they are: the way they lead.
+
+        A row at its bound is linear there, and convex beyond: the others are replaced by their tangents, so the way
+        leads downhill for all rows too, and a line search along it cannot fail.
+        """
+        whole = self.whole
+        oracle = whole.oracle.take(near)
+        block = Block(whole.samples.take(near), oracle, whole.constant, whole.ridge, whole.base)
+        block.base = whole.base + whole.pulled - block.combine(whole.response.a[near])
+        block.place(whole.u, whole.f[near])
+        enough = 0.1 * SOLVED * max(self.gap, 0.1 * self.tol * abs(self.primal))
+        for _ in range(min(INNER, steps)):
+            step = block.find_step(self.damping(block), self.accuracy())
+            move = block.project(step)
+            t = block.search(step, move)
+            block.place(block.u + t * step, block.f + t * move)
+            self.n_iter += 1
+            if self.leftover(block) <= enough:
+                return block.u - whole.u
+        self.strayed += 1
+        return block.u - whole.u
+
+    def hand_over(self) -> None:
+        """Interior point takes over where so many rows lie on one another that Newton's steps go astray."""
+        self.heir = SiftingRun(self.solver, self.problem, self.tol, self.point())
+        self.heir.n_iter = self.n_iter
+
+    def damping(self, block: Block) -> float:
+        """What is added to the curvature of a free intercept, so that it moves by no more than a few scales."""
+        return abs(block.gradient[-1]) / (10.0 * self.scale) + 1e-14 if self.free else 0.0
+
+    def accuracy(self) -> float:
+        """How well conjugate gradients solve: better as the gap closes."""
+        return float(np.clip(0.1 * np.sqrt(abs(self.gap) / max(abs(self.primal), 1e-300)), 1e-3, 0.1))
+
+    def narrow(self) -> None:
+        """The method of multipliers: the duals found are the centres of narrower proximal terms."""
+        oracle = self.whole.oracle
+        oracle.a0, oracle.width = self.whole.response.a, oracle.width * NARROWER
+        self.counters["widths"] += 1
+        self.whole.place(self.whole.u, self.whole.f)
+
+    def balance_duals(self) -> None:
+        """Move the intercept until the duals sum to the balance: Newton's method in one variable."""
+        if not self.free:
+            return
+        whole, ones = self.whole, np.ones(self.problem.n)
+        if abs(whole.response.total - self.balance) <= 1e-13 * np.abs(whole.response.a).sum():
+            return
+        low, high, shift = -np.inf, np.inf, 0.0
+        for _ in range(60):
+            total, bend = whole.oracle.lean(whole.f, ones, shift)
+            missing = total - self.balance
+            if abs(missing) <= 1e-15 * np.abs(whole.response.a).sum():
+                break
+            low, high = (shift, high) if missing > 0 else (low, shift)
+            shift = shift + missing / bend if bend > 0 else shift + np.sign(missing) * self.scale
+            if not low < shift < high:
+                shift = 0.5 * (low + high)
+        u = whole.u.copy()
+        u[-1] += shift
+        whole.place(u, whole.f + shift)
+
+    # ---- how far it is ------------------------------------------------------------------------------------
+
+    @property
+    def primal(self) -> float:
+        """P at u."""
+        u, ridge = self.whole.u, self.whole.ridge
+        return 0.5 * float(u[:-1] @ u[:-1] + ridge * u[-1] ** 2) + self.whole.response.losses + self.balance * (
+            u[-1] if self.free else 0.0
+        )  # fmt: skip
+
+    @property
+    def dual(self) -> float:
+        """D at the duals, for the intercept where it is: what they miss of their balance is charged at its price."""
+        pulled, response = self.whole.pulled, self.whole.response
+        norm = float(pulled[:-1] @ pulled[:-1]) + (0.0 if self.free else pulled[-1] ** 2)
+        price = self.whole.u[-1] * (response.total - self.balance) if self.free else 0.0
+        return -0.5 * norm - response.conjugates - price
+
+    @property
+    def gap(self) -> float:
+        """P - D."""
+        return self.primal - self.dual
+
+    def leftover(self, block: Block) -> float:
+        """What the gradient adds to the gap: |g|^2 / 2, that of a free intercept over its curvature."""
+        slope, tail = block.gradient[:-1], float(block.gradient[-1])
+        last = 1.0 if not self.free else max(float(block.response.bend.sum()), 1e-12)
+        return 0.5 * float(slope @ slope) + 0.5 * tail * tail / last
+
+    def reached(self) -> bool:
+        """Whether the gap and the intercept's part in it are within tol."""
+        limit = self.tol * max(abs(self.primal), abs(self.dual), self.problem.floor)
+        limit = max(limit, self.problem.resolution)
+        tail = abs(self.whole.gradient[-1]) * self.scale if self.free else 0.0
+        return self.gap <= 0.9 * limit and tail <= 1e2 * limit
+
+    def is_solved(self) -> bool:
+        """Whether the gradient is a small part of the gap: what is left is the width of the kinks."""
+        return self.leftover(self.whole) <= SOLVED * self.gap
+
+    def is_stuck(self, before: float) -> bool:
+        """Whether the gap has not fallen by a tenth for PATIENCE rounds."""
+        gap = self.gap
+        if gap < 0.9 * self.best:
+            self.best, self.patience = gap, PATIENCE
+        else:
+            self.patience -= 1
+        return self.patience <= 0 or not np.isfinite(gap)
+
+    # ---- what the loop asks -------------------------------------------------------------------------------
+
+    @property
+    def a(self) -> np.ndarray:
+        """The duals."""
+        return np.zeros(self.problem.n) if self.coarse is not None else self.whole.response.a
+
+    @property
+    def support(self) -> int:
+        """Samples with a nonzero dual."""
+        return int(np.count_nonzero(self.a))
+
+    def progress(self, seconds: float) -> Progress:
+        """The solver's own view of P and D."""
+        run = self if self.coarse is None else self.coarse
+        if run.coarse is not None:
+            return run.progress(seconds)
+        return Progress(run.n_iter, seconds, run.primal, run.dual, run.whole.response.bending)
+
+    def point(self) -> Point:
+        """The duals, the intercept, and w."""
+        if self.coarse is not None:
+            self.coarse.point()
+            self.adopt(self.coarse)
+        self.balance_duals()
+        u = self.whole.u
+        coef = u.copy()
+        if self.free:
+            coef[-1] = 0.0
+        return Point(self.whole.response.a, float(u[-1]) if self.free else 0.0, coef)
+
+    def refresh(self, scores: np.ndarray) -> None:
+        """Take the judge's exact scores."""
+        shift = self.whole.u[-1] if self.free else 0.0
+        self.whole.place(self.whole.u, scores + shift)
+
+    def count(self) -> Counter:
+        """Rounds over all rows, and widths."""
+        return Counter(self.counters)

@@ -1,0 +1,22 @@
+"""The scale of the scores of a problem, and whether its rows have kinks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...problem import Problem
+
+
+def is_kinked(problem: Problem) -> bool:
+    """Whether any row that counts has no curvature of its own."""
+    row = problem.row
+    return row is not None and bool(((row.d <= 0) & (row.hi > row.lo)).any())
+
+
+def measure_scale(problem: Problem) -> float:
+    """How far scores may have to go: 1 for labels, the spread of the targets for regression."""
+    if problem.row is None:
+        return 1.0
+    p = problem.row.p
+    centre = np.median(p) if problem.loss.target == "real" else 0.0
+    return max(float(np.mean(np.abs(p - centre))), 1e-12 * float(np.abs(p).max(initial=0.0)), 1e-100)

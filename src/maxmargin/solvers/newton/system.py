@@ -1,0 +1,100 @@
+"""Newton's equation (R + Z' diag(bend) Z) step = -gradient, with Z = (X, constant) and R the regulariser."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ...normal_equations import form_normal_matrix
+from ...samples import Sparse
+
+FORMED = 2500  # features up to which the matrix is formed
+ROWS = 3000  # bending rows up to which the system of the rows is solved instead, where they are fewer than features
+
+
+def solve_newton(block, gradient: np.ndarray, damping: float, accuracy: float) -> np.ndarray:
+    """The step, from whichever system is smaller: that of the features, that of the bending rows, or neither."""
+    bend = block.response.bend
+    bending = np.flatnonzero(bend)
+    features = block.samples.d
+    if len(bending) <= min(features, ROWS):
+        return solve_rows(block, bending, gradient, damping)
+    if features <= FORMED:
+        return solve_features(block, gradient, damping)
+    return solve_by_conjugate_gradients(block, bending, gradient, damping, accuracy)
+
+
+def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
+    """The d + 1 normal equations, by Cholesky."""
+    matrix = form_normal_matrix(block.samples, block.response.bend, block.constant)
+    size = len(matrix)
+    matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
+    matrix[-1, -1] += block.ridge + damping
+    if matrix[-1, -1] <= 0.0:
+        matrix[-1, -1] = 1.0  # no constant feature
+    try:
+        return -cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), gradient, check_finite=False)
+    except LinAlgError:
+        matrix = form_normal_matrix(block.samples, block.response.bend, block.constant)
+        matrix[np.arange(size), np.arange(size)] += 1.0 + 1e-10 * np.trace(matrix)
+        return -cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), gradient, check_finite=False)
+
+
+def solve_rows(block, bending: np.ndarray, gradient: np.ndarray, damping: float) -> np.ndarray:
+    """The same step by the m equations of the m bending rows (Woodbury), the constant feature eliminated last.
+
+    With B = diag(root of bend) X and v that root times the constant: (1 + B'B)^-1 = 1 - B' S B, S = (1 + B B')^-1, and
+    the Schur complement of the constant is ridge + v' S v.
+    """
+    root = np.sqrt(block.response.bend[bending])
+    samples = block.samples.take(bending)
+    K = block.gram(bending) * (root[:, None] * root)
+    K[np.arange(len(K)), np.arange(len(K))] += 1.0
+    factor = cho_factor(K, overwrite_a=True, check_finite=False) if len(K) else None
+
+    def inverse(right: np.ndarray) -> np.ndarray:
+        return cho_solve(factor, right, check_finite=False) if factor is not None else right
+
+    slope, tail = gradient[:-1], gradient[-1]
+    v = block.constant * root
+    lifted = root * samples.project(slope) if len(K) else np.zeros(0)
+    corner = block.ridge + damping + v @ inverse(v)
+    last = -(tail - v @ inverse(lifted)) / corner if corner > 0 else 0.0
+    # (1 + B'B)^-1 (slope + B'v last) = slope + B' S (v last - B slope)
+    inner = inverse(v * last - lifted)
+    step = -(slope + (samples.combine(root * inner) if len(K) else 0.0))
+    return np.append(step, last)
+
+
+def solve_by_conjugate_gradients(
+    block, bending: np.ndarray, gradient: np.ndarray, damping: float, accuracy: float
+) -> np.ndarray:
+    """Conjugate gradients with the diagonal as preconditioner, until the residual is `accuracy` of the gradient."""
+    samples, bend = block.samples.take(bending), block.response.bend[bending]
+    ridge = np.ones(len(gradient))
+    ridge[-1] = block.ridge + damping if block.constant else 1.0
+    diagonal = ridge + np.append(square_columns(samples, bend), block.constant**2 * bend.sum())
+    step, residual = np.zeros_like(gradient), -gradient
+    scaled = residual / diagonal
+    direction, size = scaled, residual @ scaled
+    target = accuracy**2 * size
+    for _ in range(10 * samples.d):
+        if size <= target:
+            break
+        scores = bend * (samples.project(direction[:-1]) + block.constant * direction[-1])
+        image = ridge * direction + np.append(samples.combine(scores), block.constant * scores.sum())
+        length = size / (direction @ image)
+        step, residual = step + length * direction, residual - length * image
+        scaled = residual / diagonal
+        before, size = size, residual @ scaled
+        direction = scaled + (size / before) * direction
+    return step
+
+
+def square_columns(samples, bend: np.ndarray) -> np.ndarray:
+    """sum_i bend_i x_ij^2 for each feature j."""
+    if isinstance(samples, Sparse):
+        data = np.square(samples.data[samples.indptr[0] : samples.indptr[-1]], dtype=np.float64)
+        return Sparse.of(data, samples.indices[samples.indptr[0] : samples.indptr[-1]],
+                         samples.indptr - samples.indptr[0], samples.d, np.float64).combine(bend)  # fmt: skip
+    return np.einsum("i,ij,ij->j", bend, samples.X, samples.X)
