@@ -25,7 +25,8 @@ PURPOSE = (
     "are within tol of the optimum: over a ladder of passes, over one of tolerances, in the dual and (squared hinge) "
     "in the primal. The optimum is known from a dual value certified to 1e-9. scikit-learn is LIBLINEAR as it is "
     "wrapped there, LIBLINEAR its own package, which stops after 300 passes over the dual. Ratios are their seconds "
-    "over ours, `ratio` that of the quicker of the two."
+    "over ours, `ratio` that of the quicker of the two. A route is given up when a run takes longer than 100 times "
+    "ours, or longer than another route of the same peer took to the target."
 )
 MAIN = {
     "data": "{}", "n": "{:,}", "d": "{:,}", "loss": "{}", "tol": "{:.0e}", "ours, s": "{:.3g}", "our gap": "{:.0e}",
@@ -89,7 +90,7 @@ def name_outcome(climb: Reached) -> str:
     """How a climb ended."""
     if climb.failed:
         return f"failed: {climb.failed}"
-    return "reached" if climb.seconds is not None else "out of time" if climb.capped else "ended before"
+    return "reached" if climb.seconds is not None else "given up" if climb.capped else "ended before"
 
 
 def try_others(race: Race) -> list[dict]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .clock import read_limit, time_best, time_once
 from .linear_cases import LinearCase
-from .peers.linear_routes import ROUTES
+from .peers.linear_routes import ROUTES, STEP
 from .reach import Reached, reach
 
 FACTOR = 100.0  # a peer that takes longer than this times ours has lost
@@ -49,9 +49,12 @@ class Race:
         return max(mine, key=lambda climb: (climb.capped, climb.longest), default=None)
 
     def ratio(self, peer: str) -> float | None:
-        """Their seconds over ours; a lower bound where time ended the climb; None where it ended by itself."""
+        """Their seconds over ours; a lower bound where time ended the climb; None where it ended by itself.
+
+        None too where our own gap is above tol: then there is no target to race to.
+        """
         best = self.best(peer)
-        if best is None or (best.seconds is None and not best.capped):
+        if best is None or (best.seconds is None and not best.capped) or self.ours.gap > self.tol:
             return None
         return (best.longest if best.seconds is None else best.seconds) / self.ours.seconds
 
@@ -76,15 +79,17 @@ def find_bound(case: LinearCase) -> float:
     return model.certificate_.dual
 
 
-def run_race(case: LinearCase, tol: float, routes: Iterable[str], bound: float | None = None) -> Race:
+def run_race(
+    case: LinearCase, tol: float, routes: Iterable[str], bound: float | None = None, least_cap: float | None = None
+) -> Race:
     """Ours first; then every route, given no more time than would beat the best route of the same peer."""
     ours = fit_ours(case, tol)
     race = Race(case, tol, ours, max(ours.dual, find_bound(case) if bound is None else bound))
     print(f"{case.name}, {case.loss}, tol {tol:g}: ours {ours.seconds:.3g} s, gap {ours.gap:.1e}", flush=True)
-    limit = min(max(FACTOR * ours.seconds, LEAST_CAP), read_limit())
+    limit = min(max(FACTOR * ours.seconds, least_cap or LEAST_CAP), read_limit())
     for name in routes:
         best = race.best(ROUTES[name].peer)
-        cap = limit if best is None or best.seconds is None else best.seconds
+        cap = limit if best is None or best.seconds is None else STEP * best.seconds
         race.climbs[name] = climb = reach(case, name, race.dual, tol, cap)
         print(f"    {name}: {tell(climb)}", flush=True)
     return race
@@ -97,4 +102,4 @@ def tell(climb: Reached) -> str:
     if climb.seconds is not None:
         return f"{climb.seconds:.3g} s" + (f" at {climb.rung:.3g}" if climb.rung is not None else "")
     near = "nothing" if climb.nearest is None else f"{climb.nearest:.1e}"
-    return f"{'out of time' if climb.capped else 'ended'} after {climb.longest:.3g} s, nearest {near}"
+    return f"{'given up' if climb.capped else 'ended'} after {climb.longest:.3g} s, nearest {near}"

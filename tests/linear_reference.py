@@ -187,6 +187,8 @@ def solve_crammer_singer(model, X, y, s) -> float:
     signs = np.hstack([np.zeros((n, k * (d + 1))), -np.eye(n)])
     bend = np.ones((k, d + 1))
     bend[:, d] = {"free": 1e-12, "none": 1.0, "regularised": model.intercept_scaling**-2.0}[model.intercept]
+    if model.intercept == "free":
+        bend[-1, d] = 1e6  # one of the k intercepts may be any number, so it is zero
     H, cost = np.diag(np.append(bend.ravel(), np.zeros(n))), np.append(np.zeros(k * (d + 1)), model.C * s)
     G, h = np.vstack([*rows, signs]), np.append(-np.ones(len(rows)), np.zeros(n))
     options = {"show_progress": False, "abstol": 1e-11, "reltol": 1e-10, "feastol": 1e-11, "maxiters": 200}

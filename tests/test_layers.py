@@ -19,13 +19,15 @@ LAYERS = (
     ("compiled", "threads", "interrupt"),
     ("losses", "samples", "kernels"),
     ("tiles",),
-    ("features", "cache"),
+    ("features", "cache", "normal_equations"),
     ("problem",),
     ("certificate", "result"),
-    ("solvers", "solve"),
+    ("solvers",),
+    ("choice",),
+    ("solve",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
-COMPILED_GUESTS = ("samples", "kernels", "cache", "certificate", "solvers")
+COMPILED_GUESTS = ("samples", "normal_equations", "kernels", "cache", "certificate", "solvers")
 ROOMS = {"matplotlib": ("plots",), "numba": ("compiled",)}
 
 

@@ -20,7 +20,8 @@ from maxmargin.kernels import RBF, Linear
 from maxmargin.losses import EpsilonInsensitive, Hinge, LeastSquares
 from maxmargin.problem import Point, Problem
 from maxmargin.result import SENTENCES, Progress, Status
-from maxmargin.solve import choose_solver, solve
+from maxmargin.choice import plan
+from maxmargin.solve import solve
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.smo import SELECTIONS, SMO
 
@@ -203,7 +204,7 @@ def test_every_status_has_a_sentence():
 def test_solvers_by_name(name):
     """Every name of the table, and "auto", gives a solver that takes the problem."""
     problem = make_problem(Hinge())
-    assert choose_solver(problem, name).accepts(problem) is None
+    assert plan(problem, name)[0].solver.accepts(problem) is None
 
 
 @pytest.mark.parametrize("name", ["simplex", "", "SMO"])

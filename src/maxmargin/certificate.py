@@ -78,13 +78,16 @@ def judge(problem: Problem, point: Point) -> Certificate:
     features = problem.features
     coef = features.combine(point.a) if point.coef is None else point.coef
     scores = features.scores(coef)
-    square_norm = features.square_norm(coef, scores)
-    sums = add_rows_up(problem, point, scores) if point.coef is None and problem.row is not None else None
+    penalty = features.penalise(coef, scores)
+    sums = add_rows_up(problem, point, scores) if problem.row is not None else None
     if sums is not None:
         losses, conjugates, kkt = sums
-        primal, dual = 0.5 * square_norm + losses + problem.offset(point.b), -0.5 * square_norm - conjugates
+        primal = penalty + losses + problem.offset(point.b)
+        own = coef if point.coef is None else features.combine(point.a)
+        dual = -features.price(own, scores if own is coef else None) - conjugates
+        coef = own
     else:
-        primal = problem.primal_value(scores, square_norm, point.b)
+        primal = problem.primal_value(scores, penalty, point.b)
         a, coef, dual = judge_duals(problem, point, scores)
         kkt = measure_violation(problem, a, problem.shift(scores, point.b))
     return Certificate(
@@ -123,16 +126,18 @@ def judge_duals(problem: Problem, point: Point, scores: np.ndarray) -> tuple[np.
     moved = np.abs(a - point.a).max(initial=0.0) > 1e-12 * np.abs(a).max(initial=0.0)
     coef = features.combine(a if moved else point.a)
     own = scores if point.coef is None and not moved else features.scores(coef)
-    return a, coef, balanced_dual(problem, a, features.square_norm(coef, own))
+    return a, coef, balanced_dual(problem, a, features.price(coef, own))
 
 
-def balanced_dual(problem: Problem, a: np.ndarray, square_norm: float) -> float:
+def balanced_dual(problem: Problem, a: np.ndarray, price: float) -> float:
     """D(a), or -inf if no repair could make the duals sum to the balance."""
-    return problem.dual_value(a, square_norm) if problem.imbalance(a) <= 1e-9 else -np.inf
+    return problem.dual_value(a, price) if problem.imbalance(a) <= 1e-9 else -np.inf
 
 
 def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
     """max_i distance of -f_i from the subdifferential of conj_i at a_i: zero exactly at the optimum."""
+    if hasattr(problem.terms, "violation"):
+        return problem.terms.violation(a, f)
     left, right = problem.terms.slopes(a if problem.row is None else snap(a, problem.row))
     return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0))
 

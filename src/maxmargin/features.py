@@ -105,6 +105,12 @@ class Gram:
         """|w|^2 = coef' K coef."""
         return float(coef @ scores)
 
+    def penalise(self, coef: np.ndarray, scores: np.ndarray) -> float:
+        """R(w) = 1/2 |w|^2, the regulariser."""
+        return 0.5 * self.square_norm(coef, scores)
+
+    price = penalise  # its conjugate R*, which is 1/2 |w|^2 too
+
     def subset(self, index: np.ndarray) -> Gram:
         """The Gram matrix of some of the samples; a whole matrix is not evaluated again."""
         return Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
@@ -160,6 +166,8 @@ class Segment(NamedTuple):
 class Design(Gram):
     """The linear kernel with w itself as coefficients: f = X w + scaling w_0, norm |w|^2 + w_0^2."""
 
+    penalty = "l2"
+
     def __init__(self, samples, scaling: float = 0.0, whole: np.ndarray | None = None):
         super().__init__(Linear(), samples, scaling**2, whole)
         self.scaling = scaling
@@ -183,7 +191,59 @@ class Design(Gram):
 
     def subset(self, index: np.ndarray) -> Design:
         """The design of some of the samples."""
-        return Design(self.samples.take(index), self.scaling, cut(self.whole, index))
+        return type(self)(self.samples.take(index), self.scaling, cut(self.whole, index))
+
+
+class AbsoluteDesign(Design):
+    """The linear kernel with R(w) = |w|_1 + |w_0|, whose conjugate is zero while max |sum_i a_i x_i| <= 1."""
+
+    penalty = "l1"
+
+    def penalise(self, coef: np.ndarray, scores: np.ndarray) -> float:
+        """|w|_1 + |w_0|."""
+        return float(np.abs(coef).sum())
+
+    def price(self, coef: np.ndarray, scores: np.ndarray) -> float:
+        """0 where no feature pulls by more than 1, else infinite."""
+        return 0.0 if np.abs(coef).max(initial=0.0) <= 1.0 + 1e-12 else np.inf
+
+
+class ClassDesign:
+    """One w for each of k classes over the same samples: f_ki = <w_k, x_i> + scaling w_k0, norm sum_k |w_k|^2."""
+
+    penalty = "l2"
+
+    def __init__(self, design: Design, n_classes: int):
+        self.design, self.n_classes = design, n_classes
+        self.samples, self.scaling, self.kernel, self.n = design.samples, design.scaling, design.kernel, design.n
+        self.counters = design.counters
+
+    def combine(self, a: np.ndarray) -> np.ndarray:
+        """w_k = sum_i a_ki (x_i, scaling), one row a class."""
+        return np.column_stack([self.samples.combine(np.ascontiguousarray(a)), self.scaling * a.sum(axis=1)])
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """f_ki, one row a class."""
+        f = self.samples.project(np.ascontiguousarray(coef[:, :-1].T)) + self.scaling * coef[:, -1]
+        return np.ascontiguousarray(f.T)
+
+    def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
+        """sum_k |w_k|^2."""
+        return float(np.sum(coef * coef))
+
+    def penalise(self, coef: np.ndarray, scores: np.ndarray) -> float:
+        """R(w) = 1/2 sum_k |w_k|^2, the regulariser."""
+        return 0.5 * self.square_norm(coef, scores)
+
+    price = penalise  # its conjugate
+
+    def estimate_seconds(self, support: int) -> float:
+        """How long the scores of all samples take: next to nothing."""
+        return 0.0
+
+    def subset(self, index: np.ndarray) -> ClassDesign:
+        """The same classes over some of the samples."""
+        return ClassDesign(self.design.subset(index), self.n_classes)
 
 
 class SignedGram:
@@ -238,6 +298,8 @@ class SignedGram:
     def scores(self, coef: np.ndarray) -> np.ndarray:
         """f_k = s_k <w, phi(x_i(k))>."""
         return self.sign * self.gram.scores(coef)[self.index]
+
+    penalise = price = Gram.penalise
 
     def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """|w|^2 = coef' K coef."""

@@ -380,6 +380,131 @@ class Poisson(Loss):
         return _PoissonTerms(y, c)
 
 
+# ---- losses of k scores: f and a have one row for each class, y holds class indices ---------------------------------
+
+
+class _ClassTerms(NamedTuple):
+    """What losses of many scores share: shares t = e_y - a/c of the classes in the simplex, and their repair."""
+
+    y: np.ndarray
+    c: np.ndarray
+
+    @property
+    def own(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the score of each sample's own class is."""
+        return self.y.astype(int), np.arange(len(self.y))
+
+    def shares(self, a):
+        t = -a * _inverse(self.c)
+        t[self.own] += 1.0
+        return t
+
+    def repair(self, a, balance):
+        """The duals with shares in the simplex, and balanced class by class by moving shares between pairs of classes."""
+        a = np.array(a, float)
+        a[self.own] = 0.0
+        a = np.minimum(a, 0.0)
+        total = -a.sum(axis=0)
+        a *= np.minimum(1.0, self.c * _inverse(total))
+        a[self.own] = -a.sum(axis=0)
+        return a if balance is None else even_out_classes(a, self.y, self.c, balance)
+
+
+def even_out_classes(a: np.ndarray, y: np.ndarray, c: np.ndarray, balance: np.ndarray) -> np.ndarray:
+    """Duals of which every class sums to its balance: what class k has too much goes to a class that has too little.
+
+    For a sample, a_k falls and a_l rises by the same; a_l may rise to zero, or to c if l is the sample's own class.
+    """
+    missing = np.asarray(balance) - a.sum(axis=1)
+    limit = 1e-15 * np.abs(a).sum()
+    for l in np.argsort(-missing):
+        for k in np.argsort(missing):
+            amount = min(missing[l], -missing[k])
+            if l == k or amount <= limit:
+                continue
+            room = np.where(y == l, c, 0.0) - a[l]
+            taken = np.clip(amount - (np.cumsum(room) - room), 0.0, room)
+            a[l], a[k] = a[l] + taken, a[k] - taken
+            missing[l], missing[k] = missing[l] - taken.sum(), missing[k] + taken.sum()
+    return a
+
+
+class _SoftmaxTerms(_ClassTerms):
+    """c (log sum_k exp f_k - f_y) and c sum_k t_k log t_k."""
+
+    def value(self, f):
+        top = f.max(axis=0)
+        return self.c * (top + np.log(np.exp(f - top).sum(axis=0)) - f[self.own])
+
+    def softmax(self, f):
+        share = np.exp(f - f.max(axis=0))
+        return share / share.sum(axis=0)
+
+    def response(self, f):
+        a = -self.softmax(f)
+        a[self.own] += 1.0
+        return self.c * a, self.c * a
+
+    def conjugate(self, a):
+        t = self.shares(a)
+        t = np.where((t < 0) & (t > -1e-12), 0.0, t)
+        astray = np.abs(t.sum(axis=0) - 1.0) > 1e-9
+        return np.where(astray & (self.c > 0), np.inf, self.c * _entropy(t).sum(axis=0))
+
+    def violation(self, a, f):
+        """How far log t is from f, both taken from their largest: in units of the score."""
+        t, share = self.shares(a), self.softmax(f)
+        return float(np.abs(_log(np.maximum(t, 1e-300)) - np.log(np.maximum(share, 1e-300))).max(
+            initial=0.0, where=(share > 1e-12) & (self.c > 0)))  # fmt: skip
+
+
+class _MulticlassHingeTerms(_ClassTerms):
+    """c (max_k f_k + [k != y] - f_y) and -a_y, on t in the simplex."""
+
+    def margins(self, f):
+        raised = f + 1.0
+        raised[self.own] -= 1.0
+        return raised
+
+    def value(self, f):
+        return self.c * (self.margins(f).max(axis=0) - f[self.own])
+
+    def conjugate(self, a):
+        t = self.shares(a)
+        astray = (np.abs(t.sum(axis=0) - 1.0) > 1e-9) | (t.min(axis=0) < -1e-9)
+        return np.where(astray & (self.c > 0), np.inf, -a[self.own])
+
+    def violation(self, a, f):
+        """How far the raised score of a class with a share is below the largest."""
+        raised, t = self.margins(f), self.shares(a)
+        return float((raised.max(axis=0) - raised).max(initial=0.0, where=(t > 1e-9) & (self.c > 0)))
+
+
+@dataclass(frozen=True)
+class Softmax(Loss):
+    """log sum_k exp(f_k) - f_y."""
+
+    name = "softmax"
+    target = "class"
+    curvature = 0.5
+
+    def terms(self, y, c):
+        """t = e_y - a / c; conj = c sum_k t_k log t_k on the simplex."""
+        return _SoftmaxTerms(y, c)
+
+
+@dataclass(frozen=True)
+class MulticlassHinge(Loss):
+    """max_k (f_k - f_y + [k != y]), of Crammer and Singer."""
+
+    name = "multiclass_hinge"
+    target = "class"
+
+    def terms(self, y, c):
+        """t = e_y - a / c; conj = -a_y on the simplex."""
+        return _MulticlassHingeTerms(y, c)
+
+
 LOSSES: dict[str, type[Loss]] = {
     loss.name: loss
     for loss in (

@@ -3,7 +3,7 @@
     minimise over (w, b)   P = 1/2 |w|^2 + sum_i c_i l(f_i; y_i) + balance b       f_i = <w, phi(x_i)> + b
     maximise over a        D = -1/2 |sum_i a_i phi(x_i)|^2 - sum_i conj_i(a_i)     sum_i a_i = balance
 
-with conj_i(a) = c_i l*(-a/c_i; y_i). `balance` is a number where the intercept is free (0, or nu n for one class),
+with conj_i(a) = c_i l*(-a/c_i; y_i), and R(w) in place of 1/2 |w|^2 where the features have another penalty. `balance` is a number where the intercept is free (0, or nu n for one class),
 and None where it is not: then b = 0 and the equality is dropped.
 
 The nu machines have two intercepts (b - rho and b + rho, or b + epsilon and b - epsilon). They are the same problem
@@ -82,6 +82,12 @@ class Problem:
         return 0.0 if self.row is None else 1e-15 * float(np.sum(self.c * np.abs(self.row.p)))
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the duals: that of y, or one row for each class of a machine with many."""
+        n_classes = getattr(self.features, "n_classes", None)
+        return self.y.shape if n_classes is None else (n_classes, self.n)
+
+    @property
     def n(self) -> int:
         """The number of samples."""
         return self.features.n
@@ -94,32 +100,33 @@ class Problem:
         """balance b, the intercept's own term in the primal."""
         return 0.0 if self.balance is None else float(np.sum(np.multiply(self.balance, b)))
 
-    def primal_value(self, scores: np.ndarray, square_norm: float, b) -> float:
-        """P = 1/2 |w|^2 + sum_i c_i l(f_i; y_i) + balance b."""
-        return 0.5 * square_norm + float(self.terms.value(self.shift(scores, b)).sum()) + self.offset(b)
+    def primal_value(self, scores: np.ndarray, penalty: float, b) -> float:
+        """P = R(w) + sum_i c_i l(f_i; y_i) + balance b."""
+        return penalty + float(self.terms.value(self.shift(scores, b)).sum()) + self.offset(b)
 
-    def dual_value(self, a: np.ndarray, square_norm: float) -> float:
-        """D = -1/2 |w|^2 - sum_i conj_i(a_i)."""
-        return -0.5 * square_norm - float(self.terms.conjugate(a).sum())
+    def dual_value(self, a: np.ndarray, price: float) -> float:
+        """D = -R*(sum_i a_i phi(x_i)) - sum_i conj_i(a_i)."""
+        return -price - float(self.terms.conjugate(a).sum())
 
     def primal(self, point: Point) -> float:
         """P at a point."""
         coef = self.features.combine(point.a) if point.coef is None else point.coef
         scores = self.features.scores(coef)
-        return self.primal_value(scores, self.features.square_norm(coef, scores), point.b)
+        return self.primal_value(scores, self.features.penalise(coef, scores), point.b)
 
     def dual(self, a: np.ndarray) -> float:
         """D at the duals a; -inf where they are not feasible."""
         if self.imbalance(a) > 1e-9:
             return -np.inf
         coef = self.features.combine(a)
-        return self.dual_value(a, self.features.square_norm(coef, self.features.scores(coef)))
+        return self.dual_value(a, self.features.price(coef, self.features.scores(coef)))
 
     def feasible(self, a: np.ndarray) -> np.ndarray:
         """The duals a clipped to their domain, and topped up or drained in index order until they balance."""
         row = self.row
         if row is None:
-            return np.asarray(a, float)
+            repair = getattr(self.terms, "repair", None)
+            return np.asarray(a, float) if repair is None else repair(a, self.balance)
         a = np.minimum(np.maximum(a, row.lo), row.hi)
         if self.imbalance(a) <= BALANCED:
             return a

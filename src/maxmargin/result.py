@@ -48,6 +48,7 @@ class Progress(NamedTuple):
     primal: float
     dual: float
     active: int
+    solver: str = ""
 
     @property
     def relative_gap(self) -> float:

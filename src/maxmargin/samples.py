@@ -82,6 +82,14 @@ class Dense:
         """<x_i, w>, for one or several columns of w."""
         return fill_strips(self, np.shape(w)[1:], lambda part, out: np.dot(self.take(part).values, w, out=out))
 
+    def sum_squares(self, coef: np.ndarray) -> np.ndarray:
+        """sum_i coef_i x_ij^2 for each feature j."""
+        return add_strips(self, lambda part: coef[part] @ np.square(self.take(part).values))
+
+    def take_features(self, index: np.ndarray) -> Dense:
+        """The samples with some of their features."""
+        return self if len(index) == self.d else Dense(self.X[:, index], self.dtype)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the numbers held."""
@@ -227,6 +235,20 @@ class Sparse:
 
         return fill_strips(self, (), fill)
 
+    def sum_squares(self, coef: np.ndarray) -> np.ndarray:
+        """sum_i coef_i x_ij^2 for each feature j."""
+        return Sparse.of(np.square(self.data, dtype=np.float64), self.indices, self.indptr, self.d, np.float64).combine(
+            coef
+        )
+
+    def take_features(self, index: np.ndarray) -> Sparse:
+        """The samples with some of their features."""
+        if len(index) == self.d:
+            return self
+        part = sp.csr_array(self.X[:, index])
+        part.sort_indices()
+        return Sparse(part, self.dtype)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the numbers held."""
@@ -265,7 +287,7 @@ def pass_on(samples, part, index):
 def strip_rows(samples) -> int:
     """Rows of a strip that a core takes at a time: an eighth of all, but not a few, and no more than a tile of them."""
     entries = samples.d if isinstance(samples, Dense) else max(1, len(samples.data) // max(samples.n, 1))
-    fewest, most = (max(1, size // max(entries, 1)) for size in (TILE // 64, TILE))
+    fewest, most = (max(1, size // max(entries, 1)) for size in (TILE // 16, TILE))
     return int(np.clip(-(-samples.n // STRIPS), fewest, most))
 
 

@@ -9,27 +9,14 @@ from collections.abc import Callable
 import numpy as np
 
 from .certificate import Certificate, judge
+from .choice import Stage, name_of, plan
 from .interrupt import Interrupt, watch_interrupt
 from .problem import Point, Problem
 from .result import SENTENCES, Outcome, Progress, Result, Status
-from .solvers import SOLVERS
 from .threads import Interrupted, listen, quiet_blas
 
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
-
-
-def choose_solver(problem: Problem, solver="auto"):
-    """The solver of a name ("auto" chooses), ready to take the problem, or a ValueError that says why not."""
-    if isinstance(solver, str):
-        name = "smo" if solver == "auto" else solver
-        if name not in SOLVERS:
-            raise ValueError(f"solver must be 'auto', one of {sorted(SOLVERS)} or a solver object, got {solver!r}.")
-        solver = SOLVERS[name]()
-    reason = solver.accepts(problem)
-    if reason is not None:
-        raise ValueError(reason)
-    return solver
 
 
 def solve(
@@ -64,38 +51,87 @@ def solve(
     -------
     Result
     """
-    solver = choose_solver(problem, solver)
+    stages = plan(problem, solver, tol)
     clock = Clock(max_seconds)
     with watch_interrupt(interrupt) as interrupted, quiet_blas():
-        try:
-            with listen(lambda: bool(interrupted) or clock.late(0.0)):
-                run = solver.start(problem, tol, warm)
-        except Interrupted:
-            run = Standing(problem, warm)
-        trust = Trust(problem, tol, solver)
+        relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(0.0))
+        trust = Trust(problem, tol)
         history: list[Progress] = []
         status = None
         while status is None:
             # The time of the last certificate is held back: it is part of the budget.
-            reserve = problem.features.estimate_seconds(run.support) if max_seconds is not None else 0.0
+            reserve = problem.features.estimate_seconds(relay.run.support) if max_seconds is not None else 0.0
             if interrupted:
                 status = Status.INTERRUPTED
             elif clock.late(reserve):
                 status = Status.MAX_SECONDS
-            elif max_iter is not None and run.n_iter >= max_iter:
+            elif max_iter is not None and relay.n_iter >= max_iter:
                 status = Status.MAX_ITER
             else:
-                steps = 1 << 30 if max_iter is None else max_iter - run.n_iter
-                outcome = run.advance(steps, min(SLICE, clock.left(reserve)))
-                history.append(run.progress(clock.seconds))
+                steps = 1 << 30 if max_iter is None else max_iter - relay.n_iter
+                outcome = relay.run.advance(steps, min(SLICE, clock.left(reserve)))
+                history.append(relay.progress(clock.seconds))
                 if callback is not None and callback(history[-1]):
                     status = Status.STOPPED
                 elif outcome is not Outcome.GOING:
-                    status = trust.weigh(run, outcome)
-        point, certificate = trust.settle(run)
+                    status = relay.pass_on(outcome, trust)
+        point, certificate = trust.settle(relay.run)
+    message = " ".join([trust.sentence(status, relay.solver), *relay.notes])
     return Result(
-        status, point, certificate, solver, run.n_iter, clock.seconds, trust.sentence(status), history, run.count(),
+        status, point, certificate, relay.solver, relay.n_iter, clock.seconds, message, history, relay.count(),
     )  # fmt: skip
+
+
+class Relay:
+    """The solvers of a plan, one after the other: the next one starts where the last one stood."""
+
+    def __init__(self, problem: Problem, stages: list[Stage], warm: Point | None, asked: Callable[[], bool]):
+        self.problem, self.waiting, self.asked = problem, stages, asked
+        self.before, self.notes, self.counted = 0, [], Counter()
+        self.run = self.start(warm)
+
+    def start(self, warm: Point | None):
+        """The run of the next stage."""
+        self.stage, *self.waiting = self.waiting
+        try:
+            with listen(self.asked):
+                return self.solver.start(self.problem, self.stage.tol, warm)
+        except Interrupted:
+            return Standing(self.problem, warm)
+
+    @property
+    def solver(self):
+        """The solver at work."""
+        return self.stage.solver
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of all solvers so far."""
+        return self.before + self.run.n_iter
+
+    def progress(self, seconds: float) -> Progress:
+        """The view of the run, and whose it is."""
+        return self.run.progress(seconds)._replace(n_iter=self.n_iter, solver=name_of(self.solver))
+
+    def count(self) -> Counter:
+        """The counters of all runs."""
+        return self.counted + self.run.count()
+
+    def pass_on(self, outcome: Outcome, trust: Trust) -> Status | None:
+        """The run believes it is done, or stuck: the next stage, or the judge."""
+        if outcome is Outcome.DONE and self.waiting and self.stage.tol > trust.tol:
+            return self.hand_over(self.run.point(), f"reached a gap of {self.stage.tol:g}")
+        status = trust.weigh(self.run, outcome, self.solver, final=not self.waiting)
+        if status is Status.STALLED and self.waiting:
+            return self.hand_over(trust.best[0], "went astray")
+        return status
+
+    def hand_over(self, point: Point, why: str) -> None:
+        """Start the next solver at the point, and say so."""
+        name, steps = name_of(self.solver), self.run.n_iter
+        self.before, self.counted = self.n_iter, self.count()
+        self.run = self.start(point)
+        self.notes.append(f"{name} {why} after {steps} iterations and handed over to {name_of(self.solver)}.")
 
 
 class Clock:
@@ -124,7 +160,7 @@ class Standing:
     n_iter = support = 0
 
     def __init__(self, problem: Problem, warm: Point | None):
-        a = np.zeros(problem.y.shape) if warm is None else warm.a
+        a = np.zeros(problem.shape) if warm is None else warm.a
         self.a = problem.feasible(a)
 
     def point(self) -> Point:
@@ -139,11 +175,10 @@ class Standing:
 class Trust:
     """What the judge has confirmed so far: the best certified point, and whether going on is worth it."""
 
-    def __init__(self, problem: Problem, tol: float, solver):
+    def __init__(self, problem: Problem, tol: float):
         self.problem, self.tol = problem, tol
-        self.by_rule = getattr(solver, "stop", "gap") != "gap"
         self.best: tuple[Point, Certificate] | None = None
-        self.judged_at = -1
+        self.judged = (None, -1)
         self.dual = -float("inf")
         self.patience = PATIENCE
 
@@ -151,17 +186,22 @@ class Trust:
         """Judge the run's point and keep it if it is the best."""
         point = run.point()
         certificate = judge(self.problem, point)
-        self.judged_at = run.n_iter
+        self.judged = (run, run.n_iter)
         if self.best is None or not certificate.relative_gap > self.best[1].relative_gap:
             self.best = (point, certificate)
         return certificate
 
-    def weigh(self, run, outcome: Outcome) -> Status | None:
-        """The run believes it is done, or stuck: converged if the judge agrees, else go on from exact scores."""
+    def weigh(self, run, outcome: Outcome, solver, final: bool = True) -> Status | None:
+        """The run believes it is done, or stuck: converged if the judge agrees, else go on from exact scores.
+
+        Where another solver waits, one that is stuck is not tried again.
+        """
         before, low = self.best[1].relative_gap if self.best else float("inf"), self.dual
         certificate = self.certify(run)
-        if self.holds(run, outcome, certificate):
+        if self.holds(run, outcome, certificate, solver):
             return Status.CONVERGED
+        if outcome is Outcome.STALLED and not final:
+            return Status.STALLED
         self.dual = max(self.dual, certificate.dual)
         risen = certificate.dual - low > 1e-10 * abs(certificate.dual)
         fallen = certificate.relative_gap < 0.9 * before
@@ -171,23 +211,28 @@ class Trust:
         run.refresh(certificate.scores)
         return None
 
-    def holds(self, run, outcome: Outcome, certificate: Certificate) -> bool:
+    def holds(self, run, outcome: Outcome, certificate: Certificate, solver) -> bool:
         """Whether the tolerance is met: by the judge's gap, or by the solver's own rule on the judge's scores."""
-        if not self.by_rule:
+        if not goes_by_rule(solver):
             return certificate.relative_gap <= self.tol
         if outcome is not Outcome.DONE:
             return False
         run.refresh(certificate.scores)
         return run.reached()
 
-    def sentence(self, status: Status) -> str:
+    def sentence(self, status: Status, solver) -> str:
         """Why the solver stopped."""
-        if self.by_rule and status is Status.CONVERGED:
+        if goes_by_rule(solver) and status is Status.CONVERGED:
             return "The solver's own rule, m - M < tol, is met."
         return SENTENCES[status]
 
     def settle(self, run) -> tuple[Point, Certificate]:
         """The best certified point, the present one included."""
-        if self.judged_at != run.n_iter:
+        if self.judged != (run, run.n_iter):
             self.certify(run)
         return self.best
+
+
+def goes_by_rule(solver) -> bool:
+    """Whether a solver stops by a rule of its own instead of the gap."""
+    return getattr(solver, "stop", "gap") != "gap"

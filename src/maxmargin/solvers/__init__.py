@@ -1,9 +1,18 @@
 """The solvers, by name: one file a family."""
 
+from .class_coordinate import ClassCoordinate
+from .class_newton import ClassNewton
 from .coordinate import Coordinate
-from .newton import InteriorPoint, Multipliers, Newton
+from .newton import InteriorPoint, Multipliers, Newton, ProximalNewton
 from .smo import SMO
 
 SOLVERS = {
-    "smo": SMO, "newton": Newton, "multipliers": Multipliers, "interior_point": InteriorPoint, "coordinate": Coordinate,
-}  # fmt: skip
+    "smo": SMO,
+    "newton": Newton,
+    "multipliers": Multipliers,
+    "interior_point": InteriorPoint,
+    "coordinate": Coordinate,
+    "proximal_newton": ProximalNewton,
+    "class_newton": ClassNewton,
+    "class_coordinate": ClassCoordinate,
+}

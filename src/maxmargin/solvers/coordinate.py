@@ -15,8 +15,10 @@ from ..samples import Dense
 from ..threads import step_aside
 
 INTERCEPT, PULL, LARGEST, LIMIT = 0, 1, 2, 3  # places in `numbers`, see compiled/coordinate.py
+DUAL = 6  # column of the duals in the table of rows
 SEED = 88172645463325252  # of the order of the rows
 WASTED = 0.5  # times the last violation at which the gap was looked at, it is looked at again
+MISSED = 0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
 LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
 
 
@@ -31,9 +33,12 @@ class Coordinate:
     ----------
     shrinking : bool
         Leave out rows that want to stay at their bounds, until the gap is looked at again.
+    effort : float
+        Updates a sample after which the run gives up; "auto" goes on with another solver then.
     """
 
     shrinking: bool = True
+    effort: float = np.inf
     name = "coordinate"
 
     def accepts(self, problem: Problem) -> str | None:
@@ -42,6 +47,8 @@ class Coordinate:
             return f"Coordinate descent needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
         if not isinstance(problem.features, Design):
             return "Coordinate descent works on linear machines, and these features have a kernel; use 'smo'."
+        if problem.features.penalty != "l2":
+            return "Coordinate descent needs the penalty |w|^2 / 2; for |w|_1 there is 'proximal_newton'."
         if problem.y.ndim > 1:
             return "Coordinate descent does not take a problem in layers; use 'smo'."
         return None
@@ -58,19 +65,23 @@ class CoordinateRun:
         self.solver, self.problem, self.tol = solver, problem, tol
         samples = problem.features.samples
         self.samples, self.free = samples, problem.balance is not None
-        self.row = [np.ascontiguousarray(part, float) for part in problem.row]
-        self.norms = np.ascontiguousarray(samples.norms, float)
-        self.pull = float(np.mean(self.norms)) if self.free else problem.features.scaling**2
-        self.a = np.zeros(problem.n) if warm is None else np.array(problem.feasible(warm.a), float)
+        self.pull = float(np.mean(samples.norms)) if self.free else problem.features.scaling**2
+        a = np.zeros(problem.n) if warm is None else problem.feasible(warm.a)
+        self.table = np.column_stack([*problem.row, samples.norms, a, np.zeros(problem.n)])
         self.b0 = float(warm.b) if warm is not None and self.free else 0.0
-        self.order = np.arange(problem.n)
+        self.order = np.arange(problem.n, dtype=np.int32 if problem.n < 2**31 else np.int64)
         self.seed = np.array([SEED], np.uint64)
         self.numbers = np.zeros(4)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.gap = self.best = np.inf
         self.patience, self.seen = LOOKS, np.inf
-        self.recompute(self.a.any())
+        self.recompute(a.any())
         self.primal, self.dual = np.inf, -np.inf
+
+    @property
+    def a(self) -> np.ndarray:
+        """The duals."""
+        return np.ascontiguousarray(self.table[:, DUAL])
 
     def recompute(self, somewhere: bool = True) -> None:
         """w and the intercept afresh from the duals; all rows take part again."""
@@ -104,7 +115,7 @@ class CoordinateRun:
         """One pass over the active rows; a free intercept's centre follows it."""
         from ..compiled.coordinate import dense_pass, sparse_pass
 
-        state = (self.order, self.active, self.w, self.a, *self.row, self.norms, self.numbers, self.seed)
+        state = (self.order, self.active, self.w, self.table, self.numbers, self.seed)
         dense = isinstance(self.samples, Dense)
         matrix = (self.samples.X,) if dense else (self.samples.data, self.samples.indices, self.samples.indptr)
         self.counters["updates"] += self.active
@@ -123,28 +134,33 @@ class CoordinateRun:
         self.measure()
         if self.reached():
             return Outcome.DONE
+        missed = self.gap > MISSED * self.best or self.active == 0
         if self.gap < 0.9 * self.best:
             self.best, self.patience = self.gap, LOOKS
         else:
             self.patience -= 1
-        if self.patience <= 0 or largest == 0.0:
+        worn_out = self.counters["updates"] > self.solver.effort * self.problem.n
+        if self.patience <= 0 or largest == 0.0 or worn_out:
             return Outcome.STALLED
-        self.active, self.numbers[LIMIT] = self.problem.n, np.inf
+        if missed:  # rows that were left out have a part in the gap
+            self.active, self.numbers[LIMIT] = self.problem.n, np.inf
         return Outcome.GOING
 
     def measure(self) -> None:
         """P at (w, b) and D at the duals; what a free intercept's duals miss is charged at its price."""
-        problem = self.problem
-        coef = problem.features.combine(self.a)
+        from ..compiled.row_sums import sum_rows
+
+        problem, a = self.problem, self.a
+        coef = problem.features.combine(a)
         self.w = np.ascontiguousarray(coef[:-1])
         b = float(self.numbers[INTERCEPT]) if self.free else 0.0
         f = problem.features.scores(coef) + b
         norm = problem.features.square_norm(coef, f)
-        self.primal = 0.5 * norm + float(problem.terms.value(f).sum()) + problem.offset(b)
-        missing = float(self.a.sum()) - float(problem.balance) if self.free else 0.0
-        self.missing = abs(missing)
-        self.dual = -0.5 * norm - float(problem.terms.conjugate(self.a).sum()) - b * missing
-        self.gap = self.primal - self.dual
+        losses, conjugates, _, _ = sum_rows(f, a, *problem.row, 0.0)
+        missing = float(a.sum()) - float(problem.balance) if self.free else 0.0
+        self.primal = 0.5 * norm + losses + problem.offset(b)
+        self.dual = -0.5 * norm - conjugates - b * missing
+        self.gap, self.missing = self.primal - self.dual, abs(missing)
         self.spread = float(np.abs(f).max(initial=0.0)) if self.free else 0.0
 
     def reached(self) -> bool:

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from ...features import Design
 from ...problem import Point, Problem
+from .absolute import ProximalNewton
 from .run import NewtonRun
 from .scale import is_kinked
 from .sifting import SiftingRun
 from .system import FORMED
+
+__all__ = ["InteriorPoint", "Multipliers", "Newton", "ProximalNewton"]
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,24 @@ class Multipliers:
     The proximal method of multipliers (Rockafellar 1976) with semismooth Newton steps: a kink of the loss becomes a
     stretch of `width` over which its dual moves from bound to bound, and only the rows on that stretch enter the
     matrix: few, at the end.
+
+    Parameters
+    ----------
+    hasty : bool
+        Give up as soon as the steps go astray, which they do where many rows lie on one another: "auto" goes on with
+        another solver then.
     """
+
+    hasty: bool = False
 
     name = "multipliers"
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
         if problem.row is None:
-            return f"The method of multipliers needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
+            return (
+                f"The method of multipliers needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
+            )
         return refuse_shape(problem, "The method of multipliers")
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun:
@@ -87,6 +100,8 @@ def refuse_shape(problem: Problem, name: str) -> str | None:
     """Why a method for w itself cannot take the problem: a kernel, or layers."""
     if not isinstance(problem.features, Design):
         return f"{name} works on linear machines, and these features have a kernel; use 'smo'."
+    if problem.features.penalty != "l2":
+        return f"{name} needs the penalty |w|^2 / 2; for |w|_1 there is 'proximal_newton'."
     if problem.y.ndim > 1:
         return f"{name} does not take a problem in layers; use 'smo'."
     return None

@@ -143,4 +143,9 @@ def split_layers(row: Row) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
         return tuple(np.atleast_2d(part) for part in (row.p, row.d, row.lo, row.hi))
     lo, hi = np.minimum(row.lo, 0.0), np.maximum(row.hi, 0.0)
     zero = np.zeros_like(lo)
-    return np.stack([row.p + row.e, row.p - row.e]), np.stack([row.d, row.d]), np.stack([zero, lo]), np.stack([hi, zero])
+    return (
+        np.stack([row.p + row.e, row.p - row.e]),
+        np.stack([row.d, row.d]),
+        np.stack([zero, lo]),
+        np.stack([hi, zero]),
+    )

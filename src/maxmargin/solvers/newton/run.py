@@ -12,15 +12,13 @@ from ...result import Outcome, Progress
 from .block import Block
 from .oracle import RowOracle, TermOracle
 from .scale import is_kinked, measure_scale
-from .sifting import SiftingRun
-from .system import FORMED
 
 NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
 SOLVED = 0.3  # of the gap may come from the gradient when a width counts as solved
 REACH = 3.0  # times the last move of a score is how near to its kink a row must be to take part in the next
 NEAR = 0.4  # share of the rows below which those near their kinks are gathered
-INNER = 12  # Newton steps on the near rows before all rows are asked again
-STRAYED = 2  # rounds in which these were not enough, before interior point takes over
+INNER = 25  # Newton steps on the near rows before all rows are asked again
+STRAYED = 8  # rounds in which these were not enough, after which a hasty run gives up
 COARSE, SHARE = 30_000, 8  # rows from which on an eighth of them, drawn by lot, is solved first
 COARSE_TOL = 2e-3
 PATIENCE = 40  # rounds without a fall of the gap by a tenth before a run gives up
@@ -39,7 +37,7 @@ class NewtonRun:
         self.n_iter, self.patience, self.best = 0, PATIENCE, np.inf
         self.counters = Counter(rounds=0, widths=0)
         self.moves: np.ndarray | None = None
-        self.strayed, self.heir = 0, None
+        self.strayed = 0
         self.scale = measure_scale(problem)
         base = np.zeros(features.samples.d + 1)
         base[-1] = -self.balance if self.free else 0.0
@@ -107,8 +105,6 @@ class NewtonRun:
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Rounds for about `seconds`, at most `max_steps` Newton steps."""
-        if self.heir is not None:
-            return self.heir.advance(max_steps, seconds)
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         if self.coarse is not None:
             outcome = self.coarse.advance(max_steps, seconds)
@@ -129,9 +125,8 @@ class NewtonRun:
             self.take_round(last - self.n_iter)
             if self.is_stuck(before):
                 return Outcome.STALLED
-            if self.strayed >= STRAYED and self.whole.samples.d <= FORMED:
-                self.hand_over()
-                return Outcome.GOING
+            if self.strayed >= STRAYED and getattr(self.solver, "hasty", False):
+                return Outcome.STALLED
 
     def take_round(self, steps: int) -> None:
         """One Newton step on all rows, or several on those near their kinks; then all rows are asked again."""
@@ -178,11 +173,6 @@ class NewtonRun:
                 return block.u - whole.u
         self.strayed += 1
         return block.u - whole.u
-
-    def hand_over(self) -> None:
-        """Interior point takes over where so many rows lie on one another that Newton's steps go astray."""
-        self.heir = SiftingRun(self.solver, self.problem, self.tol, self.point())
-        self.heir.n_iter = self.n_iter
 
     def damping(self, block: Block) -> float:
         """What is added to the curvature of a free intercept, so that it moves by no more than a few scales."""

@@ -125,7 +125,9 @@ class SiftingRun:
         size = max(abs(self.primal), self.problem.floor)
         if self.rough:
             return self.barrier.gap <= self.rough * size
-        return self.barrier.gap <= self.aim * max(self.tol * max(abs(self.primal), abs(self.dual)), self.problem.resolution)
+        return self.barrier.gap <= self.aim * max(
+            self.tol * max(abs(self.primal), abs(self.dual)), self.problem.resolution
+        )
 
     def close_barrier(self) -> Outcome:
         """Look at all rows again: P and D of the whole, and the rows that have crossed their kinks come back."""

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...normal_equations import form_normal_matrix
-from ...samples import Sparse
 
 FORMED = 2500  # features up to which the matrix is formed
 ROWS = 3000  # bending rows up to which the system of the rows is solved instead, where they are fewer than features
@@ -73,7 +72,7 @@ def solve_by_conjugate_gradients(
     samples, bend = block.samples.take(bending), block.response.bend[bending]
     ridge = np.ones(len(gradient))
     ridge[-1] = block.ridge + damping if block.constant else 1.0
-    diagonal = ridge + np.append(square_columns(samples, bend), block.constant**2 * bend.sum())
+    diagonal = ridge + np.append(samples.sum_squares(bend), block.constant**2 * bend.sum())
     step, residual = np.zeros_like(gradient), -gradient
     scaled = residual / diagonal
     direction, size = scaled, residual @ scaled
@@ -89,12 +88,3 @@ def solve_by_conjugate_gradients(
         before, size = size, residual @ scaled
         direction = scaled + (size / before) * direction
     return step
-
-
-def square_columns(samples, bend: np.ndarray) -> np.ndarray:
-    """sum_i bend_i x_ij^2 for each feature j."""
-    if isinstance(samples, Sparse):
-        data = np.square(samples.data[samples.indptr[0] : samples.indptr[-1]], dtype=np.float64)
-        return Sparse.of(data, samples.indices[samples.indptr[0] : samples.indptr[-1]],
-                         samples.indptr - samples.indptr[0], samples.d, np.float64).combine(bend)  # fmt: skip
-    return np.einsum("i,ij,ij->j", bend, samples.X, samples.X)

@@ -65,6 +65,8 @@ class SMO:
             return f"SMO needs a piecewise linear or quadratic loss, and {problem.loss.name!r} is neither."
         if not hasattr(problem.features, "block"):
             return "SMO needs kernel rows, and these features have none."
+        if getattr(problem.features, "penalty", "l2") != "l2":
+            return "SMO needs the penalty |w|^2 / 2; for |w|_1 there is 'proximal_newton'."
         if problem.balance is None and problem.y.ndim > 1:
             return "SMO needs a free intercept for a problem in layers."
         return None

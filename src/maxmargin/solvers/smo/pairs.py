@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowCache
-from ...threads import step_aside
 from ...result import Outcome
+from ...threads import step_aside
 from .active import CAREFUL, MISSES, ActiveRun
 from .polish import ROUNDS, polish
 

@@ -1,0 +1,183 @@
+"""Newton's method with |w|_1: each step minimises a quadratic with kinks, over the features that matter."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...features import AbsoluteDesign
+from ...normal_equations import form_normal_matrix
+from ...problem import Point, Problem
+from ...result import Outcome, Progress
+from .oracle import RowOracle, TermOracle
+from .scale import is_kinked
+
+WORKING = 1000  # features beyond which only those that are used, or pull most, take part in a step
+PASSES = 200  # of coordinate descent on the quadratic
+PATIENCE = 60  # steps without a fall of the gap by a tenth before a run gives up
+
+
+@dataclass(frozen=True)
+class ProximalNewton:
+    """min |w|_1 + sum_i c_i l(f_i; y_i) for a smooth loss: quadratic models with kinks (Yuan, Ho and Lin 2012).
+
+    The duals are -c l'(f), divided by the largest pull |sum_i a_i x_ij| where that is more than 1.
+    """
+
+    name = "proximal_newton"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        if not isinstance(problem.features, AbsoluteDesign):
+            return "Proximal Newton is for the penalty |w|_1, and these features have another."
+        if problem.y.ndim > 1 or is_kinked(problem):
+            return f"Proximal Newton needs a smooth loss, and {problem.loss.name!r} has a kink."
+        return None
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ProximalNewtonRun:
+        """A run at `warm`, or at zero."""
+        return ProximalNewtonRun(self, problem, tol, warm)
+
+
+class ProximalNewtonRun:
+    """The coefficients u, the last one the intercept, and the scores f = Z u."""
+
+    def __init__(self, solver: ProximalNewton, problem: Problem, tol: float, warm: Point | None):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.samples, self.free = problem.features.samples, problem.balance is not None
+        self.constant = 1.0 if self.free else problem.features.scaling
+        self.weight = np.ones(self.samples.d + 1)
+        self.weight[-1] = 0.0 if self.free else 1.0
+        zero = np.zeros(problem.n)
+        self.oracle = TermOracle(problem.terms) if problem.row is None else RowOracle(problem.row, zero, 0.0)
+        u = np.zeros(self.samples.d + 1)
+        if warm is not None and warm.coef is not None:
+            u[:] = warm.coef
+            u[-1] = float(warm.b) if self.free else u[-1]
+        self.n_iter, self.best, self.patience = 0, np.inf, PATIENCE
+        self.counters = Counter(features=0)
+        self.place(u, self.project(u))
+
+    def project(self, u: np.ndarray) -> np.ndarray:
+        """f = Z u."""
+        return self.samples.project(u[:-1]) + self.constant * u[-1]
+
+    def place(self, u: np.ndarray, f: np.ndarray) -> None:
+        """Stand at u: duals, their pull on the features, P and D."""
+        self.u, self.f = u, f
+        self.response = self.oracle.respond(f)
+        self.pull = np.append(self.samples.combine(self.response.a), self.constant * self.response.total)
+        self.primal = float(self.weight @ np.abs(u)) + self.response.losses
+        self.shrink = 1.0 / max(1.0, float((self.weight * np.abs(self.pull)).max()))
+        self.dual = -float(self.problem.terms.conjugate(self.shrink * self.response.a).sum())
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Steps for about `seconds`, at most `max_steps`."""
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        while True:
+            if self.reached():
+                self.balance_duals()
+                if self.reached():
+                    return Outcome.DONE
+            if self.n_iter >= last or time.perf_counter() >= end:
+                return Outcome.GOING
+            self.take_step()
+            fallen = self.gap < 0.9 * self.best
+            self.best, self.patience = (self.gap, PATIENCE) if fallen else (self.best, self.patience - 1)
+            if self.patience <= 0:
+                return Outcome.STALLED
+
+    def take_step(self) -> None:
+        """The minimum of the quadratic model, halved until P falls."""
+        from ...compiled.soft_descent import descend_softly
+
+        chosen = self.choose_features()
+        part = self.samples.take_features(chosen)
+        H = form_normal_matrix(part, self.response.bend, self.constant)
+        H = np.triu(H) + np.triu(H, 1).T
+        H[np.arange(len(H)), np.arange(len(H))] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
+        place = np.append(chosen, self.samples.d)
+        g, u, weight = -self.pull[place], self.u[place], self.weight[place]
+        delta, slope = np.zeros(len(place)), np.zeros(len(place))
+        accuracy = 1e-3 * np.sqrt(max(abs(self.gap), self.tol * abs(self.primal)))
+        descend_softly(H, g, u, weight, delta, slope, PASSES, accuracy)
+        step = np.zeros_like(self.u)
+        step[place] = delta
+        move = part.project(delta[:-1]) + self.constant * delta[-1]
+        promised = float(g @ delta) + float(weight @ (np.abs(u + delta) - np.abs(u)))
+        t = 1.0
+        while self.value(t, step, move) > self.primal + 0.01 * t * promised and t > 1e-8:
+            t *= 0.5
+        self.n_iter += 1
+        self.counters["features"] = max(self.counters["features"], len(chosen))
+        self.place(self.u + t * step, self.f + t * move)
+
+    def value(self, t: float, step: np.ndarray, move: np.ndarray) -> float:
+        """P at u + t step."""
+        return float(self.weight @ np.abs(self.u + t * step)) + self.oracle.respond(self.f + t * move).losses
+
+    def choose_features(self) -> np.ndarray:
+        """All features while they are few; else those in use, and those that pull hardest."""
+        d = self.samples.d
+        if d <= WORKING:
+            return np.arange(d)
+        pull = np.where(self.u[:-1] != 0, np.inf, np.abs(self.pull[:-1]))
+        count = min(d, max(WORKING // 2, 2 * int(np.isinf(pull).sum())))
+        return np.sort(np.argpartition(-pull, count - 1)[:count])
+
+    def balance_duals(self) -> None:
+        """Move a free intercept until the duals balance: Newton's method in one variable."""
+        if not self.free:
+            return
+        ones, shift = np.ones(self.problem.n), 0.0
+        for _ in range(60):
+            total, bend = self.oracle.lean(self.f, ones, shift)
+            if abs(total) <= 1e-15 * np.abs(self.response.a).sum() or bend <= 0:
+                break
+            shift += total / bend
+        u = self.u.copy()
+        u[-1] += shift
+        self.place(u, self.f + shift)
+
+    @property
+    def gap(self) -> float:
+        """P - D."""
+        return self.primal - self.dual
+
+    def reached(self) -> bool:
+        """Whether the gap is within tol."""
+        return self.gap <= 0.9 * self.tol * max(abs(self.primal), abs(self.dual))
+
+    @property
+    def a(self) -> np.ndarray:
+        """The duals, small enough that no feature pulls by more than 1."""
+        return self.shrink * self.response.a
+
+    @property
+    def support(self) -> int:
+        """Samples with a nonzero dual."""
+        return int(np.count_nonzero(self.response.a))
+
+    def progress(self, seconds: float) -> Progress:
+        """The solver's own view of P and D."""
+        return Progress(self.n_iter, seconds, self.primal, self.dual, int(np.count_nonzero(self.u)))
+
+    def point(self) -> Point:
+        """The duals, the intercept, and w."""
+        self.balance_duals()
+        coef = self.u.copy()
+        if self.free:
+            coef[-1] = 0.0
+        return Point(self.a, float(self.u[-1]) if self.free else 0.0, coef)
+
+    def refresh(self, scores: np.ndarray) -> None:
+        """Take the judge's exact scores, and aim lower."""
+        self.tol *= 0.5
+        self.place(self.u, scores + (self.u[-1] if self.free else 0.0))
+
+    def count(self) -> Counter:
+        """The most features that took part in a step."""
+        return Counter(self.counters)
