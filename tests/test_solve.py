@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -14,13 +15,13 @@ from reference import ROW_LOSSES, make_problem, say
 
 import maxmargin.features
 from maxmargin.certificate import judge
+from maxmargin.choice import plan
 from maxmargin.features import Gram
 from maxmargin.interrupt import Interrupt, watch_interrupt
 from maxmargin.kernels import RBF, Linear
 from maxmargin.losses import EpsilonInsensitive, Hinge, LeastSquares
 from maxmargin.problem import Point, Problem
 from maxmargin.result import SENTENCES, Progress, Status
-from maxmargin.choice import plan
 from maxmargin.solve import solve
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.smo import SELECTIONS, SMO
@@ -202,9 +203,14 @@ def test_every_status_has_a_sentence():
 
 @pytest.mark.parametrize("name", [*SOLVERS, "auto"])
 def test_solvers_by_name(name):
-    """Every name of the table, and "auto", gives a solver that takes the problem."""
+    """Every name of the table, and "auto", gives a solver that takes the problem, or a sentence why it does not."""
     problem = make_problem(Hinge())
-    assert plan(problem, name)[0].solver.accepts(problem) is None
+    reason = SOLVERS[name]().accepts(problem) if name != "auto" else None
+    if reason is None:
+        assert plan(problem, name)[0].solver.accepts(problem) is None
+    else:
+        with pytest.raises(ValueError, match=re.escape(reason)):
+            plan(problem, name)
 
 
 @pytest.mark.parametrize("name", ["simplex", "", "SMO"])

@@ -1,14 +1,17 @@
-"""Support vector machines with a certificate: a drop-in for scikit-learn's svm classes."""
+"""Support vector machines with a certificate: a drop-in for scikit-learn's svm classes, and any convex loss."""
 
 from .audit import certify
 from .certificate import Certificate
-from .estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, RiskRegressor
+from .choice import explain
+from .estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, RiskRegressor, path
+from .paths import Path
 from .result import Result, Status
 from .solve import solve
-from .solvers import SMO
+from .solvers import SMO, Coordinate, InteriorPoint, Multipliers, Newton
 
 __version__ = "0.1.0"
 __all__ = [
-    "SMO", "SVC", "SVR", "Certificate", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "Result",
-    "RiskClassifier", "RiskRegressor", "Status", "certify", "solve",
+    "SMO", "SVC", "SVR", "Certificate", "Coordinate", "InteriorPoint", "LinearSVC", "LinearSVR", "Multipliers",
+    "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "Result", "RiskClassifier", "RiskRegressor", "Status", "certify",
+    "explain", "path", "solve",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .features import Design
 from .losses import Row
 from .problem import BALANCED, TINY, Point, Problem
 
@@ -83,9 +84,12 @@ def judge(problem: Problem, point: Point) -> Certificate:
     if sums is not None:
         losses, conjugates, kkt = sums
         primal = penalty + losses + problem.offset(point.b)
-        own = coef if point.coef is None else features.combine(point.a)
-        dual = -features.price(own, scores if own is coef else None) - conjugates
-        coef = own
+        if point.coef is not None:
+            coef = features.combine(point.a)
+            scores_of_a = scores if isinstance(features, Design) else features.scores(coef)  # w has no need of them
+        else:
+            scores_of_a = scores
+        dual = -features.price(coef, scores_of_a) - conjugates
     else:
         primal = problem.primal_value(scores, penalty, point.b)
         a, coef, dual = judge_duals(problem, point, scores)

@@ -3,8 +3,8 @@
 Measured on two cores at C = 1, seconds to a certified relative gap of 1e-6 (`python -m benchmarks linear_fits`):
 
     hinge, dense, 3 to 54 features, 50,000 to 580,000 rows: multipliers 0.06 to 2.5, interior point 3 to 10 times that
-    hinge, sparse, 15 to 200 entries a row: coordinate to 1e-5, then multipliers: 0.3 to 0.8; multipliers alone 0.5 to 8,
-        coordinate alone 0.3 to 1.5
+    hinge, sparse, 15 to 200 entries a row: coordinate to 1e-5, then multipliers: 0.3 to 0.8; multipliers alone 0.5 to
+        8, coordinate alone 0.3 to 1.5
     squared hinge, up to 784 features: Newton 0.02 to 2.6, coordinate 5 to 100 times that
     squared hinge, 55,000 features: coordinate 0.05 to 0.1, Newton 2 to 3
 """
@@ -32,10 +32,10 @@ class Stage(NamedTuple):
     reason: str
 
 
-def plan(problem: Problem, solver="auto", tol: float = 1e-3) -> list[Stage]:
+def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False) -> list[Stage]:
     """The solvers that take the problem one after the other: one, unless solver="auto" has others in reserve."""
     if isinstance(solver, str) and solver == "auto":
-        stages = [stage for stage in propose(problem, tol) if stage.solver.accepts(problem) is None]
+        stages = [stage for stage in propose(problem, tol, warm) if stage.solver.accepts(problem) is None]
         if stages:
             return stages
         solver = "smo"
@@ -49,7 +49,7 @@ def plan(problem: Problem, solver="auto", tol: float = 1e-3) -> list[Stage]:
     return [Stage(solver, tol, "it was asked for")]
 
 
-def propose(problem: Problem, tol: float) -> list[Stage]:
+def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:
     """The rule: kernels, classes, smooth or kinked, few features or many, dense or sparse, in that order."""
     features = problem.features
     if isinstance(features, ClassDesign):
@@ -70,9 +70,10 @@ def propose(problem: Problem, tol: float) -> list[Stage]:
         return [Stage(Newton(), tol, reason), *patient]
     if not kinked:
         return [Stage(Coordinate(effort=EFFORT), tol, f"{size} are too many for a matrix"), Stage(Newton(), tol, "")]
-    if d <= FORMED and not sparse:
+    if d <= FORMED and (warm or not sparse):
         reason = f"{name} has a kink and {size} leave few rows on it"
-        return [Stage(Multipliers(hasty=True), tol, reason), *second_order, *patient]
+        others = [*patient, *second_order] if sparse else [*second_order, *patient]
+        return [Stage(Multipliers(hasty=True), tol, reason), *others]
     first = Stage(Coordinate(effort=EFFORT), max(tol, HANDOVER), f"{name} has a kink and {size} make cheap passes")
     return [first, Stage(Multipliers(hasty=True), tol, "few duals are still free"), *second_order, *patient]
 

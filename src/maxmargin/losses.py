@@ -400,7 +400,7 @@ class _ClassTerms(NamedTuple):
         return t
 
     def repair(self, a, balance):
-        """The duals with shares in the simplex, and balanced class by class by moving shares between pairs of classes."""
+        """The duals with shares in the simplex, and balanced class by class by moving shares between two classes."""
         a = np.array(a, float)
         a[self.own] = 0.0
         a = np.minimum(a, 0.0)
@@ -411,21 +411,22 @@ class _ClassTerms(NamedTuple):
 
 
 def even_out_classes(a: np.ndarray, y: np.ndarray, c: np.ndarray, balance: np.ndarray) -> np.ndarray:
-    """Duals of which every class sums to its balance: what class k has too much goes to a class that has too little.
+    """Duals of which every class sums to its balance: what a rich class has too much goes to a poor one.
 
-    For a sample, a_k falls and a_l rises by the same; a_l may rise to zero, or to c if l is the sample's own class.
+    For a sample, the dual of one falls and that of the other rises by the same: to zero, or to c if it is the sample's
+    own class.
     """
     missing = np.asarray(balance) - a.sum(axis=1)
     limit = 1e-15 * np.abs(a).sum()
-    for l in np.argsort(-missing):
-        for k in np.argsort(missing):
-            amount = min(missing[l], -missing[k])
-            if l == k or amount <= limit:
+    for poor in np.argsort(-missing):
+        for rich in np.argsort(missing):
+            amount = min(missing[poor], -missing[rich])
+            if poor == rich or amount <= limit:
                 continue
-            room = np.where(y == l, c, 0.0) - a[l]
+            room = np.where(y == poor, c, 0.0) - a[poor]
             taken = np.clip(amount - (np.cumsum(room) - room), 0.0, room)
-            a[l], a[k] = a[l] + taken, a[k] - taken
-            missing[l], missing[k] = missing[l] - taken.sum(), missing[k] + taken.sum()
+            a[poor], a[rich] = a[poor] + taken, a[rich] - taken
+            missing[poor], missing[rich] = missing[poor] - taken.sum(), missing[rich] + taken.sum()
     return a
 
 

@@ -58,3 +58,41 @@ def split_support(model) -> tuple[np.ndarray, np.ndarray]:
     size = np.abs(np.asarray(model.dual_coef_)).max(axis=0)
     bounded = size >= getattr(model, "C", size.max()) * (1 - 1e-9)
     return model.support_[~bounded], model.support_[bounded]
+
+
+def plot_path(path, *, ax=None, most: int = 10):
+    """The coefficients w_j(C) over C on a logarithmic axis; the `most` largest are named.
+
+    Parameters
+    ----------
+    path : Path
+        What `maxmargin.path` returned.
+    ax : matplotlib Axes, optional
+    most : int, default=10
+        How many coefficients are drawn in colour; the others are grey.
+
+    Returns
+    -------
+    matplotlib Axes
+        With a second axis for the certified relative gap at every C.
+    """
+    import matplotlib.pyplot as plt
+
+    ax = plt.gca() if ax is None else ax
+    order = np.argsort(path.Cs)
+    Cs, coefs = path.Cs[order], path.coefs[order]
+    largest = np.argsort(-np.abs(coefs).max(axis=0), kind="stable")
+    for place, feature in enumerate(largest[:300]):
+        named = place < most
+        ax.plot(Cs, coefs[:, feature], color=f"C{place % 10}" if named else "#cccccc", linewidth=1.5 if named else 0.6,
+                zorder=2 if named else 1, label=f"feature {feature}" if named else None)  # fmt: skip
+    ax.set_xscale("log")
+    ax.set(xlabel="C", ylabel="coefficient", title=f"{path.loss}: {len(Cs)} certified fits")
+    ax.axhline(0.0, color="black", linewidth=0.6)
+    gaps = ax.twinx()
+    tiny = 1e-16
+    gaps.plot(Cs, [max(path.certificates[k].relative_gap, tiny) for k in order], "k.", markersize=4, alpha=0.6)
+    gaps.set_yscale("log")
+    gaps.set_ylabel("certified relative gap (dots)")
+    ax.legend(loc="upper left", fontsize="small", framealpha=0.9)
+    return ax

@@ -3,8 +3,9 @@
     minimise over (w, b)   P = 1/2 |w|^2 + sum_i c_i l(f_i; y_i) + balance b       f_i = <w, phi(x_i)> + b
     maximise over a        D = -1/2 |sum_i a_i phi(x_i)|^2 - sum_i conj_i(a_i)     sum_i a_i = balance
 
-with conj_i(a) = c_i l*(-a/c_i; y_i), and R(w) in place of 1/2 |w|^2 where the features have another penalty. `balance` is a number where the intercept is free (0, or nu n for one class),
-and None where it is not: then b = 0 and the equality is dropped.
+with conj_i(a) = c_i l*(-a/c_i; y_i), and R(w) and its conjugate in place of 1/2 |w|^2 where the features have another
+penalty. `balance` is a number where the intercept is free (0, or nu n for one class), and None where it is not: then
+b = 0 and the equality is dropped.
 
 The nu machines have two intercepts (b - rho and b + rho, or b + epsilon and b - epsilon). They are the same problem
 with `y`, `c`, `a` of shape (2, n) over the same n samples: f_li = <w, phi(x_i)> + b_l, one balance for each layer l.

@@ -51,7 +51,7 @@ def solve(
     -------
     Result
     """
-    stages = plan(problem, solver, tol)
+    stages = plan(problem, solver, tol, warm is not None)
     clock = Clock(max_seconds)
     with watch_interrupt(interrupt) as interrupted, quiet_blas():
         relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(0.0))
@@ -115,7 +115,9 @@ class Relay:
 
     def count(self) -> Counter:
         """The counters of all runs."""
-        return self.counted + self.run.count()
+        total = Counter(self.counted)
+        total.update(self.run.count())
+        return total
 
     def pass_on(self, outcome: Outcome, trust: Trust) -> Status | None:
         """The run believes it is done, or stuck: the next stage, or the judge."""

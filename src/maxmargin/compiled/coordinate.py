@@ -1,9 +1,10 @@
 """Passes of dual coordinate descent over dense or sparse rows (Hsieh et al. 2008, with the five numbers of any row).
 
 State of a pass: `numbers` holds the intercept b, its pull tau (b = b0 + tau (sum a - balance), or the constant feature
-squared), the largest violation of this pass and that of the one before; `seed` the random numbers of the order. All numbers of a row, its dual too, lie in one line of `table`, 64 bytes
-wide: rows come in random order, and seven arrays would be seven cache misses. A row of 14 entries takes 50 ns; with the
-two functions below called instead of written out, and signed indices, it took 130.
+squared), the largest violation of this pass and the one beyond which a row that wants to stay is left out; `seed` the
+random numbers of the order. All numbers of a row, its dual too, lie in one line of `table`, 64 bytes wide: rows come in
+random order, and seven arrays would be seven cache misses. A row of 14 entries takes 50 ns; with the two functions
+below called instead of written out, and signed indices, it took 130.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Rows of a problem answering to scores: the dual each row would choose, and how that choice moves.
 
-A row with a kink is given a proximal term (width / span) (a - a0)^2 / 2 around the dual a0 it chose last, span = hi - lo:
-then its choice is unique, and moves over the whole of [lo, hi] while the score moves by `width`. A row with curvature
-of its own (d > 0, unbounded) needs none, and its span is infinite.
+A row with a kink is given a proximal term (width / span) (a - a0)^2 / 2 around the dual a0 it chose last, where
+span = hi - lo: then its choice is unique, and moves over the whole of [lo, hi] while the score moves by `width`. A row
+with curvature of its own (d > 0, unbounded) needs none, and its span is infinite.
 """
 
 from numba import njit

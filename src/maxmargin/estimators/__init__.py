@@ -3,7 +3,19 @@
 from .classification import SVC, NuSVC
 from .linear import LinearSVC, LinearSVR
 from .novelty import OneClassSVM
+from .path import path
 from .regression import SVR, NuSVR
 from .risk import RiskClassifier, RiskRegressor
 
-__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "RiskClassifier", "RiskRegressor"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "LinearSVC",
+    "LinearSVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "RiskClassifier",
+    "RiskRegressor",
+    "path",
+]

@@ -33,7 +33,7 @@ class ClassCoordinate:
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
         if not isinstance(problem.features, ClassDesign) or problem.loss.name != "multiclass_hinge":
-            return f"Coordinate descent over classes solves the multiclass hinge only, and the loss is {problem.loss.name!r}."
+            return f"Coordinate descent over classes solves the multiclass hinge, not {problem.loss.name!r}."
         return None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ClassCoordinateRun:

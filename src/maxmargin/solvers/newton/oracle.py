@@ -9,7 +9,7 @@ import numpy as np
 from ...losses import Row
 from ...threads import STRIPS, run_strips
 
-SHARED = 60_000  # rows from which on the cores share them
+SHARED = 20_000  # rows from which on the cores share them
 
 
 class Response(NamedTuple):

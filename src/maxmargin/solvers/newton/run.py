@@ -72,13 +72,11 @@ class NewtonRun:
         """Stand at the warm point, or at zero with the intercept that suits constant scores."""
         u = np.zeros(self.whole.samples.d + 1)
         if warm is not None:
-            a = self.problem.feasible(warm.a)
-            coef = self.problem.features.combine(a) if warm.coef is None else warm.coef
-            u[:] = coef
+            u[:] = self.problem.features.combine(self.problem.feasible(warm.a)) if warm.coef is None else warm.coef
             if self.free:
                 u[-1] = float(warm.b)
             if self.kinked:
-                self.whole.oracle.a0 = a.copy()
+                self.whole.oracle.a0 = np.array(self.problem.feasible(warm.a))
         f = self.whole.project(u) if warm is not None else np.zeros(self.problem.n)
         self.whole.place(u, f)
         if warm is not None and self.kinked:

@@ -1,4 +1,4 @@
-"""Interior point on the rows that matter: those far from their kinks are replaced by their tangents, and looked at again.
+"""Interior point on the rows that matter: those far from their kinks are replaced by their tangents, and seen again.
 
 A row beyond its kink is linear there and convex everywhere, so the tangent bounds it from below: the optimum of the
 sifted problem is a lower bound, its duals are feasible duals of the whole, and the bound rises as rows come back. Where

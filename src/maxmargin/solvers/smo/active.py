@@ -77,7 +77,7 @@ class ActiveRun:
             return 0.0
         a = self.a_full[0] if self.flat else self.a_full
         coef = self.problem.features.combine(a)
-        return self.problem.dual_value(a, self.problem.features.square_norm(coef, scores))
+        return self.problem.dual_value(a, self.problem.features.price(coef, scores))
 
     def extremes(self) -> tuple[np.ndarray, np.ndarray]:
         """m = max(up - f) and M = min(low - f) of each layer, as columns; zero where no equality ties the duals."""

@@ -1,0 +1,124 @@
+"""path(X, y, Cs=...): a linear machine at many values of C, certified at each of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..diagnosis import diagnose
+from ..paths import Path, follow
+from ..result import Progress
+from ..threads import quiet_blas
+from .risk import CLASSIFICATION_LOSSES, RiskClassifier, RiskRegressor
+from .validation import HARD_MARGIN, check_design, check_length, check_size, check_weight
+
+
+def path(
+    X,
+    y,
+    *,
+    Cs=None,
+    loss: str = "hinge",
+    sample_weight=None,
+    tol: float = 1e-4,
+    intercept: str = "free",
+    intercept_scaling: float = 1.0,
+    class_weight=None,
+    solver="auto",
+    max_iter: int = -1,
+    max_seconds: float | None = None,
+    callback: Callable[[Progress], bool | None] | None = None,
+    **loss_parameters,
+) -> Path:
+    """min 1/2 |w|^2 + C sum_i s_i l(<w, x_i> + b; y_i) for every C in Cs, each certified.
+
+    The values of C are solved from the smallest to the largest, each from a prediction by the two before it.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Labels of two classes for the losses of `RiskClassifier`, targets for those of `RiskRegressor`.
+    Cs : array-like of positive numbers, default=np.logspace(-3, 2, 30)
+    loss : str, default="hinge"
+        A loss of `RiskClassifier` or `RiskRegressor`.
+    sample_weight : array-like of shape (n_samples,), default=None
+    tol : float, default=1e-4
+        The certified relative gap to reach at every C.
+    intercept, intercept_scaling, class_weight, solver, max_iter
+        As in `RiskClassifier`.
+    max_seconds : float, default=None
+        Time for the whole path.
+    callback : callable, optional
+        As in `solve`; a true return value ends the path.
+    **loss_parameters
+        quantile, epsilon or threshold, as in `RiskRegressor`.
+
+    Returns
+    -------
+    Path
+        With Cs, coefs, intercepts, results, certificates, and plot().
+    """
+    machine = make_machine(loss, class_weight, loss_parameters)
+    machine.set_params(
+        tol=tol, intercept=intercept, intercept_scaling=intercept_scaling, solver=solver, max_iter=max_iter,
+        max_seconds=max_seconds,
+    )  # fmt: skip
+    machine._validate_params()
+    Cs = check_costs(Cs)
+    X, y = check_design(machine, X, y)
+    y = machine._encode(y)
+    weight = check_weight(sample_weight, check_length(X, y))
+    tasks = machine._tasks(y, weight)
+    if len(tasks) > 1:
+        raise ValueError(f"path takes two classes, and y has {len(tasks)}; call it for each class against the rest.")
+    with quiet_blas():
+        features, task = tasks[0].cut(machine._features(X)), tasks[0]
+        check_size(Cs.max() * task.c, "C times sample_weight")
+        results = follow(
+            lambda C: machine._pose(features, task._replace(c=C * task.c)), Cs, solver=solver, tol=tol,
+            max_iter=None if max_iter == -1 else max_iter, max_seconds=max_seconds, callback=callback,
+        )  # fmt: skip
+        machines = [machine._read(machine._pose(features, task), result.point) for result in results]
+    solved = np.sort(Cs)[: len(results)] if len(results) < len(Cs) else Cs
+    report(X, features.kernel, results, solved, tol)
+    w, b = zip(*machines, strict=True)
+    return Path(solved, np.stack(w), np.array(b, float), results, loss)
+
+
+def make_machine(loss: str, class_weight, loss_parameters: dict):
+    """The machine whose loss it is, with C = 1."""
+    if loss in CLASSIFICATION_LOSSES:
+        if loss_parameters:
+            raise TypeError(f"loss={loss!r} has no parameter {next(iter(loss_parameters))!r}.")
+        return RiskClassifier(loss, class_weight=class_weight)
+    if class_weight is not None:
+        raise ValueError(f"class_weight needs a loss for labels, and loss={loss!r} is for real targets.")
+    return RiskRegressor(loss, **loss_parameters)
+
+
+def check_costs(Cs) -> np.ndarray:
+    """The values of C as positive finite numbers."""
+    Cs = np.logspace(-3, 2, 30) if Cs is None else np.atleast_1d(np.asarray(Cs, float))
+    if Cs.ndim != 1 or len(Cs) == 0:
+        raise ValueError(f"Cs must be a list of numbers, got an array of shape {Cs.shape}.")
+    bad = ~((Cs > 0) & (Cs < np.inf))
+    if bad.any():
+        raise ValueError(f"Cs must be positive and finite, got {Cs[bad][0]:g}.")
+    return np.minimum(Cs, HARD_MARGIN)
+
+
+def report(X, kernel, results: list, Cs: np.ndarray, tol: float) -> None:
+    """Warn once if the tolerance was not reached somewhere, with the gap, the reason and the remedy."""
+    failed = [(result, C) for result, C in zip(results, Cs, strict=True) if not result.converged]
+    if failed:
+        result, C = max(failed, key=lambda pair: pair[0].certificate.relative_gap)
+        warnings.warn(
+            f"{result.message} At {len(failed)} of {len(results)} values of C the certified relative gap is above "
+            f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. {diagnose(X, kernel, result, C)}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

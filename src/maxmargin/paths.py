@@ -1,0 +1,131 @@
+"""Regularisation paths: one problem at many values of C, each solve starting where the last one ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .certificate import Certificate, worst
+from .interrupt import watch_interrupt
+from .problem import Point, Problem
+from .result import Progress, Result, Status
+from .solve import solve
+
+
+@dataclass(frozen=True)
+class Path:
+    """min R(w) + C sum_i s_i l(f_i; y_i) for each C, certified.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (m,)
+        In the order in which they were asked for.
+    coefs : ndarray of shape (m, d)
+        w at each C.
+    intercepts : ndarray of shape (m,)
+    results : list of Result
+        One for each C: point, certificate, iterations, seconds.
+    loss : str
+        The name of the loss.
+    """
+
+    Cs: np.ndarray
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    results: list[Result] = field(repr=False)
+    loss: str = "hinge"
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """One for each C."""
+        return [result.certificate for result in self.results]
+
+    @property
+    def certificate(self) -> Certificate:
+        """The worst of them."""
+        return worst(self.certificates)
+
+    @property
+    def converged(self) -> np.ndarray:
+        """Whether each C reached its tolerance."""
+        return np.array([result.converged for result in self.results])
+
+    @property
+    def seconds(self) -> float:
+        """Of all solves."""
+        return float(sum(result.seconds for result in self.results))
+
+    def plot(self, ax=None):
+        """The coefficients over C, and the certified gaps below; see `maxmargin.plots.plot_path`."""
+        from .plots import plot_path
+
+        return plot_path(self, ax=ax)
+
+
+def follow(
+    pose: Callable[[float], Problem],
+    Cs: np.ndarray,
+    *,
+    solver="auto",
+    tol: float = 1e-4,
+    max_iter: int | None = None,
+    max_seconds: float | None = None,
+    callback: Callable[[Progress], bool | None] | None = None,
+) -> list[Result]:
+    """Solve pose(C) for every C, from the smallest to the largest, each from the solution of the one before.
+
+    Small C come first: they are quick, and what they find is where the larger ones start. Where the budget ends, the
+    values of C that are left get the prediction from the last solutions, certified for their own problem; where a
+    callback stops, they get nothing.
+    """
+    order = np.argsort(Cs, kind="stable")
+    results: list[Result | None] = [None] * len(Cs)
+    trail: list[tuple[float, Point]] = []
+    began = time.perf_counter()
+    with watch_interrupt() as interrupt:
+        for place in order:
+            C = float(Cs[place])
+            problem = pose(C)
+            left = None if max_seconds is None else max(max_seconds - (time.perf_counter() - began), 1e-9)
+            results[place] = solve(
+                problem, solver, tol=tol, max_iter=max_iter, max_seconds=left, warm=predict(problem, C, trail),
+                callback=callback, interrupt=interrupt,
+            )  # fmt: skip
+            trail = [*trail[-1:], (C, results[place].point)]
+            if results[place].status is Status.STOPPED:
+                break
+        if interrupt:
+            raise KeyboardInterrupt
+    return [result for result in results if result is not None]
+
+
+def predict(problem: Problem, C: float, trail: list[tuple[float, Point]]) -> Point | None:
+    """Where the solution at C should be: w and b on the line, in log C, through the last two; duals scaled to C.
+
+    A parabola through three is worse: it carries what each solution lacks of its optimum further.
+    """
+    if not trail:
+        return None
+    shares = extrapolate(np.log([each for each, _ in trail]), np.log(C))
+    places = [locate(problem, point) for _, point in trail]
+    coef = sum(share * coef for share, (coef, _) in zip(shares, places, strict=True))
+    b = sum(share * b for share, (_, b) in zip(shares, places, strict=True))
+    last, point = trail[-1]
+    return Point(point.a * (C / last), b, coef)
+
+
+def locate(problem: Problem, point: Point) -> tuple[np.ndarray, float]:
+    """The coefficients of w, and b."""
+    return (problem.features.combine(point.a) if point.coef is None else point.coef), point.b
+
+
+def extrapolate(known: np.ndarray, wanted: float) -> np.ndarray:
+    """Lagrange's weights of the known places for the wanted one; the last place alone where two coincide."""
+    if len(np.unique(known)) < len(known) or wanted - known[-1] > 2.0 * np.ptp(known):
+        return np.eye(len(known))[-1]
+    return np.array(
+        [np.prod([(wanted - x) / (own - x) for x in known if x != own]) for own in known]
+    )  # fmt: skip
