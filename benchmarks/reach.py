@@ -19,6 +19,7 @@ from .clock import LONG, time_once
 from .footprint import load_case, write_case
 from .linear_cases import LinearCase
 from .peers.linear_routes import ROUTES, STEP, Route
+from .quiet import read_patience, wait_quiet
 
 REFINEMENTS = 2  # halvings of the last step, so that nobody is charged for a coarse ladder
 START_SECONDS = 60.0  # for imports, compiling, and the first fit of a few rows
@@ -47,7 +48,8 @@ def reach(case: LinearCase, route: str, dual: float, tol: float, cap: float) -> 
         write_case(case, Path(folder))
         order = {"route": route, "target": dual + tol * abs(dual), "cap": cap}
         Path(folder, "order.json").write_text(json.dumps(order))
-        lines, killed, failed = run_child(folder, START_SECONDS + (2.0 + STEP / (STEP - 1.0)) * cap)
+        waits = (1 + REFINEMENTS) * read_patience()
+        lines, killed, failed = run_child(folder, START_SECONDS + waits + (2.0 + STEP / (STEP - 1.0)) * cap)
     return summarise(route, lines, dual, tol, killed, cap, failed)
 
 
@@ -122,6 +124,7 @@ class Climb:
         seconds, (w, b) = time_once(lambda: self.route.fit(self.suited, rung))
         primal = self.case.primal(w, b)
         if primal <= self.target and seconds <= LONG:
+            wait_quiet()
             seconds = min(seconds, time_once(lambda: self.route.fit(self.suited, rung))[0])
         print(json.dumps({"rung": rung, "seconds": seconds, "primal": primal}), flush=True)
         return seconds, primal

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import estimators
 from .certificate import Certificate, judge, worst
+from .estimators.linear_machine import LinearMachine
 from .estimators.machine import KernelMachine, Task
 from .estimators.multiclass import split_one_vs_rest, unpack_pairs
 from .estimators.validation import HARD_MARGIN, check_length, check_weight, is_function
@@ -29,12 +30,12 @@ def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) 
 
     Parameters
     ----------
-    model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC or LinearSVR, or a Problem
+    model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR, RiskClassifier or RiskRegressor; a Problem
         Of this library, of scikit-learn, or of a library with the same attributes. With a `Problem`, X is a `Point`.
     X, y, sample_weight
         The data the model was fitted on.
     max_seconds : float, default=30
-        LinearSVC and LinearSVR keep no dual; the best lower bound found in this time is used.
+        Linear machines are judged by w alone; the best lower bound found in this time is used.
 
     Returns
     -------
@@ -43,9 +44,11 @@ def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) 
     """
     if isinstance(model, Problem):
         return judge(model, X)
-    kind = name_kind(model)
+    kind = None if isinstance(model, LinearMachine) else name_kind(model)
     check_is_fitted(model)
     with quiet_blas():
+        if kind is None:
+            return certify_own_linear(model, X, y, sample_weight, max_seconds)
         if kind in LINEAR_MACHINES:
             return certify_linear(model, kind, X, y, sample_weight, max_seconds)
         return certify_kernel(model, kind, X, y, sample_weight)
@@ -185,9 +188,46 @@ def certify_linear(model, kind: str, X, y, sample_weight, max_seconds: float) ->
     for task, w, b in zip(tasks, coefs, intercepts, strict=True):
         problem = formulation.pose(features.subset(task.index), task.y.astype(float), task.c)
         coef = np.append(w, b / scaling if scaling else 0.0).astype(float)
-        a = find_dual(problem, coef, max_seconds / len(tasks))
-        certificates.append(judge(problem, Point(a, 0.0 if scaling else float(b), coef)))
+        stray = 0.0 if scaling else float(b)
+        a = find_dual(problem, Point(problem.terms.response(problem.features.scores(coef))[0], stray, coef),
+                      max_seconds / len(tasks))  # fmt: skip
+        certificates.append(judge(problem, Point(a, stray, coef)))
     return worst(certificates)
+
+
+def certify_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: float) -> Certificate:
+    """Our linear machines: P at their (w, b), D at the best dual found, whatever loss, intercept and penalty."""
+    X = check_features(model, X)
+    if y is None:
+        raise ValueError(f"y is needed to certify {type(model).__name__}, got None.")
+    labels = hasattr(model, "classes_")
+    y = column_or_1d(y) if labels else check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64)
+    weight = check_weight(sample_weight, check_length(X, y))
+    features, tasks = model._features(X), model._tasks(index_labels(y, model.classes_) if labels else y, weight)
+    certificates = []
+    for task, point in zip(tasks, read_points(model), strict=True):
+        problem = model._pose(task.cut(features), task)
+        if problem.terms is not None and hasattr(problem.terms, "response"):
+            suggested = problem.terms.response(problem.shift(problem.features.scores(point.coef), point.b))[0]
+        else:
+            suggested = np.zeros(problem.shape)
+        a = find_dual(problem, point._replace(a=suggested), max_seconds / len(tasks))
+        certificates.append(judge(problem, point._replace(a=a)))
+    return worst(certificates)
+
+
+def read_points(model: LinearMachine) -> list[Point]:
+    """w and b of the binary machines, or of all classes as one, without duals."""
+    w = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
+    b = np.broadcast_to(np.ravel(model.intercept_), len(w)).astype(float)
+    if getattr(model, "_joint", False) and len(w) == 1:  # two classes solved as one are kept as their difference
+        w, b = np.concatenate([-0.5 * w, 0.5 * w]), np.concatenate([-0.5 * b, 0.5 * b])
+    free = model._intercept_kind == "free"
+    last = np.zeros(len(w)) if free or not model._scaling else b / model._scaling
+    coef, b = np.column_stack([w, last]), b if free else np.zeros(len(b))
+    if getattr(model, "_joint", False):
+        return [Point(np.empty(0), b if free else 0.0, coef)]
+    return [Point(np.empty(0), float(shift), row) for row, shift in zip(coef, b, strict=True)]
 
 
 def split_linear(model, y: np.ndarray, c: np.ndarray) -> list[Task]:
@@ -205,7 +245,6 @@ def split_linear(model, y: np.ndarray, c: np.ndarray) -> list[Task]:
     ]
 
 
-def find_dual(problem: Problem, coef: np.ndarray, max_seconds: float) -> np.ndarray:
+def find_dual(problem: Problem, point: Point, max_seconds: float) -> np.ndarray:
     """Duals for a machine that has none: those its scores suggest, improved until the bound is tight."""
-    suggested = problem.terms.response(problem.features.scores(coef))[0]
-    return solve(problem, tol=1e-7, max_seconds=max_seconds, warm=Point(suggested)).point.a
+    return solve(problem, tol=1e-7, max_seconds=max_seconds, warm=point).point.a

@@ -58,8 +58,8 @@ class Block:
         slope = float(self.gradient @ step)
         curve = float(step[:-1] @ step[:-1] + self.ridge * step[-1] ** 2)
         leant = float(self.pulled @ step)
-        low, high, t = 0.0, np.inf, 1.0
-        for _ in range(40):
+        low, high, t, last = 0.0, np.inf, 1.0, np.inf
+        for _ in range(60):
             first, second = self.oracle.lean(self.f, move, t)
             now = slope + leant - first + t * curve
             if not np.isfinite(now):
@@ -68,6 +68,8 @@ class Block:
                 break
             low, high = (t, high) if now < 0 else (low, t)
             t = t - now / (curve + second) if np.isfinite(now) and curve + second > 0 else np.inf
-            if not low < t < high:
+            crawling = abs(now) > 0.5 * last and high < np.inf  # as down the wall of an exponential
+            if crawling or not low < t < high:
                 t = 0.5 * (low + high) if high < np.inf else 4.0 * low
+            last = abs(now)
         return t if np.isfinite(now) else low

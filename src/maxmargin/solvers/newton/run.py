@@ -69,7 +69,7 @@ class NewtonRun:
         return NewtonRun(self.solver, part, max(COARSE_TOL, self.tol), None, depth + 1)
 
     def begin(self, warm: Point | None) -> None:
-        """Stand at the warm point, or at zero with the intercept that suits constant scores."""
+        """Stand at the warm point, or at zero with the intercept that suits w = 0."""
         u = np.zeros(self.whole.samples.d + 1)
         if warm is not None:
             u[:] = self.problem.features.combine(self.problem.feasible(warm.a)) if warm.coef is None else warm.coef
@@ -79,6 +79,8 @@ class NewtonRun:
                 self.whole.oracle.a0 = np.array(self.problem.feasible(warm.a))
         f = self.whole.project(u) if warm is not None else np.zeros(self.problem.n)
         self.whole.place(u, f)
+        if warm is None and not self.kinked:
+            self.balance_duals()
         if warm is not None and self.kinked:
             self.narrow_to_gap()
 
@@ -194,16 +196,19 @@ class NewtonRun:
         whole, ones = self.whole, np.ones(self.problem.n)
         if abs(whole.response.total - self.balance) <= 1e-13 * np.abs(whole.response.a).sum():
             return
-        low, high, shift = -np.inf, np.inf, 0.0
-        for _ in range(60):
+        low, high, shift, last = -np.inf, np.inf, 0.0, np.inf
+        for _ in range(100):
             total, bend = whole.oracle.lean(whole.f, ones, shift)
             missing = total - self.balance
             if abs(missing) <= 1e-15 * np.abs(whole.response.a).sum():
                 break
             low, high = (shift, high) if missing > 0 else (low, shift)
-            shift = shift + missing / bend if bend > 0 else shift + np.sign(missing) * self.scale
-            if not low < shift < high:
+            shift = shift + missing / bend if 0 < bend < np.inf else shift + np.sign(missing) * self.scale
+            # Down the wall of an exponential a step is one unit: halve the bracket where the error was not halved.
+            crawling = abs(missing) > 0.5 * last and np.isfinite(high - low)
+            if crawling or not low < shift < high:
                 shift = 0.5 * (low + high)
+            last = abs(missing) if np.isfinite(missing) else np.inf
         u = whole.u.copy()
         u[-1] += shift
         whole.place(u, whole.f + shift)

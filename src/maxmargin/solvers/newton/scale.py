@@ -17,6 +17,7 @@ def measure_scale(problem: Problem) -> float:
     """How far scores may have to go: 1 for labels, the spread of the targets for regression."""
     if problem.row is None:
         return 1.0
-    p = problem.row.p
-    centre = np.median(p) if problem.loss.target == "real" else 0.0
-    return max(float(np.mean(np.abs(p - centre))), 1e-12 * float(np.abs(p).max(initial=0.0)), 1e-100)
+    p, total = problem.row.p, max(float(problem.c.sum()), 1e-300)  # weighed, so that weight 2 equals the row twice
+    centre = float(problem.c @ p) / total if problem.loss.target == "real" else 0.0
+    spread = float(problem.c @ np.abs(p - centre)) / total
+    return max(spread, 1e-12 * float(np.abs(p).max(initial=0.0)), 1e-100)
