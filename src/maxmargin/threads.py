@@ -98,6 +98,7 @@ class _Ear:
     """What strips ask before each of them whether to go on; nothing unless `listen` is at work."""
 
     asked: Callable[[], bool] | None = None
+    busy = False  # whether the main thread is within a strip
 
 
 @contextmanager
@@ -121,23 +122,40 @@ def open_pool(process: int) -> ThreadPoolExecutor:
 def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
     """work(start, stop) for all strips of `step` of 0..n, on all cores; in place where there is one strip only.
 
+    The thread that asks takes strips too, and others come to help: a call costs one wake-up, not one for each strip.
     Called from a strip, or from a thread that is not the main one, it stays on that thread: whoever made the
     threads has shared out the cores already.
     """
-    strips = [(start, min(start + step, n)) for start in range(0, n, step)]
-    ours = threading.current_thread() is threading.main_thread()
+    starts = range(0, n, step)
+    ours = threading.current_thread() is threading.main_thread() and not _Ear.busy
     asked = _Ear.asked if ours else None
+    left = iter(starts)
 
-    def run(start: int, stop: int) -> None:
-        if asked is None or not asked():
-            work(start, stop)
+    def drain() -> None:
+        for start in left:  # next() of a range is one step of the interpreter: no two threads get the same strip
+            if asked is None or not asked():
+                work(start, min(start + step, n))
 
-    if len(strips) == 1 or CORES == 1 or not ours:
+    if len(starts) == 1 or CORES == 1 or not ours:
         with step_aside():
-            for start, stop in strips:
-                run(start, stop)
+            drain()
     else:
-        for future in [open_pool(os.getpid()).submit(run, start, stop) for start, stop in strips]:
-            future.result()
+        share_out(drain, min(CORES, len(starts)) - 1)
     if asked is not None and asked():
         raise Interrupted
+
+
+def share_out(drain: Callable[[], None], count: int) -> None:
+    """drain() here and on `count` other threads; those that have not begun when nothing is left are sent home."""
+    pool = open_pool(os.getpid())
+    others = [pool.submit(drain) for _ in range(count)]
+    _Ear.busy = True
+    try:
+        drain()
+    finally:
+        _Ear.busy = False
+        begun = [other for other in others if not other.cancel()]
+        for other in begun:
+            other.exception()
+    for other in begun:
+        other.result()

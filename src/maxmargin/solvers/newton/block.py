@@ -22,6 +22,7 @@ class Block:
     def __init__(self, samples, oracle, constant: float, ridge: float, base: np.ndarray):
         self.samples, self.oracle, self.constant, self.ridge, self.base = samples, oracle, constant, ridge, base
         self.square: np.ndarray | None = None
+        self.lots, self.turn = None, 0
         self.response: Response | None = None
 
     def project(self, u: np.ndarray) -> np.ndarray:
@@ -48,6 +49,13 @@ class Block:
         if self.square is None:
             self.square = self.samples.dots(self.samples)
         return self.square[np.ix_(rows, rows)]
+
+    def draw_lots(self, count: int) -> np.ndarray:
+        """A mask of one row in `count`, others each time; the same in every fit."""
+        if self.lots is None:
+            self.lots = np.random.default_rng(0).integers(0, count, self.samples.n, dtype=np.uint8)
+        self.turn += 1
+        return self.lots == self.turn % count
 
     def find_step(self, damping: float, accuracy: float) -> np.ndarray:
         """Newton's direction."""

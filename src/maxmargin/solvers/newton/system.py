@@ -7,6 +7,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ...normal_equations import form_normal_matrix
 
+LOTS, MANY, FAR = 8, 100, 3.0  # of so many rows one is drawn, if that leaves MANY a feature; norms that count as far
 FORMED = 2500  # features up to which the matrix is formed
 ROWS = 3000  # bending rows up to which the system of the rows is solved instead, where they are fewer than features
 
@@ -25,7 +26,7 @@ def solve_newton(block, gradient: np.ndarray, damping: float, accuracy: float) -
 
 def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
     """The d + 1 normal equations, by Cholesky."""
-    matrix = form_normal_matrix(block.samples, block.response.bend, block.constant)
+    matrix = form_normal_matrix(block.samples, thin_out(block), block.constant)
     size = len(matrix)
     matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
     matrix[-1, -1] += block.ridge + damping
@@ -37,6 +38,21 @@ def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
         matrix = form_normal_matrix(block.samples, block.response.bend, block.constant)
         matrix[np.arange(size), np.arange(size)] += 1.0 + 1e-10 * np.trace(matrix)
         return -cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), gradient, check_finite=False)
+
+
+def thin_out(block) -> np.ndarray:
+    """The bends of one row in LOTS, times LOTS, where rows are many for each feature; of all rows that are far out.
+
+    With m rows of d features the matrix is off by about sqrt(d/m), and a step leaves that share of the gradient
+    (Roosta-Khorasani and Mahoney 2019): 3 % on 580,000 rows of 54 features, for a fifth of the time. A rare feature
+    lives in few rows, but standardised it makes them long: those are kept.
+    """
+    bend = block.response.bend
+    if block.response.bending < LOTS * MANY * (block.samples.d + 1):
+        return bend
+    lots, norms = block.draw_lots(LOTS), block.samples.norms
+    far = norms > FAR * norms.mean()
+    return np.where(far, bend, np.where(lots, LOTS * bend, 0.0))
 
 
 def solve_rows(block, bending: np.ndarray, gradient: np.ndarray, damping: float) -> np.ndarray:
