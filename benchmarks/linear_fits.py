@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from .linear_cases import RECIPES, TEXT, LinearCase, list_labelled, make_labelled
-from .linear_race import FACTOR, Race, find_bound, fit_ours, run_race
+from .linear_race import FACTOR, Race, find_bound, run_race, warm_up
 from .peers.linear_routes import HINGES, ROUTES, list_routes
 from .reach import Reached, reach
 from .report import Report, Table
@@ -152,12 +152,12 @@ def tell_others(rows: list[dict]) -> list[str]:
     ]
 
 
-def warm_up() -> None:
+def compile_all() -> None:
     """Compile everything that a fit may need, on small data of every form."""
     for name in ("clouds", "words"):
         for loss in HINGES:
             for tol in (TOL, LOOSE):
-                fit_ours(LinearCase(name, loss, *make_labelled(name, 400)), tol)
+                warm_up(LinearCase(name, loss, *make_labelled(name, 400)), tol)
 
 
 def race_set(name: str, X, y) -> tuple[list[Race], list[dict]]:
@@ -176,7 +176,7 @@ def race_set(name: str, X, y) -> tuple[list[Race], list[dict]]:
 def run(*, brief: bool) -> Report:
     """Every set, or those that SETS names."""
     report = Report("linear_fits", PURPOSE, [], [])
-    warm_up()
+    compile_all()
     races, others, missing = [], [], []
     for name, found in list_labelled(tuple(RECIPES), brief=brief):
         if found is None:

@@ -15,7 +15,7 @@ from .clock import read_limit, time_once
 from .data import read_file, standardise
 from .linear_cases import LinearCase, make_labelled, read_labelled
 from .linear_fits import MORE, ROUTE_COLUMNS, average, lay_routes
-from .linear_race import Race, fit_ours, run_race
+from .linear_race import Race, run_race, warm_up
 from .peers.linear_routes import ROUTES, TUBES, list_routes, make_huber
 from .report import Report, Table
 
@@ -164,7 +164,7 @@ def run(*, brief: bool) -> Report:
     """Every problem; a few hundred rows of generated data to be brief."""
     report = Report("linear_losses", PURPOSE, [], [])
     for case in list_generated(300):
-        fit_ours(case, TOL)
+        warm_up(case, TOL)
     races, checks = [], []
     for cases in (list_generated(400 if brief else GENERATED), () if brief else list_real()):
         for case in cases:

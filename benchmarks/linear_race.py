@@ -64,9 +64,14 @@ class Race:
         return best is not None and best.seconds is None and best.capped
 
 
+def warm_up(case: LinearCase, tol: float) -> None:
+    """A fit that is not timed: what it needs is compiled afterwards."""
+    time_once(lambda: case.make_ours(tol).fit(case.X, case.y))
+
+
 def fit_ours(case: LinearCase, tol: float) -> Ours:
     """Warm up, then the least of three."""
-    time_once(lambda: case.make_ours(tol).fit(case.X, case.y))
+    warm_up(case, tol)
     seconds, model = time_best(lambda: case.make_ours(tol).fit(case.X, case.y))
     found, result = model.certificate_, model.result_
     name = type(result.solver).__name__

@@ -47,6 +47,8 @@ def newton_step(run, most: int = POLISH_FREE) -> float | None:
     ties = np.eye(len(run.a))[layer] if run.paired else np.zeros((len(free), 0))
     bend, rates = rows[:, free] + np.diag(run.d[layer, free]), run.up[layer, free] - run.f[free]
     delta = solve_tied(bend, rates, ties[:, ties.any(axis=0)])
+    if not np.isfinite(delta).all():
+        return 1.0  # nothing holds the duals back: all kernel values are zero
     reach = find_reach(a, delta, lo, hi, e)
     share = min(1.0, reach.min())
     crossing = (e > 0) & (np.sign(a) == -np.sign(delta))
