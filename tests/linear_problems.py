@@ -43,6 +43,16 @@ EXAMPLES = {
 }  # fmt: skip
 KINKED = ("hinge", "novelty", "absolute", "quantile", "epsilon_insensitive")
 SMOOTH = ("exponential", "logistic", "poisson")  # without a row of five numbers
+ROWS = [name for name in EXAMPLES if name not in SMOOTH]
+TAKEN = {  # by which solver each loss is taken, with the penalty |w|^2 / 2
+    "smo": ROWS,
+    "newton": [name for name in EXAMPLES if name not in KINKED],
+    "multipliers": ROWS,
+    "interior_point": ROWS,
+    "coordinate": ROWS,
+    "auto": list(EXAMPLES),
+}
+PAIRS = [(solver, name) for solver, names in TAKEN.items() for name in names]
 SCALING = 1.5  # the constant column of a regularised intercept
 NU = 0.35  # of one class, the only loss for which a free intercept needs a balance
 
