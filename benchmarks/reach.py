@@ -24,6 +24,7 @@ from .quiet import read_patience, wait_quiet
 REFINEMENTS = 2  # halvings of the last step, so that nobody is charged for a coarse ladder
 START_SECONDS = 60.0  # for imports, compiling, and the first fit of a few rows
 FEW = 200
+NEARER, IDLE = 0.95, 6  # so many rungs in a row that do not come nearer end a climb
 
 
 @dataclass
@@ -100,15 +101,16 @@ class Climb:
 
     def run(self) -> None:
         """Rung by rung until one is within the target, then a few between it and the one before."""
-        low = None
+        low, best, idle = None, float("inf"), 0
         for rung in self.route.rungs():
             seconds, primal = self.fit(rung)
             if primal <= self.target:
                 self.refine(low, rung)
                 return
-            if seconds * STEP > self.cap:
+            idle = 0 if primal - self.target < NEARER * best else idle + 1
+            if seconds * STEP > self.cap or idle == IDLE:
                 return
-            low = rung
+            low, best = rung, min(best, primal - self.target)
 
     def refine(self, low, high) -> None:
         """Halve the step, on a logarithmic scale, with `high` within the target and `low` not."""

@@ -77,7 +77,7 @@ def descend_softmax(X, y, c, ridge, used, k: int) -> float:
         share = np.exp(f - logsumexp(f, axis=0))
         gradient = ridge * u + Z.T @ (c * (share - own)).ravel()
         blocks = np.einsum("mi,ml->mli", c * share, np.eye(k)) - np.einsum("mi,li->mli", c * share, share)
-        bend = np.block([[(X.T * blocks[m, l]) @ X for l in range(k)] for m in range(k)]) + np.diag(ridge)
+        bend = np.block([[(X.T * block) @ X for block in row] for row in blocks]) + np.diag(ridge)
         step = np.zeros_like(u)
         step[used] = -np.linalg.solve(bend[np.ix_(used, used)], gradient[used])
         t = 1.0

@@ -189,7 +189,7 @@ def descend_split(loss, X, y, c, intercept: str) -> float:
     bounds = [(0.0, None)] * (2 * k) + [(None, None)] * (1 if free else 0)
     z = np.zeros(Z.shape[1])
     for _ in range(5):
-        found = minimize(measure, z, jac=True, bounds=bounds, method="L-BFGS-B",
-                         options={"ftol": 1e-16, "gtol": 1e-10, "maxiter": 5000, "maxfun": 50000, "maxcor": 30})  # fmt: skip
+        options = {"ftol": 1e-16, "gtol": 1e-10, "maxiter": 5000, "maxfun": 50000, "maxcor": 30}
+        found = minimize(measure, z, jac=True, bounds=bounds, method="L-BFGS-B", options=options)
         z = found.x
     return float(found.fun)

@@ -21,7 +21,7 @@ LAYERS = (
     ("tiles",),
     ("features", "cache", "normal_equations"),
     ("problem",),
-    ("certificate", "result"),
+    ("certificate", "result", "refusals"),
     ("solvers",),
     ("choice",),
     ("solve",),

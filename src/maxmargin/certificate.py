@@ -143,7 +143,8 @@ def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
     if hasattr(problem.terms, "violation"):
         return problem.terms.violation(a, f)
     left, right = problem.terms.slopes(a if problem.row is None else snap(a, problem.row))
-    return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0))
+    counted = problem.c > 0  # a row without weight is held by its bounds, and no loss has slopes there
+    return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0, where=counted))
 
 
 def snap(a: np.ndarray, row: Row) -> np.ndarray:

@@ -50,7 +50,7 @@ class ClassCoordinateRun:
         self.free = problem.balance is not None
         self.rows = thin(samples) if isinstance(samples, Dense) else samples
         self.norms = np.ascontiguousarray(samples.norms, float)
-        self.pull = float(np.mean(self.norms)) + 1e-300 if self.free else problem.features.scaling**2
+        self.pull = float(np.mean(self.norms[problem.c > 0])) + 1e-300 if self.free else problem.features.scaling**2
         a = np.zeros(problem.shape) if warm is None else problem.feasible(warm.a)
         self.duals = np.ascontiguousarray(a.T, dtype=float)
         self.b0 = np.zeros(len(a)) if warm is None or not self.free else np.array(warm.b, float)

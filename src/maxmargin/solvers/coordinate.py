@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..features import Design
 from ..problem import Point, Problem
+from ..refusals import refuse_shape
 from ..result import Outcome, Progress
 from ..samples import Dense
 from ..threads import step_aside
@@ -43,15 +43,10 @@ class Coordinate:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
-        if problem.row is None:
+        reason = refuse_shape(problem, "Coordinate descent")
+        if reason is None and problem.row is None:
             return f"Coordinate descent needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
-        if not isinstance(problem.features, Design):
-            return "Coordinate descent works on linear machines, and these features have a kernel; use 'smo'."
-        if problem.features.penalty != "l2":
-            return "Coordinate descent needs the penalty |w|^2 / 2; for |w|_1 there is 'proximal_newton'."
-        if problem.y.ndim > 1:
-            return "Coordinate descent does not take a problem in layers; use 'smo'."
-        return None
+        return reason
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> CoordinateRun:
         """A run at the duals of `warm`, made feasible, or at zero."""
@@ -65,7 +60,8 @@ class CoordinateRun:
         self.solver, self.problem, self.tol = solver, problem, tol
         samples = problem.features.samples
         self.samples, self.free = samples, problem.balance is not None
-        self.pull = float(np.mean(samples.norms)) if self.free else problem.features.scaling**2
+        counted = samples.norms[problem.c > 0]  # rows without weight have no say, whatever they hold
+        self.pull = float(np.mean(counted)) if self.free and len(counted) else problem.features.scaling**2
         a = np.zeros(problem.n) if warm is None else problem.feasible(warm.a)
         self.table = np.column_stack([*problem.row, samples.norms, a, np.zeros(problem.n)])
         self.b0 = float(warm.b) if warm is not None and self.free else 0.0
@@ -140,7 +136,8 @@ class CoordinateRun:
         else:
             self.patience -= 1
         worn_out = self.counters["updates"] > self.solver.effort * self.problem.n
-        if self.patience <= 0 or largest == 0.0 or worn_out:
+        settled = largest == 0.0 and not self.missing  # while duals do not balance, a free intercept still moves
+        if self.patience <= 0 or settled or worn_out:
             return Outcome.STALLED
         if missed:  # rows that were left out have a part in the gap
             self.active, self.numbers[LIMIT] = self.problem.n, np.inf

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...features import Design
 from ...problem import Point, Problem
+from ...refusals import refuse_shape
 from .absolute import ProximalNewton
 from .run import NewtonRun
 from .scale import is_kinked
@@ -58,11 +58,10 @@ class Multipliers:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
-        if problem.row is None:
-            return (
-                f"The method of multipliers needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
-            )
-        return refuse_shape(problem, "The method of multipliers")
+        reason = refuse_shape(problem, "The method of multipliers")
+        if reason is None and problem.row is None:
+            return f"The method of multipliers needs a piecewise loss, not {problem.loss.name!r}; use 'newton'."
+        return reason
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun:
         """A run at `warm`, or at zero."""
@@ -81,9 +80,9 @@ class InteriorPoint:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
-        if problem.row is None:
-            return f"Interior point needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
         reason = refuse_shape(problem, "Interior point")
+        if reason is None and problem.row is None:
+            return f"Interior point needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
         if reason is None and problem.features.samples.d > 2 * FORMED:
             return (
                 f"Interior point forms a matrix of the features, and {problem.features.samples.d} are too many; "
@@ -94,14 +93,3 @@ class InteriorPoint:
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> SiftingRun:
         """A run at `warm`, or amid the bounds."""
         return SiftingRun(self, problem, tol, warm)
-
-
-def refuse_shape(problem: Problem, name: str) -> str | None:
-    """Why a method for w itself cannot take the problem: a kernel, or layers."""
-    if not isinstance(problem.features, Design):
-        return f"{name} works on linear machines, and these features have a kernel; use 'smo'."
-    if problem.features.penalty != "l2":
-        return f"{name} needs the penalty |w|^2 / 2; for |w|_1 there is 'proximal_newton'."
-    if problem.y.ndim > 1:
-        return f"{name} does not take a problem in layers; use 'smo'."
-    return None

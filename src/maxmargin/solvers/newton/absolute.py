@@ -16,7 +16,7 @@ from .oracle import RowOracle, TermOracle
 from .scale import is_kinked
 
 WORKING = 1000  # features beyond which only those that are used, or pull most, take part in a step
-PASSES = 200  # of coordinate descent on the quadratic
+PASSES = 1000  # of coordinate descent on the quadratic
 PATIENCE = 60  # steps without a fall of the gap by a tenth before a run gives up
 
 
@@ -102,14 +102,15 @@ class ProximalNewtonRun:
         place = np.append(chosen, self.samples.d)
         g, u, weight = -self.pull[place], self.u[place], self.weight[place]
         delta, slope = np.zeros(len(place)), np.zeros(len(place))
-        accuracy = 1e-3 * np.sqrt(max(abs(self.gap), self.tol * abs(self.primal)))
+        accuracy = 1e-4 * np.sqrt(max(abs(self.gap), self.tol * abs(self.primal)))
         descend_softly(H, g, u, weight, delta, slope, PASSES, accuracy)
         step = np.zeros_like(self.u)
         step[place] = delta
         move = part.project(delta[:-1]) + self.constant * delta[-1]
         promised = float(g @ delta) + float(weight @ (np.abs(u + delta) - np.abs(u)))
         t = 1.0
-        while self.value(t, step, move) > self.primal + 0.01 * t * promised and t > 1e-8:
+        seen = abs(promised) > 1e-13 * abs(self.primal)  # below that P cannot tell whether it fell
+        while seen and self.value(t, step, move) > self.primal + 0.01 * t * promised and t > 1e-8:
             t *= 0.5
         self.n_iter += 1
         self.counters["features"] = max(self.counters["features"], len(chosen))

@@ -28,9 +28,9 @@ class Barrier:
     def __init__(self, block, row: Row, scale: float):
         self.block, self.scale = block, scale
         self.p, self.d, self.lo, self.hi = split_layers(row)
-        self.below, self.above = np.isfinite(self.lo), np.isfinite(self.hi)
         self.moving = self.hi > self.lo
-        self.bounded = int((self.below & self.moving).sum() + (self.above & self.moving).sum())
+        self.below, self.above = np.isfinite(self.lo) & self.moving, np.isfinite(self.hi) & self.moving
+        self.bounded = int(self.below.sum() + self.above.sum())
         self.stand_amid()
 
     def stand_amid(self) -> None:
@@ -40,10 +40,11 @@ class Barrier:
         self.a = np.where(self.moving, start, self.lo)
         if not self.block.ridge:
             self.even_out()
-        self.low = np.where(self.moving & self.below, self.a - self.lo, np.inf)
-        self.high = np.where(self.moving & self.above, self.hi - self.a, np.inf)
-        self.z = np.where(self.moving & self.below, self.scale, 0.0)
-        self.v = np.where(self.moving & self.above, self.scale, 0.0)
+        # A bound that is not there is a distance of one that does not change, with a multiplier of zero.
+        with np.errstate(invalid="ignore"):
+            self.low = np.where(self.below, self.a - self.lo, 1.0)
+            self.high = np.where(self.above, self.hi - self.a, 1.0)
+        self.z, self.v = self.scale * self.below, self.scale * self.above
         self.u = self.block.base + self.block.combine(self.a.sum(axis=0))
         self.u[-1] *= self.block.ridge
         self.f = self.block.project(self.u)
@@ -72,7 +73,7 @@ class Barrier:
 
     def complementarity(self, low, high, z, v) -> float:
         """sum of (a - lo) z + (hi - a) v over bounds that are finite."""
-        return float(np.sum(low * z, where=np.isfinite(low)) + np.sum(high * v, where=np.isfinite(high)))
+        return float(np.sum(low * z) + np.sum(high * v))
 
     def residual(self) -> np.ndarray:
         """R u - base - Z'a."""
@@ -100,23 +101,26 @@ class Barrier:
         _, _, da, dz, dv = move(still, 0.0, 0.0)
         t = self.longest(da, dz, dv)
         ahead = self.complementarity(
-            self.low + t * da, self.high - t * da, np.maximum(self.z + t * dz, 0.0), np.maximum(self.v + t * dv, 0.0)
+            self.low + t * da * self.below,
+            self.high - t * da * self.above,
+            np.maximum(self.z + t * dz, 0.0),
+            np.maximum(self.v + t * dv, 0.0),
         )
         target = (ahead / max(self.bounded, 1) / mu) ** 3 * mu if mu > 0 else 0.0
-        rise, fall = np.where(self.z > 0, target - da * dz, 0.0), np.where(self.v > 0, target + da * dv, 0.0)
+        rise, fall = np.where(self.below, target - da * dz, 0.0), np.where(self.above, target + da * dv, 0.0)
         # Mehrotra's second-order term misleads where it is many times the target itself (Gondzio 1996).
         rise, fall = np.clip(rise, -BAND * target, BAND * target), np.clip(fall, -BAND * target, BAND * target)
         du, df, da, dz, dv = move(still + rise / self.low - fall / self.high, rise, fall)
         t = min(1.0, INSIDE * self.longest(da, dz, dv))
         self.u, self.f, self.a = self.u + t * du, self.f + t * df, self.a + t * da
-        self.low, self.high = self.low + t * da, self.high - t * da
+        self.low, self.high = self.low + t * da * self.below, self.high - t * da * self.above
         self.z, self.v = self.z + t * dz, self.v + t * dv
 
     def longest(self, da: np.ndarray, dz: np.ndarray, dv: np.ndarray) -> float:
         """The longest step, at most 1 / INSIDE, that keeps all four positive."""
-        pairs = ((self.low, da), (self.high, -da), (self.z, dz), (self.v, dv))
+        pairs = ((self.low, da * self.below), (self.high, -da * self.above), (self.z, dz), (self.v, dv))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            rate = max(float(np.max(np.where(self.moving & (x > 0), -dx / x, 0.0), initial=0.0)) for x, dx in pairs)
+            rate = max(float(np.max(np.where(x > 0, -dx / x, 0.0), initial=0.0)) for x, dx in pairs)
         return 1.0 / max(rate, INSIDE)
 
     def factor(self, theta: np.ndarray):

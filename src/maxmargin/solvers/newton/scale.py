@@ -20,4 +20,6 @@ def measure_scale(problem: Problem) -> float:
     p, total = problem.row.p, max(float(problem.c.sum()), 1e-300)  # weighed, so that weight 2 equals the row twice
     centre = float(problem.c @ p) / total if problem.loss.target == "real" else 0.0
     spread = float(problem.c @ np.abs(p - centre)) / total
-    return max(spread, 1e-12 * float(np.abs(p).max(initial=0.0)), 1e-100)
+    if spread == 0.0 and problem.balance is not None:  # one class: the scores are those that the balance asks for
+        spread = abs(float(problem.balance)) * float(np.mean(problem.features.samples.norms))
+    return max(spread, 1e-12 * float(np.abs(p).max(initial=0.0))) or 1.0

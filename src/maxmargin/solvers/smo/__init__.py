@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...features import FULL
 from ...problem import Point, Problem
+from ...refusals import refuse_penalty
 from .active import ActiveRun
 from .blocks import BlockRun
 from .pairs import PairRun
@@ -66,7 +67,7 @@ class SMO:
         if not hasattr(problem.features, "block"):
             return "SMO needs kernel rows, and these features have none."
         if getattr(problem.features, "penalty", "l2") != "l2":
-            return "SMO needs the penalty |w|^2 / 2; for |w|_1 there is 'proximal_newton'."
+            return refuse_penalty(problem, "SMO")
         if problem.balance is None and problem.y.ndim > 1:
             return "SMO needs a free intercept for a problem in layers."
         return None
