@@ -144,7 +144,9 @@ class Problem:
         """|sum_i a_i - balance| over the size of what is summed; 0 where nothing must balance."""
         if self.balance is None:
             return 0.0
-        size = max(float(np.abs(a).sum()), float(np.max(np.abs(self.balance))), TINY)
+        # Duals that are all rounding errors, as where constant targets are met, balance to the rounding of c and y.
+        rounding = 1e-6 * float(np.sum(self.c * (1.0 + np.abs(self.y))))
+        size = max(float(np.abs(a).sum()), float(np.max(np.abs(self.balance))), rounding, TINY)
         return float(np.max(np.abs(a.sum(axis=-1) - self.balance))) / size
 
 

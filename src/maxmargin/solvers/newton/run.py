@@ -11,7 +11,7 @@ from ...problem import Point, Problem
 from ...result import Outcome, Progress
 from .block import Block
 from .oracle import RowOracle, TermOracle
-from .scale import is_kinked, measure_scale
+from .scale import find_centre, is_kinked, measure_scale
 
 NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
 SOLVED = 0.3  # of the gap may come from the gradient when a width counts as solved
@@ -77,7 +77,9 @@ class NewtonRun:
                 u[-1] = float(warm.b)
             if self.kinked:
                 self.whole.oracle.a0 = np.array(self.problem.feasible(warm.a))
-        f = self.whole.project(u) if warm is not None else np.zeros(self.problem.n)
+        elif self.free:
+            u[-1] = find_centre(self.problem)
+        f = self.whole.project(u) if warm is not None else np.full(self.problem.n, self.constant * u[-1])
         self.whole.place(u, f)
         if warm is None and not self.kinked:
             self.balance_duals()
@@ -121,9 +123,8 @@ class NewtonRun:
                 continue
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
-            before = self.gap
             self.take_round(last - self.n_iter)
-            if self.is_stuck(before):
+            if self.is_stuck():
                 return Outcome.STALLED
             if self.strayed >= STRAYED and getattr(self.solver, "hasty", False):
                 return Outcome.STALLED
@@ -253,7 +254,7 @@ class NewtonRun:
         """Whether the gradient is a small part of the gap: what is left is the width of the kinks."""
         return self.leftover(self.whole) <= SOLVED * self.gap
 
-    def is_stuck(self, before: float) -> bool:
+    def is_stuck(self) -> bool:
         """Whether the gap has not fallen by a tenth for PATIENCE rounds."""
         gap = self.gap
         if gap < 0.9 * self.best:

@@ -41,7 +41,7 @@ class SiftingRun:
         oracle = RowOracle(problem.row, np.zeros(problem.n), 1e-9 * self.scale)
         constant = 1.0 if self.free else problem.features.scaling
         self.whole = Block(samples, oracle, constant, 0.0 if self.free else 1.0, base)
-        self.n_iter, self.counters = 0, Counter(rounds=0, near=0)
+        self.n_iter, self.steps, self.counters = 0, 0, Counter(rounds=0, near=0)
         self.aim, self.rough, self.barrier = 0.3, 0.0, None
         self.near = np.ones(problem.n, bool)
         self.u, self.f, self.a = np.zeros(samples.d + 1), np.zeros(problem.n), np.zeros(problem.n)
@@ -111,7 +111,7 @@ class SiftingRun:
                 self.barrier.step()
             except FloatingPointError:
                 return Outcome.STALLED
-            self.n_iter, self.steps = self.n_iter + 1, getattr(self, "steps", 0) + 1
+            self.n_iter, self.steps = self.n_iter + 1, self.steps + 1
             if self.is_solved() or self.steps >= STEPS:
                 outcome = self.close_barrier()
                 if outcome is not Outcome.GOING:
