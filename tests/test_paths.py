@@ -279,7 +279,7 @@ def test_callback_ends_the_path():
     np.testing.assert_array_equal(found.Cs, [C for C in asked if C in sorted(asked)[:count]])
     assert len(found.coefs) == len(found.intercepts) == count
     for C, result in zip(found.Cs, found.results, strict=True):
-        assert result.status is (Status.STOPPED if C == found.Cs.max() else Status.CONVERGED)
+        assert result.status is (Status.STOPPED if found.Cs.max() == C else Status.CONVERGED)
         if result.converged:
             assert result.certificate.primal == pytest.approx(fit("hinge", X, y, C).certificate_.primal, rel=2e-6)
 

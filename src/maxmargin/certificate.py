@@ -77,6 +77,8 @@ def judge(problem: Problem, point: Point) -> Certificate:
     a solver handed in; what the repair costs is seen in the gap.
     """
     features = problem.features
+    if hasattr(features, "relax"):
+        point = point._replace(a=features.relax(point.a))
     coef = features.combine(point.a) if point.coef is None else point.coef
     scores = features.scores(coef)
     penalty = features.penalise(coef, scores)

@@ -207,6 +207,15 @@ class AbsoluteDesign(Design):
         """0 where no feature pulls by more than 1, else infinite."""
         return 0.0 if np.abs(coef).max(initial=0.0) <= 1.0 + 1e-12 else np.inf
 
+    def relax(self, a: np.ndarray) -> np.ndarray:
+        """The duals divided by the largest pull on a feature, where that is more than 1."""
+        for _ in range(5):
+            pull = float(np.abs(self.combine(a)).max(initial=0.0))
+            if pull <= 1.0 + 1e-12:
+                break
+            a = a / (pull * (1.0 + 1e-14))
+        return a
+
 
 class ClassDesign:
     """One w for each of k classes over the same samples: f_ki = <w_k, x_i> + scaling w_k0, norm sum_k |w_k|^2."""

@@ -74,12 +74,12 @@ def follow(
     max_iter: int | None = None,
     max_seconds: float | None = None,
     callback: Callable[[Progress], bool | None] | None = None,
-) -> list[Result]:
+) -> list[Result | None]:
     """Solve pose(C) for every C, from the smallest to the largest, each from the solution of the one before.
 
     Small C come first: they are quick, and what they find is where the larger ones start. Where the budget ends, the
     values of C that are left get the prediction from the last solutions, certified for their own problem; where a
-    callback stops, they get nothing.
+    callback stops, they get None.
     """
     order = np.argsort(Cs, kind="stable")
     results: list[Result | None] = [None] * len(Cs)
@@ -99,7 +99,7 @@ def follow(
                 break
         if interrupt:
             raise KeyboardInterrupt
-    return [result for result in results if result is not None]
+    return results
 
 
 def predict(problem: Problem, C: float, trail: list[tuple[float, Point]]) -> Point | None:

@@ -82,6 +82,13 @@ class Problem:
         """How far P and D may differ by rounding alone: an ulp of every target, weighted, and 0 without targets."""
         return 0.0 if self.row is None else 1e-15 * float(np.sum(self.c * np.abs(self.row.p)))
 
+    @cached_property
+    def centre(self) -> float:
+        """The mean of the targets, weighed so that weight 2 equals the row twice; 0 for labels."""
+        if self.row is None or self.loss.target != "real":
+            return 0.0
+        return -float(np.sum(self.c * self.row.p)) / max(float(self.c.sum()), TINY)
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the duals: that of y, or one row for each class of a machine with many."""

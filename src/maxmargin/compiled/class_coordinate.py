@@ -64,10 +64,10 @@ def class_pass(data, indices, indptr, order, active, W, a, y, c, norms, b, tau, 
         s += 1
         largest = max(largest, violation)
         q = norms[i] + tau
-        if violation <= 0.0 or q <= 0.0:
+        if violation <= 0.0:
             continue
-        for k in range(n_classes):
-            t[k] += f[k] / q
+        for k in range(n_classes):  # what all classes have in common does not matter, and would cost digits
+            t[k] = t[k] + (f[k] - top) / q if q > 0.0 else (0.0 if f[k] == top else -1e300)
         project_on_simplex(t, c[i], work)
         for k in range(n_classes):
             work[k] = (c[i] if k == y[i] else 0.0) - t[k] - a[i, k]

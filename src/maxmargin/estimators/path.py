@@ -82,11 +82,12 @@ def path(
             lambda C: machine._pose(features, task._replace(c=C * task.c)), Cs, solver=solver, tol=tol,
             max_iter=None if max_iter == -1 else max_iter, max_seconds=max_seconds, callback=callback,
         )  # fmt: skip
+        solved = np.array([result is not None for result in results])
+        results = [result for result in results if result is not None]
         machines = [machine._read(machine._pose(features, task), result.point) for result in results]
-    solved = np.sort(Cs)[: len(results)] if len(results) < len(Cs) else Cs
-    report(X, features.kernel, results, solved, tol)
+    report(X, features.kernel, results, Cs[solved], tol)
     w, b = zip(*machines, strict=True)
-    return Path(solved, np.stack(w), np.array(b, float), results, loss)
+    return Path(Cs[solved], np.stack(w), np.array(b, float), results, loss)
 
 
 def make_machine(loss: str, class_weight, loss_parameters: dict):
@@ -102,7 +103,10 @@ def make_machine(loss: str, class_weight, loss_parameters: dict):
 
 def check_costs(Cs) -> np.ndarray:
     """The values of C as positive finite numbers."""
-    Cs = np.logspace(-3, 2, 30) if Cs is None else np.atleast_1d(np.asarray(Cs, float))
+    try:
+        Cs = np.logspace(-3, 2, 30) if Cs is None else np.atleast_1d(np.asarray(Cs).astype(float, casting="safe"))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Cs must be positive numbers, got {Cs!r}.") from error
     if Cs.ndim != 1 or len(Cs) == 0:
         raise ValueError(f"Cs must be a list of numbers, got an array of shape {Cs.shape}.")
     bad = ~((Cs > 0) & (Cs < np.inf))

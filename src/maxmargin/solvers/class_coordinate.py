@@ -50,7 +50,9 @@ class ClassCoordinateRun:
         self.free = problem.balance is not None
         self.rows = thin(samples) if isinstance(samples, Dense) else samples
         self.norms = np.ascontiguousarray(samples.norms, float)
-        self.pull = float(np.mean(self.norms[problem.c > 0])) + 1e-300 if self.free else problem.features.scaling**2
+        least = 1e-3 / max(float(problem.c.max(initial=0.0)), 1e-300)  # for samples at the origin
+        norm = float(self.norms[problem.c > 0].mean()) if (problem.c > 0).any() else 0.0
+        self.pull = max(norm, least) if self.free else problem.features.scaling**2
         a = np.zeros(problem.shape) if warm is None else problem.feasible(warm.a)
         self.duals = np.ascontiguousarray(a.T, dtype=float)
         self.b0 = np.zeros(len(a)) if warm is None or not self.free else np.array(warm.b, float)

@@ -107,10 +107,16 @@ class ClassNewtonRun:
         while self.value(self.U + t * step, self.f + t * move) > self.primal + 1e-4 * t * slope and t > 1e-10:
             t *= 0.5
         self.n_iter += 1
-        self.place(self.U + t * step, self.f + t * move)
+        if t > 1e-10:
+            self.place(self.U + t * step, self.f + t * move)
+        else:
+            self.patience = 0  # no step of this direction lowers P
 
     def solve(self) -> np.ndarray:
         """Conjugate gradients on Newton's equation."""
+        # While free intercepts are far off, they are held back by so much that they move by a few units at most.
+        self.damped = self.ridge.copy()
+        self.damped[-1] += float(np.abs(self.gradient[:, -1]).max()) / 10.0 + 1e-12 if self.free else 0.0
         precondition = self.make_preconditioner()
         step, residual = np.zeros_like(self.U), -self.gradient
         scaled = precondition(residual)
@@ -132,12 +138,12 @@ class ClassNewtonRun:
         """R V + (c s (V Z' - sum_k s_k (V Z')_k)) Z."""
         self.counters["products"] += 1
         moved = self.share * self.project(V)
-        return self.ridge * V + self.combine(self.problem.c * (moved - self.share * moved.sum(axis=0)))
+        return self.damped * V + self.combine(self.problem.c * (moved - self.share * moved.sum(axis=0)))
 
     def make_preconditioner(self):
         """The Hessian of each class by itself, factored; its diagonal where there are many features."""
         bends = self.problem.c * self.share * (1.0 - self.share)
-        ridge = np.where(self.ridge > 0, self.ridge, 1e-10)
+        ridge = self.damped
         if self.samples.d <= FORMED:
             matrices = (form_normal_matrix(self.samples, bend, self.constant) + np.diag(ridge) for bend in bends)
             factors = [cho_factor(matrix, check_finite=False) for matrix in matrices]
@@ -160,6 +166,8 @@ class ClassNewtonRun:
                 break
             weighted = self.problem.c * share
             bend = np.diag(weighted.sum(axis=1)) - weighted @ share.T
+            if not np.isfinite(bend).all():
+                break
             shift = np.linalg.lstsq(bend, missing, rcond=1e-12)[0]
             U[:, -1] += shift
             f = f + shift[:, None]

@@ -61,16 +61,17 @@ class CoordinateRun:
         samples = problem.features.samples
         self.samples, self.free = samples, problem.balance is not None
         counted = samples.norms[problem.c > 0]  # rows without weight have no say, whatever they hold
-        self.pull = float(np.mean(counted)) if self.free and len(counted) else problem.features.scaling**2
+        least = 1e-3 / max(float(problem.c.max(initial=0.0)), 1e-300)  # for samples at the origin
+        self.pull = max(float(counted.mean()) if len(counted) else 0.0, least) if self.free else problem.features.offset
         a = np.zeros(problem.n) if warm is None else problem.feasible(warm.a)
         self.table = np.column_stack([*problem.row, samples.norms, a, np.zeros(problem.n)])
-        self.b0 = float(warm.b) if warm is not None and self.free else 0.0
+        self.b0 = 0.0 if not self.free else problem.centre if warm is None else float(warm.b)
         self.order = np.arange(problem.n, dtype=np.int32 if problem.n < 2**31 else np.int64)
         self.seed = np.array([SEED], np.uint64)
         self.numbers = np.zeros(4)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.gap = self.best = np.inf
-        self.patience, self.seen = LOOKS, np.inf
+        self.patience, self.seen, self.next_look = LOOKS, np.inf, 50
         self.recompute(a.any())
         self.primal, self.dual = np.inf, -np.inf
 
@@ -99,7 +100,8 @@ class CoordinateRun:
             self.take_pass()
             largest = float(self.numbers[LARGEST])
             whole = self.active == self.problem.n
-            if largest <= WASTED * self.seen or self.active == 0 or (whole and largest == 0.0):
+            due = self.n_iter >= self.next_look
+            if due or largest <= WASTED * self.seen or self.active == 0 or (whole and largest == 0.0):
                 outcome = self.look(largest)
                 if outcome is not Outcome.GOING:
                     return outcome
@@ -126,7 +128,7 @@ class CoordinateRun:
     def look(self, largest: float) -> Outcome:
         """P and D from exact scores; done if they meet, and all rows take part again."""
         self.counters["looks"] += 1
-        self.seen = largest
+        self.seen, self.next_look = largest, 2 * self.n_iter + 50
         self.measure()
         if self.reached():
             return Outcome.DONE

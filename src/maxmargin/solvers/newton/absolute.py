@@ -98,7 +98,8 @@ class ProximalNewtonRun:
         part = self.samples.take_features(chosen)
         H = form_normal_matrix(part, self.response.bend, self.constant)
         H = np.triu(H) + np.triu(H, 1).T
-        H[np.arange(len(H)), np.arange(len(H))] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
+        flat = float(np.abs(self.pull).max()) if not self.response.bending else 0.0  # no curvature: short steps
+        H[np.arange(len(H)), np.arange(len(H))] += max(1e-12 * float(np.trace(H)) / len(H), 1e-10, flat)
         place = np.append(chosen, self.samples.d)
         g, u, weight = -self.pull[place], self.u[place], self.weight[place]
         delta, slope = np.zeros(len(place)), np.zeros(len(place))

@@ -35,7 +35,8 @@ class Barrier:
 
     def stand_amid(self) -> None:
         """Duals amid their bounds that balance, w = Z'a, and multipliers of the scale of the scores."""
-        reach = 0.5 * np.minimum(self.hi - self.lo, self.scale / np.maximum(self.d, 1e-300))
+        with np.errstate(over="ignore"):
+            reach = 0.5 * np.minimum(self.hi - self.lo, self.scale / np.maximum(self.d, 1e-300))
         start = np.where(self.below, self.lo + reach, np.where(self.above, self.hi - reach, 0.0))
         self.a = np.where(self.moving, start, self.lo)
         if not self.block.ridge:

@@ -41,6 +41,12 @@ class Block:
         self.gradient = u - self.base - self.pulled
         self.gradient[-1] += (self.ridge - 1.0) * u[-1]
 
+    @property
+    def value(self) -> float:
+        """phi(u), what a step must lower."""
+        u = self.u
+        return 0.5 * float(u[:-1] @ u[:-1] + self.ridge * u[-1] ** 2) - float(self.base @ u) + self.response.smooth
+
     def gram(self, rows: np.ndarray) -> np.ndarray:
         """<x_i, x_j> of some rows; of all rows at once, and kept, where they are few."""
         if self.samples.n > 2 * len(rows) + 200:

@@ -11,7 +11,7 @@ from ...problem import Point, Problem
 from ...result import Outcome, Progress
 from .block import Block
 from .oracle import RowOracle, TermOracle
-from .scale import find_centre, is_kinked, measure_scale
+from .scale import is_kinked, measure_scale
 
 NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
 SOLVED = 0.3  # of the gap may come from the gradient when a width counts as solved
@@ -78,7 +78,7 @@ class NewtonRun:
             if self.kinked:
                 self.whole.oracle.a0 = np.array(self.problem.feasible(warm.a))
         elif self.free:
-            u[-1] = find_centre(self.problem)
+            u[-1] = self.problem.centre
         f = self.whole.project(u) if warm is not None else np.full(self.problem.n, self.constant * u[-1])
         self.whole.place(u, f)
         if warm is None and not self.kinked:
@@ -141,8 +141,13 @@ class NewtonRun:
             step = self.solve_near(near, steps)
         move = whole.project(step)
         t = whole.search(step, move)
+        before, stood = whole.value, (whole.u, whole.f)
         self.moves = np.abs(t * move)
         whole.place(whole.u + t * step, whole.f + t * move)
+        if not whole.value <= before + 1e-9 * abs(before):  # a step so long that its end drowned in rounding errors
+            self.moves = None
+            self.patience -= 5
+            whole.place(*stood)
 
     def choose_near(self) -> np.ndarray | None:
         """The rows that bend or may soon: nearer to their kink than REACH times their last move; None for all."""

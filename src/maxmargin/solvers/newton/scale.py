@@ -1,4 +1,4 @@
-"""The place and the scale of the scores of a problem, and whether its rows have kinks."""
+"""The scale of the scores of a problem, and whether its rows have kinks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,12 @@ def is_kinked(problem: Problem) -> bool:
     return row is not None and bool(((row.d <= 0) & (row.hi > row.lo)).any())
 
 
-def find_centre(problem: Problem) -> float:
-    """The mean of the targets, weighed so that weight 2 equals the row twice; 0 for labels."""
-    if problem.row is None or problem.loss.target != "real":
-        return 0.0
-    return -float(problem.c @ problem.row.p) / max(float(problem.c.sum()), 1e-300)
-
-
 def measure_scale(problem: Problem) -> float:
     """How far scores may have to go: 1 for labels, the spread of the targets for regression."""
     if problem.row is None:
         return 1.0
     free, p = problem.balance is not None, problem.row.p
-    away = p + find_centre(problem) if free else p
+    away = p + problem.centre if free else p
     spread = float(problem.c @ np.abs(away)) / max(float(problem.c.sum()), 1e-300)
     if spread == 0.0 and free:  # one class: the scores are those that the balance asks for
         spread = abs(float(problem.balance)) * float(np.mean(problem.features.samples.norms))

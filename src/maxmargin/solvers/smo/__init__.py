@@ -45,6 +45,7 @@ class SMO:
     cache_size: float = 200.0
     working_set: int | None = None
     batch: int = 6
+    name = "smo"
 
     def __post_init__(self):
         for name, choices in (("selection", SELECTIONS), ("stop", STOPS)):
