@@ -25,7 +25,7 @@ PURPOSE = (
     "are within tol of the optimum: over a ladder of passes, over one of tolerances, in the dual and (squared hinge) "
     "in the primal. scikit-learn is LIBLINEAR as it is wrapped there, LIBLINEAR its own package, which stops after 300 "
     "passes over the dual. Ratios are their seconds over ours, `ratio` that of the quicker of the two. A route is "
-    "given up when a run takes longer than 100 times ours or than LIMIT seconds, or longer than another route of the same "
+    "given up when a run takes longer than 100 times ours or than LIMIT seconds, or than another route of the same "
     "peer took to the target; of the hinge, for which all routes are one algorithm, the others are then not tried. A + "
     "marks such a ratio."
 )
