@@ -18,6 +18,7 @@ INTERCEPT, PULL, LARGEST, LIMIT = 0, 1, 2, 3  # places in `numbers`, see compile
 DUAL = 6  # column of the duals in the table of rows
 SEED = 88172645463325252  # of the order of the rows
 WASTED = 0.5  # times the last violation at which the gap was looked at, it is looked at again
+FIRST = 4  # passes from zero before the gap is looked at
 MISSED = 0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
 LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
 
@@ -72,6 +73,7 @@ class CoordinateRun:
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.gap = self.best = np.inf
         self.patience, self.seen, self.next_look = LOOKS, np.inf, 50
+        self.first_look = FIRST if warm is None else 1
         self.recompute(a.any())
         self.primal, self.dual = np.inf, -np.inf
 
@@ -101,7 +103,8 @@ class CoordinateRun:
             largest = float(self.numbers[LARGEST])
             whole = self.active == self.problem.n
             due = self.n_iter >= self.next_look
-            if due or largest <= WASTED * self.seen or self.active == 0 or (whole and largest == 0.0):
+            fallen = largest <= WASTED * self.seen and self.n_iter >= self.first_look
+            if due or fallen or self.active == 0 or (whole and largest == 0.0):
                 outcome = self.look(largest)
                 if outcome is not Outcome.GOING:
                     return outcome
@@ -126,7 +129,7 @@ class CoordinateRun:
             self.place_intercept()
 
     def look(self, largest: float) -> Outcome:
-        """P and D from exact scores; done if they meet, and all rows take part again."""
+        """P and D of all rows; done if they meet. Where rows were left out in error, all take part again."""
         self.counters["looks"] += 1
         self.seen, self.next_look = largest, 2 * self.n_iter + 50
         self.measure()
@@ -150,8 +153,7 @@ class CoordinateRun:
         from ..compiled.row_sums import sum_rows
 
         problem, a = self.problem, self.a
-        coef = problem.features.combine(a)
-        self.w = np.ascontiguousarray(coef[:-1])
+        coef = np.append(self.w, problem.features.scaling * a.sum())  # X'a, kept up to date; the judge forms its own
         b = float(self.numbers[INTERCEPT]) if self.free else 0.0
         f = problem.features.scores(coef) + b
         norm = problem.features.square_norm(coef, f)
