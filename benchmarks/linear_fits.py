@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from .clock import read_limit
 from .linear_cases import RECIPES, TEXT, LinearCase, list_labelled, make_labelled
 from .linear_race import FACTOR, Race, find_bound, run_race, warm_up
 from .peers.linear_routes import HINGES, ROUTES, list_routes
@@ -133,7 +134,9 @@ def summarise(races: list[Race]) -> list[str]:
     findings.append(f"Slower than the quicker LIBLINEAR on: {', '.join(slower) or 'nothing'}.")
     findings.append(f"Our gap is above tol on: {', '.join(missed) or 'nothing'}.")
     if any(row["marks"] for row in rows):
-        findings.append(f"{MORE}: more than that; the peer was stopped at about {FACTOR:.0f} times our time.")
+        findings.append(
+            f"{MORE}: more than that; the peer was given {FACTOR:.0f} times our time and at most {read_limit():.0f} s a run."
+        )
     return findings
 
 

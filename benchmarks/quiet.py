@@ -29,13 +29,8 @@ def measure_others(seconds: float = GLANCE) -> float:
     return (count_busy() - busy - (time.process_time() - own)) / (time.perf_counter() - began)
 
 
-def read_patience() -> float:
-    """The seconds that a timing may wait, from the environment variable QUIET."""
-    return float(os.environ.get("QUIET", 0))
-
-
 def wait_quiet() -> None:
-    """Return when others are quiet, or when it was long enough."""
-    began = time.perf_counter()
-    while time.perf_counter() - began < read_patience() and measure_others() > NOISE:
+    """Return when others are quiet, or when the environment variable QUIET says that it was long enough."""
+    patience, began = float(os.environ.get("QUIET", 0)), time.perf_counter()
+    while time.perf_counter() - began < patience and measure_others() > NOISE:
         pass

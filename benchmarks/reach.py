@@ -8,6 +8,8 @@ the target.
 from __future__ import annotations
 
 import json
+import math
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -19,10 +21,10 @@ from .clock import LONG, time_once
 from .footprint import load_case, write_case
 from .linear_cases import LinearCase
 from .peers.linear_routes import ROUTES, STEP, Route
-from .quiet import read_patience, wait_quiet
+from .quiet import wait_quiet
 
 REFINEMENTS = 2  # halvings of the last step, so that nobody is charged for a coarse ladder
-START_SECONDS = 60.0  # for imports, compiling, and the first fit of a few rows
+START_SECONDS = 120  # for compiling and the first fit of a few rows
 FEW = 200
 NEARER, IDLE = 0.95, 6  # so many rungs in a row that do not come nearer end a climb
 
@@ -49,23 +51,18 @@ def reach(case: LinearCase, route: str, dual: float, tol: float, cap: float) -> 
         write_case(case, Path(folder))
         order = {"route": route, "target": dual + tol * abs(dual), "cap": cap}
         Path(folder, "order.json").write_text(json.dumps(order))
-        waits = (1 + REFINEMENTS) * read_patience()
-        lines, killed, failed = run_child(folder, START_SECONDS + waits + (2.0 + STEP / (STEP - 1.0)) * cap)
+        lines, killed, failed = run_child(folder)
     return summarise(route, lines, dual, tol, killed, cap, failed)
 
 
-def run_child(folder: str, seconds: float) -> tuple[list[dict], bool, str | None]:
-    """The rungs a child told of, whether it was killed by the clock, and its last words if it failed."""
+def run_child(folder: str) -> tuple[list[dict], bool, str | None]:
+    """The rungs a child told of, whether the clock ended it, and its last words if it failed."""
     command = [sys.executable, "-m", f"{__package__}.reach", folder]
-    killed, failed = False, None
-    try:
-        done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, timeout=seconds)
-        said = done.stdout
-        if done.returncode:
-            words = done.stderr.decode(errors="replace").strip().splitlines()
-            failed = words[-1] if words else f"ended with {done.returncode}"
-    except subprocess.TimeoutExpired as late:
-        said, killed = late.stdout or b"", True
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True)
+    killed, failed, said = done.returncode == -signal.SIGALRM, None, done.stdout
+    if done.returncode and not killed:
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        failed = words[-1] if words else f"ended with {done.returncode}"
     whole = [line for line in said.decode(errors="replace").splitlines() if line.startswith('{"rung"')]
     return [json.loads(line) for line in whole if line.endswith("}")], killed, failed
 
@@ -123,7 +120,9 @@ class Climb:
 
     def fit(self, rung) -> tuple[float, float]:
         """Seconds and P of one fit, told to the parent; the least of two times if it counts and was not long."""
+        signal.alarm(math.ceil(self.cap))  # ends this process, in the middle of compiled code too
         seconds, (w, b) = time_once(lambda: self.route.fit(self.suited, rung))
+        signal.alarm(0)
         primal = self.case.primal(w, b)
         if primal <= self.target and seconds <= LONG:
             wait_quiet()
@@ -137,6 +136,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     order, case = json.loads((folder / "order.json").read_text()), load_case(folder)
     route, few = ROUTES[order["route"]], case.take(FEW)
+    signal.alarm(START_SECONDS)
     time_once(lambda: route.fit(replace(few, X=route.prepare(few)), next(route.rungs())))
     Climb(case, replace(case, X=route.prepare(case)), route, order["target"], order["cap"]).run()
 

@@ -167,20 +167,20 @@ def route_liblinear(losses: tuple[str, ...]) -> dict[str, Route]:
     wrapped = {"peer": "scikit-learn", "package": "sklearn", "prepare": lighten}
     official = {"peer": "LIBLINEAR", "package": "liblinear", "prepare": lambda case: sp.csr_matrix(case.X)}
     return {
-        "dual, passes": Route(
-            losses=losses, rungs=count_passes, fit=lambda case, k: fit_liblinear(case, dual=True, passes=k), **wrapped
+        "primal, tol": Route(
+            losses=squared, rungs=tighten, fit=lambda case, tol: fit_liblinear(case, dual=False, tol=tol), **wrapped
         ),
         "dual, tol": Route(
             losses=losses, rungs=tighten, fit=lambda case, tol: fit_liblinear(case, dual=True, tol=tol), **wrapped
         ),
-        "primal, tol": Route(
-            losses=squared, rungs=tighten, fit=lambda case, tol: fit_liblinear(case, dual=False, tol=tol), **wrapped
-        ),
-        "own package, dual, tol": Route(
-            losses=losses, rungs=tighten, fit=lambda case, tol: fit_official(case, tol, dual=True), **official
+        "dual, passes": Route(
+            losses=losses, rungs=count_passes, fit=lambda case, k: fit_liblinear(case, dual=True, passes=k), **wrapped
         ),
         "own package, primal, tol": Route(
             losses=squared, rungs=tighten, fit=lambda case, tol: fit_official(case, tol, dual=False), **official
+        ),
+        "own package, dual, tol": Route(
+            losses=losses, rungs=tighten, fit=lambda case, tol: fit_official(case, tol, dual=True), **official
         ),
     }
 
