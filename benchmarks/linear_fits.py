@@ -27,8 +27,8 @@ PURPOSE = (
     "in the primal. scikit-learn is LIBLINEAR as it is wrapped there, LIBLINEAR its own package, which stops after 300 "
     "passes over the dual. Ratios are their seconds over ours, `ratio` that of the quicker of the two. A route is "
     "given up when a run takes longer than 100 times ours or than LIMIT seconds, or than another route of the same "
-    "peer took to the target; of the hinge, for which all routes are one algorithm, the others are then not tried. A + "
-    "marks such a ratio."
+    "peer took to the target; of the hinge, for which all routes are one algorithm, the others are not tried once one "
+    "has run out of time."
 )
 MAIN = {
     "data": "{}", "n": "{:,}", "d": "{:,}", "loss": "{}", "tol": "{:.0e}", "ours, s": "{:.3g}", "our gap": "{:.0e}",
@@ -135,7 +135,8 @@ def summarise(races: list[Race]) -> list[str]:
     findings.append(f"Our gap is above tol on: {', '.join(missed) or 'nothing'}.")
     if any(row["marks"] for row in rows):
         findings.append(
-            f"{MORE}: more than that; the peer was given {FACTOR:.0f} times our time and at most {read_limit():.0f} s a run."
+            f"{MORE}: more than that; a run of a peer was given {FACTOR:.0f} times our time, "
+            f"and {read_limit():.0f} s at most."
         )
     return findings
 

@@ -93,8 +93,8 @@ def run_race(
     print(f"{case.name}, {case.loss}, tol {tol:g}: ours {ours.seconds:.3g} s, gap {ours.gap:.1e}", flush=True)
     limit = min(max(FACTOR * ours.seconds, least_cap or LEAST_CAP), read_limit())
     for name in routes:
-        if case.loss == "hinge" and any(climb.capped for climb in race.climbs.values()):
-            break  # one algorithm behind all of its routes: what one was given up for, the others are not asked
+        if case.loss == "hinge" and any(climb.longest * STEP > limit for climb in race.climbs.values()):
+            break  # one algorithm behind all of its routes: where one ran out of time, the others are not asked
         best = race.best(ROUTES[name].peer)
         cap = limit if best is None or best.seconds is None else STEP * best.seconds
         race.climbs[name] = climb = reach(case, name, race.dual, tol, cap)

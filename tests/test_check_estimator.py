@@ -36,7 +36,7 @@ VARIANTS = [
     RiskClassifier("hinge", multi_class="crammer_singer", intercept="regularised", **TIGHT),
     RiskClassifier("exponential", C=0.1, n_jobs=2, **TIGHT),
     RiskRegressor("huber", intercept="none", warm_start=True, **TIGHT),
-    RiskRegressor("quantile", quantile=0.4, **TIGHT),
+    RiskRegressor("quantile", quantile=0.4, tol=1e-11),  # kinks on both sides: w moves with the root of the gap
     RiskRegressor("poisson", **TIGHT),
 ]
 

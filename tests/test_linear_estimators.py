@@ -598,8 +598,9 @@ LIMITS = {
 def test_early_ends_are_explained(estimator, limit, reason):
     """One warning names the reason, the gap, tol and a remedy; the machine is there."""
     X, y = make_classes(90, 4)
+    loss = {"loss": "absolute"} if estimator is RiskRegressor else {}  # one step is enough for least squares
     with pytest.warns(ConvergenceWarning) as caught:
-        model = estimator(**limit, tol=1e-9).fit(X, y)
+        model = estimator(**loss, **limit, tol=1e-9).fit(X, y)
     assert len(caught) == 1
     assert caught[0].filename == __file__
     message = str(caught[0].message)
@@ -649,6 +650,8 @@ class Interrupting(SMO):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_ctrl_c_leaves_a_machine(n_classes):
     """The first Ctrl-C ends every solve of the fit; the model is fitted, and the interrupt goes on."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        pytest.skip("This process was started with Ctrl-C switched off.")
     X, y = make_classes(90, n_classes)
     model = LinearSVC(solver=Interrupting(), n_jobs=1)
     with pytest.raises(KeyboardInterrupt):
