@@ -18,6 +18,7 @@ from class_problems import (
 )
 from linear_problems import EXAMPLES, INTERCEPTS, KINKED, PAIRS, find_optimum, make_data, make_linear_problem, pose
 
+from maxmargin import RiskRegressor
 from maxmargin.choice import name_of
 from maxmargin.problem import Point, Problem
 from maxmargin.result import Progress, Result, Status
@@ -263,3 +264,12 @@ def test_forms_of_data_for_classes(name, form):
     )
     assert other.converged
     assert other.certificate.primal == pytest.approx(plain.certificate.primal, rel=3e-8)
+
+
+def test_a_negative_gap_that_grows_is_no_progress():
+    """Four samples four times each, a tolerance at the edge of rounding: P - D drifts below zero, and the fit ends."""
+    X = np.repeat([[1.0, 3.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0]], 4, axis=0)
+    y = np.repeat([1.0, 2.0, 1.0, 2.0], 4)
+    machine = RiskRegressor(loss="quantile", quantile=0.4, tol=1e-11, max_seconds=30).fit(X, y)
+    assert machine.result_.status is Status.CONVERGED
+    assert machine.n_iter_ < 2000

@@ -40,6 +40,23 @@ class Outcome(Enum):
     STALLED = 2
 
 
+class Patience:
+    """How often a run may look at its gap before |P - D| has fallen by a tenth.
+
+    By its size, since P < D is a rounding error: one that grows is no progress.
+    """
+
+    def __init__(self, limit: int):
+        self.limit = self.left = limit
+        self.best = float("inf")
+
+    def wears_out(self, gap: float) -> bool:
+        """Count a look at the gap; True if none is left."""
+        fallen = abs(gap) < 0.9 * self.best
+        self.best, self.left = (abs(gap), self.limit) if fallen else (self.best, self.left - 1)
+        return self.left <= 0 or gap != gap
+
+
 class Progress(NamedTuple):
     """One line of the history: what the solver itself believed at that moment."""
 

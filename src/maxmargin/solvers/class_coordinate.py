@@ -10,7 +10,7 @@ import numpy as np
 
 from ..features import ClassDesign
 from ..problem import Point, Problem
-from ..result import Outcome, Progress
+from ..result import Outcome, Patience, Progress
 from ..samples import Dense, thin
 from ..threads import step_aside
 
@@ -60,8 +60,8 @@ class ClassCoordinateRun:
         self.order = np.arange(problem.n)
         self.seed = np.array([SEED], np.uint64)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
-        self.primal, self.dual, self.best = np.inf, -np.inf, np.inf
-        self.seen, self.patience = np.inf, LOOKS
+        self.primal, self.dual = np.inf, -np.inf
+        self.seen, self.patience = np.inf, Patience(LOOKS)
         self.recompute()
 
     @property
@@ -117,10 +117,8 @@ class ClassCoordinateRun:
         self.measure()
         if self.reached():
             return Outcome.DONE
-        missed = self.gap > MISSED * self.best or self.active == 0
-        fallen = self.gap < 0.9 * self.best
-        self.best, self.patience = (self.gap, LOOKS) if fallen else (self.best, self.patience - 1)
-        if self.patience <= 0 or largest == 0.0:
+        missed = self.gap > MISSED * self.patience.best or self.active == 0
+        if self.patience.wears_out(self.gap) or largest == 0.0:
             return Outcome.STALLED
         if missed:  # samples that were left out have a part in the gap
             self.recompute()

@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ..features import ClassDesign
 from ..normal_equations import form_normal_matrix
 from ..problem import Point, Problem
-from ..result import Outcome, Progress
+from ..result import Outcome, Patience, Progress
 
 FORMED = 400  # features up to which the preconditioner of a class is its own Hessian, else its diagonal
 PATIENCE = 30  # steps without a fall of the gap by a tenth before a run gives up
@@ -52,7 +52,7 @@ class ClassNewtonRun:
         if warm is not None:
             U[:] = features.combine(warm.a) if warm.coef is None else warm.coef
             U[:, -1] = warm.b if self.free else U[:, -1]
-        self.n_iter, self.best, self.patience = 0, np.inf, PATIENCE
+        self.n_iter, self.patience = 0, Patience(PATIENCE)
         self.counters = Counter(products=0)
         self.place(U, self.project(U))
 
@@ -95,9 +95,7 @@ class ClassNewtonRun:
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_step()
-            fallen = self.gap < 0.9 * self.best
-            self.best, self.patience = (self.gap, PATIENCE) if fallen else (self.best, self.patience - 1)
-            if self.patience <= 0:
+            if self.patience.wears_out(self.gap):
                 return Outcome.STALLED
 
     def take_step(self) -> None:
@@ -110,7 +108,7 @@ class ClassNewtonRun:
         if t > 1e-10:
             self.place(self.U + t * step, self.f + t * move)
         else:
-            self.patience = 0  # no step of this direction lowers P
+            self.patience.left = 0  # no step of this direction lowers P
 
     def solve(self) -> np.ndarray:
         """Conjugate gradients on Newton's equation."""

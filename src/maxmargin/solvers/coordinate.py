@@ -10,7 +10,7 @@ import numpy as np
 
 from ..problem import Point, Problem
 from ..refusals import refuse_shape
-from ..result import Outcome, Progress
+from ..result import Outcome, Patience, Progress
 from ..samples import Dense
 from ..threads import step_aside
 
@@ -71,8 +71,8 @@ class CoordinateRun:
         self.seed = np.array([SEED], np.uint64)
         self.numbers = np.zeros(4)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
-        self.gap = self.best = np.inf
-        self.patience, self.seen, self.next_look = LOOKS, np.inf, 50
+        self.gap = np.inf
+        self.patience, self.seen, self.next_look = Patience(LOOKS), np.inf, 50
         self.first_look = FIRST if warm is None else 1
         self.recompute(a.any())
         self.primal, self.dual = np.inf, -np.inf
@@ -135,14 +135,11 @@ class CoordinateRun:
         self.measure()
         if self.reached():
             return Outcome.DONE
-        missed = self.gap > MISSED * self.best or self.active == 0
-        if self.gap < 0.9 * self.best:
-            self.best, self.patience = self.gap, LOOKS
-        else:
-            self.patience -= 1
+        missed = self.gap > MISSED * self.patience.best or self.active == 0
+        impatient = self.patience.wears_out(self.gap)
         worn_out = self.counters["updates"] > self.solver.effort * self.problem.n
         settled = largest == 0.0 and not self.missing  # while duals do not balance, a free intercept still moves
-        if self.patience <= 0 or settled or worn_out:
+        if impatient or settled or worn_out:
             return Outcome.STALLED
         if missed:  # rows that were left out have a part in the gap
             self.active, self.numbers[LIMIT] = self.problem.n, np.inf

@@ -11,7 +11,7 @@ import numpy as np
 from ...features import AbsoluteDesign
 from ...normal_equations import form_normal_matrix
 from ...problem import Point, Problem
-from ...result import Outcome, Progress
+from ...result import Outcome, Patience, Progress
 from .oracle import RowOracle, TermOracle
 from .scale import is_kinked
 
@@ -57,7 +57,7 @@ class ProximalNewtonRun:
         if warm is not None and warm.coef is not None:
             u[:] = warm.coef
             u[-1] = float(warm.b) if self.free else u[-1]
-        self.n_iter, self.best, self.patience = 0, np.inf, PATIENCE
+        self.n_iter, self.patience = 0, Patience(PATIENCE)
         self.counters = Counter(features=0)
         self.place(u, self.project(u))
 
@@ -85,9 +85,7 @@ class ProximalNewtonRun:
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_step()
-            fallen = self.gap < 0.9 * self.best
-            self.best, self.patience = (self.gap, PATIENCE) if fallen else (self.best, self.patience - 1)
-            if self.patience <= 0:
+            if self.patience.wears_out(self.gap):
                 return Outcome.STALLED
 
     def take_step(self) -> None:

@@ -8,12 +8,13 @@ from collections import Counter
 import numpy as np
 
 from ...problem import Point, Problem
-from ...result import Outcome, Progress
+from ...result import Outcome, Patience, Progress
 from .block import Block
 from .oracle import RowOracle, TermOracle
 from .scale import is_kinked, measure_scale
 
 NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
+NARROWEST = 1e-14  # of the scale of the scores: narrower kinks are lost in rounding
 SOLVED = 0.3  # of the gap may come from the gradient when a width counts as solved
 REACH = 3.0  # times the last move of a score is how near to its kink a row must be to take part in the next
 NEAR = 0.4  # share of the rows below which those near their kinks are gathered
@@ -34,7 +35,7 @@ class NewtonRun:
         features = problem.features
         self.constant = 1.0 if self.free else features.scaling
         self.kinked = is_kinked(problem)
-        self.n_iter, self.patience, self.best = 0, PATIENCE, np.inf
+        self.n_iter, self.patience = 0, Patience(PATIENCE)
         self.counters = Counter(rounds=0, widths=0)
         self.moves: np.ndarray | None = None
         self.strayed = 0
@@ -146,7 +147,7 @@ class NewtonRun:
         whole.place(whole.u + t * step, whole.f + t * move)
         if not whole.value <= before + 1e-9 * abs(before):  # a step so long that its end drowned in rounding errors
             self.moves = None
-            self.patience -= 5
+            self.patience.left -= 5
             whole.place(*stood)
 
     def choose_near(self) -> np.ndarray | None:
@@ -257,16 +258,11 @@ class NewtonRun:
 
     def is_solved(self) -> bool:
         """Whether the gradient is a small part of the gap: what is left is the width of the kinks."""
-        return self.leftover(self.whole) <= SOLVED * self.gap
+        return self.leftover(self.whole) <= SOLVED * self.gap and self.whole.oracle.width > NARROWEST * self.scale
 
     def is_stuck(self) -> bool:
         """Whether the gap has not fallen by a tenth for PATIENCE rounds."""
-        gap = self.gap
-        if gap < 0.9 * self.best:
-            self.best, self.patience = gap, PATIENCE
-        else:
-            self.patience -= 1
-        return self.patience <= 0 or not np.isfinite(gap)
+        return self.patience.wears_out(self.gap) or not np.isfinite(self.gap)
 
     # ---- what the loop asks -------------------------------------------------------------------------------
 
