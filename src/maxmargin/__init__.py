@@ -4,6 +4,7 @@ from .audit import certify
 from .certificate import Certificate
 from .choice import explain
 from .estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, RiskRegressor, path
+from .minimisation import Minimum, minimize
 from .paths import Path
 from .result import Result, Status
 from .solve import solve
@@ -11,7 +12,7 @@ from .solvers import SMO, Coordinate, InteriorPoint, Multipliers, Newton
 
 __version__ = "0.1.0"
 __all__ = [
-    "SMO", "SVC", "SVR", "Certificate", "Coordinate", "InteriorPoint", "LinearSVC", "LinearSVR", "Multipliers",
+    "SMO", "SVC", "SVR", "Certificate", "Coordinate", "InteriorPoint", "LinearSVC", "LinearSVR", "Minimum", "Multipliers",
     "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "Result", "RiskClassifier", "RiskRegressor", "Status", "certify",
-    "explain", "path", "solve",
+    "explain", "minimize", "path", "solve",
 ]  # fmt: skip

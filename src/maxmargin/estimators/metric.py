@@ -1,0 +1,178 @@
+"""MetricSVC: a linear classifier trained for the metric it is judged by."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from ..listwise import METRICS, MetricLoss
+from ..problem import Point, Problem
+from .linear_machine import LinearClassifier
+from .multiclass import split_one_vs_rest
+from .tasks import Task
+from .validation import LINEAR_CONSTRAINTS
+
+
+class MetricSVC(LinearClassifier):
+    """min 1/2 |w|^2 + C R(f), f = X w + b, where R(f) bounds n Delta, the errors as a metric counts them; certified.
+
+    R(f) is the largest of n Delta(ybar, y) - sum over i with ybar_i != y_i of y_i f_i over all labellings ybar of the
+    training samples, or the hinge loss of all pairs for the area under the ROC curve (Joachims 2005, A support vector
+    method for multivariate performance measures). Two classes; the second of classes_ is the positive one.
+
+    Parameters
+    ----------
+    metric : {"f1", "fbeta", "roc_auc", "precision_at_k", "recall_at_k", "prbep", "error"}, default="f1"
+        With h true and m false positives, n_plus samples being positive, Delta is
+
+        - "f1", "fbeta": 1 - (1 + beta^2) h / (h + m + beta^2 n_plus);
+        - "precision_at_k": 1 - h / k over labellings with exactly k positives;
+        - "recall_at_k": 1 - h / n_plus over the same labellings;
+        - "prbep": both at k = n_plus, the break-even point of precision and recall;
+        - "error": the share of errors, so that R is the sum of hinge losses, and C that of `LinearSVC`.
+
+        "roc_auc": R = n / (n_plus n_minus) sum over pairs of max(0, 1 - (f_p - f_q)), p positive and q negative.
+    C : float, default=1.0
+        Weight of R against 1/2 |w|^2.
+    beta : float, default=1.0
+        For metric="fbeta": recall counts beta times as much as precision.
+    k : int, float or None, default=None
+        For precision and recall at k: a number of samples, a share of them in (0, 1], or None for n_plus.
+    tol : float, default=1e-3
+        The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
+    intercept : {"free", "regularised", "none"}, default="free"
+        Metrics of order ("roc_auc", "prbep" and those at k) do not say where to cut the scores. For them, "free" cuts
+        after the fit, so that as many training samples are predicted positive as k says or, for "roc_auc" and
+        "prbep", as are; "regularised" is refused. The cut is not part of the problem, nor of its certificate.
+    intercept_scaling : float, default=1.0
+        The constant column of a regularised intercept.
+    solver : "auto", a name or a solver object, default="auto"
+    max_iter : int, default=-1
+        Limit of iterations of the solver; -1 for none.
+    max_seconds : float, default=None
+        Time for the whole fit; the best point so far is kept.
+    warm_start : bool, default=False
+        Start from the last fit, if it was on the same samples.
+    verbose : int, default=0
+        Print status and certificate after the fit.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,), or 0.0 with intercept="none"
+    certificate_, certificates_, result_, results_
+        As in `SVC`; ``result_.point.a`` are the duals.
+    classes_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Where k is not n_plus, the labels y are not among the labellings, so that R may be negative; it is convex still.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LINEAR_CONSTRAINTS,
+        "metric": [StrOptions(set(METRICS))],
+        "beta": [Interval(Real, 0.0, None, closed="neither")],
+        "k": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
+    }
+    _joint = False  # all classes at once: there are only two
+
+    def __init__(
+        self,
+        metric="f1",
+        *,
+        C=1.0,
+        beta=1.0,
+        k=None,
+        tol=1e-3,
+        intercept="free",
+        intercept_scaling=1.0,
+        solver="auto",
+        max_iter=-1,
+        max_seconds=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.metric = metric
+        self.C = C
+        self.beta = beta
+        self.k = k
+        self.tol = tol
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.solver = solver
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_arguments(self, X) -> None:
+        if self.intercept == "regularised" and not METRICS[self.metric].sees_intercept:
+            raise ValueError(
+                f"metric={self.metric!r} does not depend on the intercept, so there is nothing to regularise; "
+                "intercept must be 'free' or 'none', got 'regularised'."
+            )
+
+    def _encode(self, y) -> np.ndarray:
+        y = super()._encode(y)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"Only binary classification is supported. A metric is of two classes, but y has {len(self.classes_)}."
+            )
+        return y
+
+    def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
+        """One task; weights other than equal ones only where the metric has a meaning for them."""
+        counted = np.ones(1) if weight is None else weight[weight > 0]
+        if not METRICS[self.metric].takes_weights and np.ptp(counted) > 1e-12 * counted.max():
+            raise ValueError(
+                f"metric={self.metric!r} counts samples, so sample_weight must be zero or the same for all, "
+                f"but it lies between {counted.min():g} and {counted.max():g}."
+            )
+        c = self._cost(weight, len(y))
+        self._check_classes(y, c)
+        return split_one_vs_rest(y, c, 2)[1:]
+
+    @property
+    def _intercept_kind(self) -> str:
+        """That of the problem: none where the metric does not see it."""
+        return self.intercept if METRICS[self.metric].sees_intercept else "none"
+
+    def _loss(self) -> MetricLoss:
+        metric = METRICS[self.metric]
+        return metric(**{key: getattr(self, key) for key in metric.__dataclass_fields__})
+
+    def _shape_of_problem(self) -> tuple:
+        return self._loss(), self._intercept_kind, self.n_features_in_
+
+    def _read(self, problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
+        """w and b; the cut of a metric of order is chosen here."""
+        w, b = super()._read(problem, point)
+        if self.intercept == "none" or problem.loss.sees_intercept:
+            return w, b
+        k = getattr(problem.terms, "k", None)
+        wanted = problem.c[problem.y > 0].sum() if k is None else k * problem.c.mean()
+        return w, np.asarray(-choose_cut(problem.features.samples.project(w), problem.c, float(wanted)))
+
+    def _store(self, w: np.ndarray, b: np.ndarray) -> None:
+        super()._store(w, b)
+        if self.intercept != "none":
+            self.intercept_ = np.array(b, dtype=np.float64)
+
+
+def choose_cut(f: np.ndarray, weight: np.ndarray, wanted: float) -> float:
+    """Half way between two scores, such that the weight above is as near to `wanted` as it can be."""
+    order = np.argsort(-f)
+    ranked, above = f[order], np.cumsum(weight[order])
+    last = np.append(np.flatnonzero(ranked[:-1] > ranked[1:]), len(f) - 1)  # equal scores are not divided
+    place = last[np.argmin(np.abs(above[last] - wanted))]
+    return 0.5 * float(ranked[place] + (ranked[place + 1] if place + 1 < len(f) else ranked[place] - 2.0))

@@ -1,0 +1,91 @@
+"""The cuts a bundle holds: r(x) >= offset_k + <phi_k, x>, their products, and how they are let go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Cuts:
+    """Rows phi_k of `slopes`, `offsets`, and the products <phi_k, phi_l> of each block of coordinates.
+
+    `factor` scales every cut: the cuts of C r are C times those of r, so one bundle serves every C.
+    """
+
+    def __init__(self, size: int, blocks: tuple[slice, ...] = (slice(None),), capacity: int | None = None):
+        self.blocks, self.capacity, self.factor = blocks, capacity, 1.0
+        self.m = 0
+        self._slopes, self._offsets = np.empty((8, size)), np.empty(8)
+        self._products = np.empty((len(blocks), 8, 8))
+        self.idle = np.zeros(0, int)
+        self.keys: list = []
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """phi_k, one row a cut, before the factor."""
+        return self._slopes[: self.m]
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Offsets, before the factor."""
+        return self._offsets[: self.m]
+
+    def products(self, curvatures: tuple[float, ...]) -> np.ndarray:
+        """G_kl = sum over blocks of <phi_k, phi_l> / curvature, with the factor."""
+        scale = self.factor**2
+        parts = [scale / h * self._products[k, : self.m, : self.m] for k, h in enumerate(curvatures)]
+        return sum(parts[1:], parts[0])
+
+    def add(self, slope: np.ndarray, offset: float, key=None) -> None:
+        """Take a cut of factor * r; `key` goes with it to wherever the owner keeps more of it."""
+        m = self.m
+        if m == len(self._offsets):
+            self._grow()
+        self._slopes[m], self._offsets[m] = slope / self.factor, offset / self.factor
+        for k, block in enumerate(self.blocks):
+            row = self._slopes[: m + 1, block] @ self._slopes[m, block]
+            self._products[k, m, : m + 1] = self._products[k, : m + 1, m] = row
+        self.m = m + 1
+        self.idle = np.append(self.idle, 0)
+        self.keys.append(key)
+
+    def _grow(self) -> None:
+        room = 2 * len(self._offsets)
+        slopes, offsets = np.empty((room, self._slopes.shape[1])), np.empty(room)
+        products = np.empty((len(self.blocks), room, room))
+        slopes[: self.m], offsets[: self.m] = self.slopes, self.offsets
+        products[:, : self.m, : self.m] = self._products[:, : self.m, : self.m]
+        self._slopes, self._offsets, self._products = slopes, offsets, products
+
+    def keep(self, kept: np.ndarray) -> None:
+        """Let go of all other cuts; `kept` holds indices in ascending order."""
+        self._slopes[: len(kept)] = self._slopes[kept]
+        self._offsets[: len(kept)] = self._offsets[kept]
+        for k in range(len(self.blocks)):
+            self._products[k, : len(kept), : len(kept)] = self._products[k][np.ix_(kept, kept)]
+        self.idle, self.keys, self.m = self.idle[kept], [self.keys[k] for k in kept], len(kept)
+
+    def combine(self, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        """sum_k weight_k (phi_k, offset_k), with the factor."""
+        used = np.flatnonzero(weights)
+        if len(used) == self.m:
+            used = slice(None)
+        return self.factor * (weights[used] @ self.slopes[used]), self.factor * float(
+            weights[used] @ self.offsets[used]
+        )
+
+    def heights(self, x: np.ndarray) -> np.ndarray:
+        """offset_k + <phi_k, x> of every cut, with the factor."""
+        return self.factor * (self.offsets + self.slopes @ x)
+
+    def rest(self, used: np.ndarray) -> None:
+        """Count the rounds in which a cut had no weight."""
+        self.idle = np.where(used, 0, self.idle + 1)
+
+    def find_idle(self, patience: float) -> np.ndarray:
+        """Which cuts may go: those so many rounds without a weight, and the longest idle where there are too many."""
+        gone = self.idle > patience
+        if self.capacity is not None and self.m - gone.sum() >= self.capacity:
+            order = np.argsort(-self.idle, kind="stable")
+            order = order[self.idle[order] > 0][: max(self.m - self.capacity + 1, 0)]
+            gone[order] = True
+        return gone

@@ -1,0 +1,185 @@
+"""The one loop of the bundle methods: cuts, the best place, the bound, and one round after the other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .cuts import Cuts
+from .model import Model, Step
+
+
+class Round(NamedTuple):
+    """A line of the history of a bundle method.
+
+    `value` is the least value so far and `lower_bound` the largest bound; `serious` says whether the centre moved.
+    """
+
+    n_iter: int
+    n_calls: int
+    seconds: float
+    value: float
+    lower_bound: float
+    serious: bool
+    n_cuts: int
+    proximity: float
+
+
+class Optimality(NamedTuple):
+    """F(y) >= F(x) - error + <g, y - x> for all y, with |g| = slope: both are zero at a minimum."""
+
+    error: float
+    slope: float
+
+
+class Descent:
+    """A bundle method at work on F(x) = r(x) + ridge/2 |x|^2, r given by an oracle of places and cuts."""
+
+    def __init__(self, oracle, rule, x0: np.ndarray, cuts: Cuts, ridges: tuple[float, ...], lo=None, hi=None):
+        start = np.array(x0, float)
+        self.resume(oracle, rule, start, cuts, ridges, lo, hi, oracle.locate(start))
+        self.add_cut(self.best)
+        self.rule.begin(self)
+
+    def resume(self, oracle, rule, start: np.ndarray, cuts: Cuts, ridges: tuple[float, ...], lo, hi, best) -> None:
+        """Stand at the best place, with the cuts there are."""
+        self.oracle, self.rule, self.cuts = oracle, rule, cuts
+        self.model = Model(cuts, ridges, lo, hi)
+        self.start, self.best = start, best
+        self.n_iter, self.bound, self.serious = 0, -np.inf, True
+        self.weights: np.ndarray | None = None  # of the last step, one for each cut
+        self.plain: np.ndarray | None = None  # of the best bound where there is a ridge
+        self.optimality = Optimality(np.inf, np.inf)
+
+    # ---- where it stands ----------------------------------------------------------------------------------
+
+    def value(self, place) -> float:
+        """F at a place."""
+        return place.value + self.model.quadratic(place.x)
+
+    @property
+    def least(self) -> float:
+        """F at the best place."""
+        return self.value(self.best)
+
+    @property
+    def gap(self) -> float:
+        """What F can still fall by; infinite where no bound is known."""
+        return self.least - self.bound
+
+    def weigh(self, weights: np.ndarray | None) -> np.ndarray | None:
+        """The weights with zeros for the cuts that came since."""
+        if weights is None or len(weights) == self.cuts.m:
+            return weights
+        return np.append(weights, np.zeros(self.cuts.m - len(weights)))
+
+    @property
+    def ridged(self) -> bool:
+        """Whether every block has a ridge: then the model without proximity has a minimum, and that is a bound."""
+        return min(self.model.ridges) > 0
+
+    # ---- one round ----------------------------------------------------------------------------------------
+
+    def take_round(self) -> None:
+        """One step of the rule, its cuts, its bound, and the cuts that are let go."""
+        self.n_iter += 1
+        self.serious = False
+        self.rule.step(self)
+        self.tidy()
+
+    def add_cut(self, place) -> None:
+        """The cut at a place joins the bundle."""
+        slope, offset, key = self.oracle.cut(place)
+        if self.cuts.m:
+            self.oracle.check(self.best, place, slope, self.cuts)
+        self.cuts.add(slope, offset, key)
+        self.weights, self.plain = self.weigh(self.weights), self.weigh(self.plain)
+
+    def take(self, step: Step) -> None:
+        """Keep the weights of a step, and what they prove."""
+        self.weights = step.weights
+        self.raise_bound(self.model.bound(step.weights))
+        self.measure(step.weights)
+
+    def measure(self, weights: np.ndarray) -> None:
+        """How far the best place is from a minimum, by the cuts with these weights."""
+        slope, offset = self.cuts.combine(weights)
+        x = self.best.x
+        error = self.best.value - offset - float(slope @ x)
+        slope = slope + self.model.spread(self.model.ridges) * x
+        if self.model.boxed:  # what pushes against a bound is no way down
+            slope = np.where(((x <= self.model.lo) & (slope > 0)) | ((x >= self.model.hi) & (slope < 0)), 0.0, slope)
+        self.optimality = Optimality(max(error, 0.0), float(np.linalg.norm(slope)))
+
+    def raise_bound(self, bound: float) -> None:
+        """Keep the best bound."""
+        self.bound = max(self.bound, bound)
+
+    def bound_by_ridge(self) -> Step:
+        """The minimum of the model without proximity: BMRM's step, and the best bound the cuts can give."""
+        zero = (0.0,) * len(self.model.ridges)
+        step = self.model.minimise(zero, self.best.x, self.weigh(self.plain))
+        self.plain = step.weights
+        self.raise_bound(self.model.bound(step.weights))
+        return step
+
+    def move_to(self, place, serious: bool = True) -> None:
+        """The best place is this one."""
+        self.best, self.serious = place, serious
+
+    def offer(self, place) -> bool:
+        """Take the place if it is better than the best; whether it was."""
+        better = self.value(place) < self.least
+        if better:
+            self.move_to(place)
+        return better
+
+    # ---- bounded memory -----------------------------------------------------------------------------------
+
+    def tidy(self) -> None:
+        """Let go of cuts without weight; where all have one and room is short, melt the lighter ones into one."""
+        used = np.zeros(self.cuts.m, bool)
+        for weights in (self.weights, self.plain):
+            if weights is not None:
+                used |= self.weigh(weights) > 0
+        used[-1] = True  # the newest has not been weighed yet
+        self.cuts.rest(used)
+        gone = self.cuts.find_idle(self.rule.patience if self.ridged else self.rule.patience_without_ridge)
+        if gone.any():
+            self.keep(np.flatnonzero(~gone))
+        if self.cuts.capacity is not None and self.cuts.m >= max(self.cuts.capacity, 3):
+            self.melt()
+
+    def keep(self, kept: np.ndarray) -> None:
+        """Let go of all other cuts."""
+        self.oracle.release([self.cuts.keys[k] for k in np.setdiff1d(np.arange(self.cuts.m), kept)])
+        self.weights = None if self.weights is None else self.weigh(self.weights)[kept]
+        self.plain = None if self.plain is None else self.weigh(self.plain)[kept]
+        self.cuts.keep(kept)
+
+    def melt(self) -> None:
+        """Replace the lighter half of the cuts by their mean, weighted: the last step stays a minimum of the model.
+
+        This is the aggregation of Kiwiel (1983): the mean of all cuts and the newest one are enough to converge.
+        """
+        weights = self.weigh(self.weights if self.plain is None else self.plain)
+        order = np.argsort(weights[:-1], kind="stable")
+        gone = order[: -(-self.cuts.m // 2)]
+        lighter = np.sort(gone[weights[gone] > 0])
+        if len(lighter):
+            share = np.zeros(self.cuts.m)
+            share[lighter] = weights[lighter] / weights[lighter].sum()
+            slope, offset = self.cuts.combine(share)
+            key = self.oracle.melt([self.cuts.keys[k] for k in lighter], share[lighter])
+            self.cuts.add(slope, offset, key)
+            folded = (None if each is None else self.fold(each, lighter) for each in (self.weights, self.plain))
+            self.weights, self.plain = folded
+        self.keep(np.setdiff1d(np.arange(self.cuts.m), gone))
+
+    def fold(self, weights: np.ndarray, melted: np.ndarray) -> np.ndarray:
+        """The weights with those of the melted cuts moved to the newest."""
+        weights = self.weigh(weights).copy()
+        weights[-1] += weights[melted].sum()
+        weights[melted] = 0.0
+        return weights

@@ -1,0 +1,107 @@
+"""Any convex function of x, given by value and subgradient, as an oracle of places and cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .cuts import Cuts
+from .line import LONGEST, search_line
+
+ASTRAY = 1e-7  # of the size of its terms: a cut may lie above the function by so much, for rounding
+
+
+class FunctionPlace(NamedTuple):
+    """x, the value there, and a subgradient."""
+
+    x: np.ndarray
+    value: float
+    slope: np.ndarray
+
+
+class FunctionOracle:
+    """fun(x) -> (value, subgradient), each answer checked once."""
+
+    def __init__(self, fun: Callable):
+        self.fun = fun
+        self.n_calls = 0
+        self.on_line: dict[float, FunctionPlace] = {}
+
+    def locate(self, x: np.ndarray) -> FunctionPlace:
+        """Ask the function at x; it gets a copy, and what it returns is copied, so that neither can spoil the other."""
+        self.n_calls += 1
+        answer = self.fun(x.copy())
+        try:
+            value, slope = answer
+        except (TypeError, ValueError):
+            raise ValueError(f"fun must return a pair (value, subgradient), got {type(answer).__name__}.") from None
+        try:
+            value, slope = float(np.asarray(value).item()), np.array(slope, float).reshape(-1)
+        except (TypeError, ValueError):
+            raise ValueError("fun must return a number and an array of numbers.") from None
+        if slope.shape != x.shape:
+            raise ValueError(f"fun must return a subgradient of {len(x)} numbers, one for each of x, got {len(slope)}.")
+        if not np.isfinite(value) or not np.isfinite(slope).all():
+            what = f"the value {value}" if not np.isfinite(value) else "a subgradient that is not finite"
+            raise ValueError(f"fun must be finite wherever it is asked, and returned {what} at x = {show(x)}.")
+        return FunctionPlace(x, value, slope)
+
+    def cut(self, place: FunctionPlace) -> tuple[np.ndarray, float, None]:
+        """phi = subgradient, offset = value - <phi, x>."""
+        return place.slope, place.value - float(place.slope @ place.x), None
+
+    def between(self, one: FunctionPlace, other: FunctionPlace, t: float) -> FunctionPlace:
+        """The place one + t (other - one)."""
+        if t == 0.0:
+            return one
+        return other if t == 1.0 else self.locate(one.x + t * (other.x - one.x))
+
+    def search(self, one: FunctionPlace, other: FunctionPlace, model) -> FunctionPlace:
+        """The least F on the line from one to the other, or beyond if there is no box; what is seen is remembered."""
+        way, ridge = other.x - one.x, model.spread(model.ridges)
+        self.on_line = {0.0: one, 1.0: other}
+
+        def slope(t: float) -> float:
+            if t not in self.on_line:
+                self.on_line[t] = self.between(one, other, t)
+            place = self.on_line[t]
+            return float((place.slope + ridge * place.x) @ way)
+
+        t = search_line(slope, slope(0.0), enough=0.1, looks=8, longest=1.0 if model.boxed else LONGEST)
+        return self.on_line[t]
+
+    def seen_on_line(self) -> list[FunctionPlace]:
+        """The places of the last search, each worth a cut since it has been paid for."""
+        seen, self.on_line = list(self.on_line.values())[1:], {}
+        return seen
+
+    def check(self, best: FunctionPlace, place: FunctionPlace, slope: np.ndarray, cuts: Cuts) -> None:
+        """Refuse a cut above a known value: no convex function has it."""
+        pairs = (
+            (place.value + float(slope @ (best.x - place.x)), best.value, slope, best.x),
+            (float(cuts.heights(place.x).max()), place.value, place.slope, place.x),
+        )
+        for height, value, gradient, x in pairs:
+            size = (
+                abs(value)
+                + abs(place.value)
+                + float(np.linalg.norm(gradient) * (np.linalg.norm(x) + np.linalg.norm(place.x - best.x)))
+            )
+            if height - value > ASTRAY * size + 1e-9:
+                raise ValueError(
+                    f"fun must be convex and return a subgradient, but a cut is at {height:.6g} where its value is "
+                    f"{value:.6g}, at x = {show(x)}."
+                )
+
+    def release(self, keys: list) -> None:
+        """Nothing is kept for a cut."""
+
+    def melt(self, keys: list, shares: np.ndarray) -> None:
+        """Nothing is kept for a cut."""
+
+
+def show(x: np.ndarray) -> str:
+    """The first numbers of x."""
+    return "[" + ", ".join(f"{each:.4g}" for each in x[:4]) + (", ...]" if len(x) > 4 else "]")

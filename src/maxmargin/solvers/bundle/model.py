@@ -1,0 +1,167 @@
+"""The model of a bundle, max_k offset_k + <phi_k, x> plus quadratics that are known exactly, and its minima.
+
+    minimise over lo <= x <= hi   max_k offset_k + <phi_k, x> + ridge/2 |x|^2 + proximity/2 |x - centre|^2
+
+With ridge = 0 this is the proximal bundle of Kiwiel; with proximity = 0 and ridge = lambda that of Teo et al., BMRM;
+with both = 0 the cutting plane method, whose model is a linear program. Coordinates lie in blocks, each with a ridge
+and a proximity of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+from .cuts import Cuts
+from .master import maximise_on_simplex
+
+OUTER = 60  # faces of the box that are tried
+INSIDE = 1e-9  # of the radius of a box made up for want of another: nearer to its border counts as on it
+
+
+class Step(NamedTuple):
+    """A minimum of the model: x, the weights of the cuts, and the height of the highest cut at x."""
+
+    x: np.ndarray
+    weights: np.ndarray
+    height: float
+
+
+class Model:
+    """The cuts, the ridge of each block of coordinates, and the box."""
+
+    def __init__(
+        self, cuts: Cuts, ridges: tuple[float, ...], lo: np.ndarray | None = None, hi: np.ndarray | None = None
+    ):
+        self.cuts, self.ridges, self.lo, self.hi = cuts, ridges, lo, hi
+        self.boxed = lo is not None and bool(np.isfinite(lo).any() or np.isfinite(hi).any())
+        self.closed = self.boxed and bool(np.isfinite(lo).all() and np.isfinite(hi).all())
+
+    def spread(self, values: tuple[float, ...]) -> np.ndarray | float:
+        """One value for each coordinate from one for each block."""
+        if len(values) == 1:
+            return values[0]
+        full = np.empty(self.cuts.slopes.shape[1])
+        for block, value in zip(self.cuts.blocks, values, strict=True):
+            full[block] = value
+        return full
+
+    def quadratic(self, x: np.ndarray) -> float:
+        """ridge/2 |x|^2, block by block."""
+        blocks = zip(self.cuts.blocks, self.ridges, strict=True)
+        return 0.5 * sum(ridge * float(x[block] @ x[block]) for block, ridge in blocks if ridge)
+
+    def minimise(self, proximities: tuple[float, ...], centre: np.ndarray, start: np.ndarray | None) -> Step:
+        """The minimum of the model with these proximities around the centre; every block needs a curvature."""
+        curvatures = tuple(ridge + each for ridge, each in zip(self.ridges, proximities, strict=True))
+        h = self.spread(curvatures)
+        z = self.spread(proximities) / h * centre
+        if self.boxed:
+            return self.minimise_in_box(h, z, start)
+        q = self.cuts.heights(z)
+        weights = maximise_on_simplex(self.cuts.products(curvatures), q, start)
+        x = z - self.cuts.combine(weights)[0] / h
+        return Step(x, weights, float(self.cuts.heights(x).max()))
+
+    def minimise_in_box(self, h, z: np.ndarray, start: np.ndarray | None) -> Step:
+        """The same within the box: Newton's method on the dual, which is quadratic while the same bounds are met.
+
+        min_x sum_k a_k (offset_k + <phi_k, x>) + h/2 |x - z|^2 over the box is concave in the weights a, with the
+        heights of the cuts at its x as gradient and the products over coordinates off their bounds as curvature.
+        """
+        cuts = self.cuts
+        slopes, offsets = cuts.factor * cuts.slopes, cuts.factor * cuts.offsets
+        root = 1.0 / np.sqrt(h)
+
+        def place(weights: np.ndarray) -> np.ndarray:
+            return np.clip(z - (weights @ slopes) / h, self.lo, self.hi)
+
+        whole = self.cuts.m if start is None or len(start) != self.cuts.m else 0
+        weights = maximise_on_simplex(np.zeros((cuts.m, cuts.m)), offsets + slopes @ place(np.zeros(cuts.m))) if whole \
+            else start / start.sum()  # fmt: skip
+        for _ in range(OUTER):
+            x = place(weights)
+            heights = offsets + slopes @ x
+            scaled = (slopes * root)[:, (x > self.lo) & (x < self.hi)]
+            G = scaled @ scaled.T
+            target = maximise_on_simplex(G, heights + G @ weights, weights)
+            way = target - weights
+            promise = float(heights @ way)
+            if promise <= 1e-13 * max(float(np.abs(heights).max()), 1e-300):
+                break
+            t = search_concave(lambda t, w=weights, s=way: float((offsets + slopes @ place(w + t * s)) @ s), promise)
+            weights = np.maximum(weights + t * way, 0.0)
+            weights /= weights.sum()
+        x = place(weights)
+        return Step(x, weights, float((offsets + slopes @ x).max()))
+
+    def minimise_linear(self, centre: np.ndarray, radius: float) -> tuple[Step, bool]:
+        """The minimum of the cuts alone, a linear program; and whether it would be the same without the radius.
+
+        Where the box is open the minimum may lie at infinity: such coordinates are held within `radius` of the centre.
+        """
+        cuts = self.cuts
+        lo = np.full(len(centre), -np.inf) if self.lo is None else self.lo
+        hi = np.full(len(centre), np.inf) if self.hi is None else self.hi
+        near, far = np.where(np.isfinite(lo), lo, centre - radius), np.where(np.isfinite(hi), hi, centre + radius)
+        slopes, offsets = cuts.factor * cuts.slopes, cuts.factor * cuts.offsets
+        # In the coordinates (x - centre) / radius and in units of the steepest cut: HiGHS works to absolute 1e-7.
+        unit = max(float(np.abs(slopes).max()), 1e-300)
+        base = offsets + slopes @ centre
+        rows = np.column_stack([slopes / unit, -np.ones(cuts.m)])
+        limits = [*zip((near - centre) / radius, (far - centre) / radius, strict=True), (None, None)]
+        answer = linprog(
+            np.append(np.zeros(len(centre)), 1.0), A_ub=rows, b_ub=-(base - base.max()) / (unit * radius), bounds=limits,
+            method="highs-ds", options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )  # fmt: skip
+        if answer.x is None:
+            return Step(centre.copy(), np.eye(cuts.m)[int(np.argmax(base))], float(base.max())), False
+        x = np.clip(centre + radius * answer.x[:-1], near, far)
+        weights = np.maximum(-answer.ineqlin.marginals, 0.0)
+        weights = weights / weights.sum() if weights.sum() > 0 else np.eye(cuts.m)[int(np.argmax(base))]
+        margin = INSIDE * radius
+        held = ((x < near + margin) & ~np.isfinite(lo)) | ((x > far - margin) & ~np.isfinite(hi))
+        return Step(x, weights, float((offsets + slopes @ x).max())), not held.any()
+
+    def bound_within(self, weights: np.ndarray, centre: np.ndarray, radius: float) -> float:
+        """The bound within a radius of the centre; -inf where the cuts still lean and nothing is proved beyond it.
+
+        A minimum of the cuts off the border of a made-up box is one of the whole space, since they are convex.
+        """
+        slope, offset = self.cuts.combine(weights)
+        lean, steep = float(np.abs(slope).sum()), self.cuts.factor * float(np.abs(self.cuts.slopes).max())
+        return offset + float(slope @ centre) - lean * radius if lean <= 1e-9 * steep else -np.inf
+
+    def bound(self, weights: np.ndarray) -> float:
+        """min over the box of sum_k a_k (offset_k + <phi_k, x>) + ridge/2 |x|^2: below every value, whatever a is."""
+        slope, offset = self.cuts.combine(weights)
+        ridge = np.broadcast_to(self.spread(self.ridges), slope.shape)
+        lo = -np.inf if self.lo is None else self.lo
+        hi = np.inf if self.hi is None else self.hi
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = np.where(ridge > 0, -slope / ridge, np.where(slope > 0, -np.inf, np.where(slope < 0, np.inf, 0.0)))
+            x = np.clip(rest, lo, hi)
+            return offset + float(
+                np.where(slope == 0, 0.0, slope * x).sum() + np.where(ridge > 0, 0.5 * ridge * x * x, 0.0).sum()
+            )
+
+
+def search_concave(slope, first: float) -> float:
+    """Where on [0, 1] a concave function with this slope, `first` at 0, is largest: by false position."""
+    last = slope(1.0)
+    if last >= 0.0:
+        return 1.0
+    low, high, at_low, at_high = 0.0, 1.0, first, last
+    for _ in range(30):
+        t = low + (high - low) * at_low / (at_low - at_high)
+        t = min(max(t, low + 1e-3 * (high - low)), high - 1e-3 * (high - low))
+        now = slope(t)
+        if abs(now) <= 1e-6 * first:
+            return t
+        if now > 0:
+            low, at_low, at_high = t, now, 0.5 * at_high
+        else:
+            high, at_high, at_low = t, now, 0.5 * at_low
+    return low

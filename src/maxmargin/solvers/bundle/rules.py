@@ -1,0 +1,232 @@
+"""Where the next cut is made: the five methods of the lecture, each a rule for one step of a `Descent`.
+
+All of them minimise the model of the cuts; they differ in what keeps the step from running away.
+
+    cutting-plane              nothing (Kelley 1960); with a ridge, BMRM (Teo et al. 2010)
+    cutting-plane-line-search  the line from the best place to the model's minimum (Franc and Sonnenburg 2008, OCAS)
+    proximal-bundle            proximity/2 |x - centre|^2 (Kiwiel 1990)
+    trust-region-bundle        |x - centre| <= radius (Schramm and Zowe 1992)
+    level-bundle               the nearest x at which the model is below a level (Lemarechal et al. 1995)
+
+The last two are the first one with a proximity that is searched for: the radius falls and the model's value rises as
+the proximity grows, so both are roots of a monotone function.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .descent import Descent
+from .model import Step
+
+SERIOUS = 0.1  # of the promised fall that makes a step a serious one
+GOOD = 0.5  # of the promised fall that lets the next step be longer
+SHORT = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
+SEARCH = 25  # proximities that are tried for a radius or a level
+
+
+class CuttingPlane:
+    """x = argmin max_k offset_k + <phi_k, x> + ridge/2 |x|^2."""
+
+    name = "cutting-plane"
+    proximity = 0.0
+    patience, patience_without_ridge = 25, np.inf  # rounds a cut may be without weight; a linear program needs them all
+
+    def begin(self, descent: Descent) -> None:
+        """The radius within which an open model is minimised where there is no ridge."""
+        self.radius, self.held = 10.0 * max(1.0, float(np.abs(descent.start).max())), False
+
+    def minimise(self, descent: Descent) -> Step:
+        """The minimum of the model, and its bound."""
+        if descent.ridged:
+            step = descent.bound_by_ridge()
+            descent.weights = step.weights
+            descent.measure(step.weights)
+            return step
+        step, inside = descent.model.minimise_linear(descent.best.x, self.radius)
+        descent.take(step)
+        if inside and not descent.model.closed:
+            descent.raise_bound(descent.model.bound_within(step.weights, descent.best.x, self.radius))
+        self.held = not inside
+        return step
+
+    def step(self, descent: Descent) -> None:
+        """Ask at the minimum of the model."""
+        place = descent.oracle.locate(self.minimise(descent).x)
+        better = descent.offer(place)
+        descent.add_cut(place)
+        self.widen(better)
+
+    def widen(self, better: bool) -> None:
+        """Look further where the radius held back a step that led down."""
+        if self.held and better:
+            self.radius *= 2.0
+
+
+class LineSearch(CuttingPlane):
+    """x = best + t (argmin model - best), t = argmin F; the cut is made a little beyond."""
+
+    name = "cutting-plane-line-search"
+
+    def step(self, descent: Descent) -> None:
+        """Search the line to the minimum of the model."""
+        oracle = descent.oracle
+        goal = oracle.locate(self.minimise(descent).x)
+        better = descent.offer(oracle.search(descent.best, goal, descent.model))
+        # Franc and Sonnenburg: a cut at the best place itself would lack what the model's minimum has to tell.
+        beyond = oracle.between(descent.best, goal, SHORT)
+        for place in (beyond, *oracle.seen_on_line()):
+            descent.add_cut(place)
+        descent.offer(beyond)
+        self.widen(better)
+
+
+class Proximal:
+    """x = argmin model + proximity/2 |x - centre|^2, the centre moving where F falls by enough."""
+
+    name = "proximal-bundle"
+    patience = patience_without_ridge = 25
+
+    def begin(self, descent: Descent) -> None:
+        """A first step of the length of a unit, or of x0."""
+        slope = (
+            descent.cuts.factor * descent.cuts.slopes[-1] + descent.model.spread(descent.model.ridges) * descent.start
+        )
+        length = max(1.0, float(np.linalg.norm(descent.start)))
+        self.proximity = max(float(np.linalg.norm(slope)) / length, 1e-12)
+        self.least = 1e-10 * self.proximity
+        self.run = 0  # serious steps since the proximity changed, or null steps if negative
+
+    def minimise(self, descent: Descent, proximity: float) -> Step:
+        """The minimum of the model with this proximity."""
+        proximities = (proximity,) * len(descent.model.ridges)
+        return descent.model.minimise(proximities, descent.best.x, descent.weigh(descent.weights))
+
+    def find(self, descent: Descent) -> Step:
+        """The step with the present proximity."""
+        return self.minimise(descent, self.proximity)
+
+    def step(self, descent: Descent) -> None:
+        """A serious step if F falls by a tenth of what the model promised, else a null step: only a cut."""
+        step = self.find(descent)
+        descent.take(step)
+        if descent.ridged:
+            descent.bound_by_ridge()
+        promised = descent.least - (step.height + descent.model.quadratic(step.x))
+        place = descent.oracle.locate(step.x)
+        fall = descent.least - descent.value(place)
+        descent.add_cut(place)
+        error = descent.best.value - float(descent.cuts.heights(descent.best.x)[-1])
+        serious = fall >= SERIOUS * promised and fall > 0
+        if serious:
+            descent.move_to(place)
+        self.adapt(descent, serious, fall, promised, error)
+
+    def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
+        """Kiwiel (1990), procedure 2.2: longer steps where the model is good, shorter ones where it misleads."""
+        u = self.proximity
+        fitted = 2.0 * u * (1.0 - fall / promised) if promised > 0 else u
+        if serious:
+            new = fitted if fall >= GOOD * promised and self.run > 0 else 0.5 * u if self.run > 3 else u
+            new = min(max(new, 0.1 * u, self.least), u)
+            self.run = max(self.run + 1, 1) if new == u else 1
+        else:
+            measure = descent.optimality
+            estimate = measure.error + measure.slope
+            new = fitted if error > max(estimate, 10.0 * promised) and self.run < -3 else u
+            new = min(max(new, u), 10.0 * u)
+            self.run = min(self.run - 1, -1) if new == u else -1
+        self.proximity = new
+
+
+class TrustRegion(Proximal):
+    """x = argmin model over |x - centre| <= radius, the radius growing where the model is good."""
+
+    name = "trust-region-bundle"
+
+    def begin(self, descent: Descent) -> None:
+        """A radius of a unit, or of x0."""
+        super().begin(descent)
+        self.radius = max(1.0, float(np.linalg.norm(descent.start)))
+
+    def find(self, descent: Descent) -> Step:
+        """The proximity that makes the step as long as the radius; the least one if it is shorter even so."""
+
+        def excess(step: Step) -> float:
+            return float(np.linalg.norm(step.x - descent.best.x)) / self.radius - 1.0
+
+        return self.find_root(descent, excess, 0.1)
+
+    def find_root(self, descent: Descent, excess, slack: float) -> Step:
+        """The step whose excess, which falls as the proximity grows, is within `slack` of zero, by bisection in log.
+
+        Where less proximity does not change the step any more, the model's own minimum is found, and is taken.
+        """
+        low, high, u, before = 0.0, np.inf, self.proximity, None
+        for _ in range(SEARCH):
+            step = self.minimise(descent, u)
+            now = excess(step)
+            if abs(now) <= slack:
+                break
+            if now < 0 and low == 0.0:
+                if before is not None and now - before[1] <= 1e-3:
+                    step, _, u = before
+                    break
+                before = (step, now, u)
+            low, high = (u, high) if now > 0 else (low, u)
+            u = np.sqrt(low * high) if low > 0 and high < np.inf else 4.0 * u if now > 0 else 0.25 * u
+        self.proximity = u
+        return step
+
+    def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
+        """Schramm and Zowe (1992): a cut that says much of the centre needs no shorter step."""
+        if serious and fall >= GOOD * promised:
+            self.radius *= 2.0
+        elif not serious and error > 10.0 * promised:
+            self.radius *= 0.5
+
+
+class Level(TrustRegion):
+    """x = the point nearest to the centre with model(x) <= level, the level between bound and best value."""
+
+    name = "level-bundle"
+    share = 0.7  # of the gap is left below the level; where no bound is known, `ambition` is what F is to fall by
+
+    def begin(self, descent: Descent) -> None:
+        """What a unit step promises is the first ambition."""
+        super().begin(descent)
+        self.ambition = 0.5 * self.proximity * self.radius**2
+
+    def find(self, descent: Descent) -> Step:
+        """The proximity at which the model meets the level."""
+        self.seek_bound(descent)
+        known = np.isfinite(descent.bound)
+        target = self.share * (descent.least - descent.bound) if known else self.ambition
+        level = descent.least - target
+
+        reach = 10.0 * max(float(np.linalg.norm(descent.best.x - descent.start)), self.radius)
+
+        def excess(step: Step) -> float:
+            below = (level - step.height - descent.model.quadratic(step.x)) / max(target, 1e-300)
+            return max(below, float(np.linalg.norm(step.x - descent.best.x)) / reach - 1.0)  # no level is worth more
+
+        return self.find_root(descent, excess, 0.05)
+
+    def seek_bound(self, descent: Descent) -> None:
+        """The minimum of the model alone, where it has one: a linear program, or the model with its ridge."""
+        if descent.ridged:
+            descent.bound_by_ridge()
+        elif descent.model.closed:
+            descent.raise_bound(descent.model.bound(descent.model.minimise_linear(descent.best.x, 1.0)[0].weights))
+
+    def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
+        """Where no bound is known: less ambition once the cuts show that it cannot be met nearby."""
+        nearby = max(float(np.linalg.norm(descent.best.x - descent.start)), 1e-2)
+        possible = descent.optimality.error + descent.optimality.slope * nearby
+        if serious and fall >= GOOD * promised:
+            self.ambition *= 2.0
+        elif possible < self.ambition:
+            self.ambition = 0.5 * possible
+
+
+RULES = {rule.name: rule for rule in (CuttingPlane, LineSearch, Proximal, TrustRegion, Level)}
