@@ -94,7 +94,8 @@ def judge(problem: Problem, point: Point) -> Certificate:
         dual = -features.price(coef, scores_of_a) - conjugates
     else:
         primal = problem.primal_value(scores, penalty, point.b)
-        a, coef, dual = judge_duals(problem, point, scores)
+        judge_them = judge_mixture if getattr(problem.terms, "joint", False) else judge_duals
+        a, coef, dual = judge_them(problem, point, scores)
         kkt = measure_violation(problem, a, problem.shift(scores, point.b))
     return Certificate(
         primal=primal,
@@ -133,6 +134,27 @@ def judge_duals(problem: Problem, point: Point, scores: np.ndarray) -> tuple[np.
     coef = features.combine(a if moved else point.a)
     own = scores if point.coef is None and not moved else features.scores(coef)
     return a, coef, balanced_dual(problem, a, features.price(coef, own))
+
+
+def judge_mixture(problem: Problem, point: Point, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """The duals of a loss that does not split over samples, their w, and D.
+
+    The loss is asked again at every score of the mixture: R(g) >= R(f) - a.(g - f) for the a it answers with, whatever
+    the scores f are, so -R*(-a) >= R(f) + a.f, and the weighted sum of that bounds P from below with the sum of the a.
+    """
+    features, mixture = problem.features, point.mixture
+    if mixture is None:
+        return point.a, features.combine(point.a), -np.inf
+    weights = np.maximum(mixture.weights, 0.0)
+    weights = weights / weights.sum()
+    a, offset = np.zeros(problem.shape), 0.0
+    for weight, f in zip(weights, mixture.scores, strict=True):
+        value, answer = problem.terms.cut(f)
+        a += weight * answer
+        offset += weight * (value + float(answer @ f))
+    coef = features.combine(a)
+    dual = offset - features.price(coef, scores)
+    return a, coef, dual if problem.imbalance(a) <= 1e-9 else -np.inf
 
 
 def balanced_dual(problem: Problem, a: np.ndarray, price: float) -> float:

@@ -10,7 +10,8 @@ which is convex, piecewise linear in f, and no less than n Delta of the labels s
 
 Such a loss does not split over samples, so there is no conjugate of single duals. Its terms have
 
-    cut(f)           C R(f) and a, minus a subgradient of it: C R(g) >= C R(f) - a.(g - f) for all scores g
+    cut(f)           C R(f) and a, minus a subgradient of it: C R(g) >= C R(f) - a.(g - f) for all scores g;
+                     whoever asks again at the same scores gets the same answer
     value(f)         the same C R(f), as an array of one number
     response(f)      the same a, as both ends of an interval
     violation(a, f)  how far f is from the scores at which a is a response
@@ -82,16 +83,16 @@ class _FTerms(ListTerms):
 
     def __init__(self, y: np.ndarray, c: np.ndarray, beta: float, name: str):
         self.y, self.C, self.square = y, common_weight(c, name), float(beta) ** 2
-        self.positive, self.negative = split_labels(y, name)
+        self.positive, self.negative = map(Ranking, split_labels(y, name))
 
     def cut(self, f):
         from .compiled.labellings import worst_f_labelling
 
-        self.positive, high = sort_down(f, self.positive)
-        self.negative, low = sort_down(f, self.negative)
+        positive, high = self.positive.sort(f)
+        negative, low = self.negative.sort(f)
         h, m, _ = worst_f_labelling(high, low, self.square)
         a = np.zeros(len(f))
-        a[self.positive[h:]], a[self.negative[:m]] = self.C, -self.C
+        a[positive[h:]], a[negative[:m]] = self.C, -self.C
         loss = 1.0 - (1.0 + self.square) * h / (h + m + self.square * len(high))
         return self.C * len(f) * loss - float(a @ f), a
 
@@ -133,13 +134,27 @@ def split_labels(y: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     return positive, negative
 
 
-def sort_down(f: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The samples of `order` by falling score, and their scores; an order that still holds, as after a shift, stays."""
-    ranked = f[order]
-    if (ranked[:-1] >= ranked[1:]).all():
+class Ranking:
+    """Some of the samples by falling score, equal ones by their index, so that a labelling depends on scores alone.
+
+    An order that still holds, as it does when all scores are shifted, is kept: to look is cheaper than to sort.
+    """
+
+    def __init__(self, index: np.ndarray):
+        self.index = self.order = index
+
+    def sort(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The samples in their order, and their scores."""
+        order, ranked = self.order, f[self.order]
+        ties = ranked[:-1] == ranked[1:]
+        if not ((ranked[:-1] > ranked[1:]) | (ties & (order[:-1] < order[1:]))).all():
+            falling = -f[self.index]
+            change = np.argsort(falling)
+            if (falling[change][:-1] == falling[change][1:]).any():
+                change = np.argsort(falling, kind="stable")  # four times as long, so only where there are ties
+            order = self.order = self.index[change]
+            ranked = f[order]
         return order, ranked
-    change = np.argsort(-ranked)
-    return order[change], ranked[change]
 
 
 def count_chosen(k: int | float | None, n: int, n_plus: int) -> int:

@@ -25,12 +25,26 @@ TINY = float(np.finfo(float).tiny)
 BALANCED = 1e-14  # of the size of the duals: an imbalance that is rounding
 
 
+class Mixture(NamedTuple):
+    """A dual point of a loss that does not split over samples: its answers to some scores, weighted.
+
+    `weights` of shape (m,) sum to one and `scores` has shape (m, n). What the loss answers there is for the judge to find.
+    """
+
+    weights: np.ndarray
+    scores: np.ndarray
+
+
 class Point(NamedTuple):
-    """A candidate: duals a, intercept b (one per layer), and w as coefficients (those of a unless given)."""
+    """A candidate: duals a, intercept b (one per layer), and w as coefficients (those of a unless given).
+
+    `mixture` says what the duals are made of where the loss does not split over samples.
+    """
 
     a: np.ndarray
     b: float | np.ndarray = 0.0
     coef: np.ndarray | None = None
+    mixture: Mixture | None = None
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,10 @@ class MetricSVC(LinearClassifier):
     Notes
     -----
     Where k is not n_plus, the labels y are not among the labellings, so that R may be negative; it is convex still.
+
+    For f1, fbeta and prbep, R is no less than n minus the sum of all positive scores plus that of the n_plus largest
+    negative ones. Where the positive class is so rare, and so mixed with the other, that as many negatives score as
+    high whatever w is, w = 0 is optimal for every C.
     """
 
     _parameter_constraints: ClassVar[dict] = {

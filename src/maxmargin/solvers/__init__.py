@@ -1,5 +1,6 @@
 """The solvers, by name: one file a family."""
 
+from .bundle import Bundle
 from .class_coordinate import ClassCoordinate
 from .class_newton import ClassNewton
 from .coordinate import Coordinate
@@ -15,4 +16,5 @@ SOLVERS = {
     "proximal_newton": ProximalNewton,
     "class_newton": ClassNewton,
     "class_coordinate": ClassCoordinate,
+    "bundle": Bundle,
 }

@@ -1,0 +1,193 @@
+"""Cutting planes and bundles on regularised risks: BMRM, OCAS, proximal, trust-region and level bundles."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...features import ClassDesign, Design
+from ...problem import Point, Problem
+from ...result import Outcome, Patience, Progress
+from .cuts import Cuts
+from .descent import Descent
+from .risk import RiskOracle
+from .rules import RULES
+
+METHODS = {"bmrm": "cutting-plane", "ocas": "cutting-plane-line-search"}
+CAPACITY = 300  # cuts that are held at most
+PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
+FAINT = 0.02  # of the tolerance is what the ridge of free intercepts may cost
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """min max_k offset_k + <phi_k, w> + 1/2 |w|^2, cut by cut: any convex risk over linear features.
+
+    Parameters
+    ----------
+    method : {"ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle"}, default="ocas"
+        Where the next cut is made: at the minimum of the model (BMRM, Teo et al. 2010; the 1-slack method of Joachims
+        2006), on the line to it (OCAS, Franc and Sonnenburg 2008), or as the bundle methods of the lecture do.
+        "cutting-plane" and "cutting-plane-line-search" are other names of the first two.
+    max_cuts : int, default=300
+        Cuts that are held at most; beyond that they are melted into their mean.
+    """
+
+    method: str = "ocas"
+    max_cuts: int = CAPACITY
+    memory: Memory | None = field(default=None, repr=False, compare=False)
+    name = "bundle"
+
+    def __post_init__(self):
+        if METHODS.get(self.method, self.method) not in RULES:
+            raise ValueError(f"method must be one of {sorted({*RULES, *METHODS})}, got {self.method!r}.")
+        if self.max_cuts < 4:
+            raise ValueError(f"max_cuts must be 4 or more, got {self.max_cuts!r}.")
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        features = problem.features
+        if not isinstance(features, Design | ClassDesign):
+            return "Cutting planes work on linear machines, and these features have a kernel; use 'smo'."
+        if features.penalty != "l2":
+            return "Cutting planes need the penalty |w|^2 / 2, and these features have |w|_1; use 'proximal_newton'."
+        if problem.y.ndim > 1 and not isinstance(features, ClassDesign):
+            return "Cutting planes do not take a problem in layers; use 'smo'."
+        return None
+
+    def remember(self) -> Bundle:
+        """The same solver with a memory: its cuts serve the next problem that differs in C only."""
+        return Bundle(self.method, self.max_cuts, Memory())
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> BundleRun:
+        """A run at `warm`, or at zero."""
+        return BundleRun(self, problem, tol, warm)
+
+
+class Memory:
+    """The cuts of the last problem: those of C r are C times those of r."""
+
+    def __init__(self):
+        self.problem: Problem | None = None
+        self.cuts: Cuts | None = None
+
+    def recall(self, problem: Problem) -> Cuts | None:
+        """The cuts, scaled to the problem, if it differs from the last one in C only."""
+        last = self.problem
+        if last is None or last.features is not problem.features or last.loss != problem.loss:
+            return None
+        if not np.array_equal(last.y, problem.y) or (last.balance is None) != (problem.balance is None):
+            return None
+        ratio = float(problem.c.sum()) / float(last.c.sum())
+        if not np.allclose(problem.c, ratio * last.c, rtol=1e-12, atol=0.0) or np.any(problem.balance):
+            return None
+        self.cuts.factor *= ratio
+        return self.cuts
+
+    def store(self, problem: Problem, cuts: Cuts) -> None:
+        """Keep the cuts."""
+        self.problem, self.cuts = problem, cuts
+
+
+class BundleRun:
+    """A descent on the risk of a problem, as the one loop of all solvers wants it."""
+
+    def __init__(self, solver: Bundle, problem: Problem, tol: float, warm: Point | None):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.oracle = RiskOracle(problem, tol)
+        rule = RULES[METHODS.get(solver.method, solver.method)]()
+        cuts = None if solver.memory is None else solver.memory.recall(problem)
+        if cuts is None:
+            cuts = Cuts(self.oracle.size, self.oracle.blocks, solver.max_cuts)
+        if solver.memory is not None:
+            solver.memory.store(problem, cuts)
+        self.oracle.answers.unit = cuts.factor
+        self.descent = Descent(self.oracle, rule, self.place(warm), cuts, self.ridges())
+        self.patience = Patience(PATIENCE)
+
+    def place(self, warm: Point | None) -> np.ndarray:
+        """The coordinates of a point, or zero."""
+        x = np.zeros(self.oracle.size)
+        if warm is None:
+            self.oracle.last = self.problem.centre
+            return x
+        coef = self.problem.features.combine(self.problem.feasible(warm.a)) if warm.coef is None else warm.coef
+        x[: coef.size] = coef.ravel()
+        if self.oracle.tails:
+            x[coef.size :] = warm.b
+        elif self.oracle.free:
+            self.oracle.last = float(warm.b)
+        return x
+
+    def ridges(self) -> tuple[float, ...]:
+        """1 for w; for free intercepts of classes one so small that it costs next to nothing."""
+        if not self.oracle.tails:
+            return (1.0,)
+        return 1.0, max(FAINT * self.tol * self.oracle.scale, 1e-12)
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Rounds for about `seconds`, at most `max_steps`."""
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        while True:
+            if self.reached():
+                return Outcome.DONE
+            if self.n_iter >= last or time.perf_counter() >= end:
+                return Outcome.GOING
+            self.descent.take_round()
+            if self.patience.wears_out(self.descent.gap):
+                return Outcome.STALLED
+
+    def reached(self) -> bool:
+        """Whether the gap is within tol."""
+        least, bound = self.descent.least, self.descent.bound
+        limit = self.tol * max(abs(least), abs(bound), self.problem.floor)
+        return bool(np.isfinite(bound)) and self.descent.gap <= 0.9 * limit
+
+    @property
+    def n_iter(self) -> int:
+        """Rounds."""
+        return self.descent.n_iter
+
+    @property
+    def kept(self) -> list[tuple[float, np.ndarray]]:
+        """The answers behind the best bound, and their weights."""
+        descent = self.descent
+        descent.bound_by_ridge()
+        weights = descent.weigh(descent.plain)
+        used = np.flatnonzero(weights)
+        return [(weights[k] * share, each) for k in used for share, each in descent.cuts.keys[k]]
+
+    @property
+    def a(self) -> np.ndarray:
+        """The duals: those of the cuts, weighted as the master weighs them."""
+        return self.oracle.answers.mix(self.kept, self.problem.shape)
+
+    @property
+    def support(self) -> int:
+        """All samples have a say."""
+        return self.problem.n
+
+    def progress(self, seconds: float) -> Progress:
+        """The solver's own view of P and D."""
+        return Progress(self.n_iter, seconds, self.descent.least, self.descent.bound, self.descent.cuts.m)
+
+    def point(self) -> Point:
+        """The best w, its intercept, and the dual point of the master."""
+        best, kept = self.descent.best, self.kept
+        coef, b = self.oracle.part(best.x)
+        answers = self.oracle.answers
+        mixture = answers.mixture(kept) if hasattr(answers, "mixture") else None
+        b = np.array(b) if self.oracle.tails else best.b if self.oracle.free else 0.0
+        return Point(answers.mix(kept, self.problem.shape), b, coef.copy(), mixture)
+
+    def refresh(self, scores: np.ndarray) -> None:
+        """The judge found the gap wider than the run did: aim lower."""
+        self.tol *= 0.5
+        self.oracle.tol = self.tol
+
+    def count(self) -> Counter:
+        """Cuts made, each two products with the data."""
+        return Counter(oracle_calls=self.oracle.n_calls)

@@ -1,0 +1,259 @@
+"""min f(x) + ridge/2 |x|^2 over a box, by every bundle method: minima, bounds, ridges, and memory.
+
+Which method is tried on which function is a matter of time alone. Cutting planes without a stabiliser take thousands of
+rounds from ten variables on if f is curved; level bundles need a box.
+"""
+
+from __future__ import annotations
+
+import functools
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.optimize
+from generated_functions import (
+    GENERATED,
+    hinges,
+    make_spectrum,
+    quadratic,
+    solve_absolutes,
+    solve_chebyshev,
+    solve_ridged_hinges,
+)
+from textbook_functions import CATALOGUE, maximal_absolute, sum_of_absolutes
+
+from maxmargin import Status
+from maxmargin.minimisation import minimize
+
+METHODS = ("cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", "level-bundle")
+STABLE = METHODS[2:]
+OPEN = METHODS[2:4]  # those that need neither bounds nor a ridge
+FUNCTIONS = {**CATALOGUE, **GENERATED}
+PLAIN = [name for name, each in FUNCTIONS.items() if each.dimension <= 5]
+PAIRS = [(method, name) for method in METHODS for name in (PLAIN if method.startswith("cutting") else FUNCTIONS)]
+TOL = 1e-6
+every_method = pytest.mark.parametrize("method", METHODS)
+every_stable_method = pytest.mark.parametrize("method", STABLE)
+
+
+class Counted:
+    """A function that counts its calls."""
+
+    def __init__(self, fun):
+        self.fun, self.n_calls = fun, 0
+
+    def __call__(self, x):
+        self.n_calls += 1
+        return self.fun(x)
+
+
+def assert_sound(found, minimum: float, tol: float = TOL) -> None:
+    """Within tol of the minimum, no bound above it in any round, and the numbers fit one another."""
+    slack = 1e-9 * max(1.0, abs(minimum))
+    assert found.status is Status.CONVERGED, found.message
+    assert found.fun - minimum <= 1.01 * tol * max(1.0, abs(found.fun)) + slack
+    assert found.fun >= minimum - slack
+    assert all(each.lower_bound <= minimum + slack for each in found.history)
+    assert found.gap == found.fun - found.lower_bound
+    assert found.n_iter == len(found.history) or found.history[-1].n_iter == found.n_iter
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_minima_of_the_literature(method, name):
+    """Every method, every function it can do in a moment, within a box."""
+    function = FUNCTIONS[name]
+    found = minimize(function.fun, function.x0, method, bounds=function.box, tol=TOL)
+    assert_sound(found, function.minimum)
+    assert found.gap <= TOL * max(1.0, abs(found.fun))
+    assert found.fun == pytest.approx(function.fun(found.x)[0], rel=1e-14)
+
+
+@pytest.mark.parametrize("method", OPEN)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_minima_without_a_box(method, name):
+    """Where no bound is known, the end is an error and a slope that leave no way down."""
+    function = FUNCTIONS[name]
+    found = minimize(function.fun, function.x0, method, tol=TOL)
+    assert found.lower_bound == -np.inf
+    assert found.gap == np.inf
+    error, slope = found.optimality
+    assert error + slope * max(1.0, np.linalg.norm(found.x)) <= TOL * max(1.0, abs(found.fun))
+    assert found.converged, found.message
+    away = 1.0 if function.minimiser is None else max(1.0, np.linalg.norm(found.x - function.minimiser))
+    assert found.fun - function.minimum <= 2.0 * (error + slope * away) + 1e-12 * max(1.0, abs(found.fun))
+
+
+@every_method
+def test_minimisers_where_they_are_one(method):
+    """x itself, not just f(x): these grow at least quadratically from their minimisers."""
+    for name in ("CB3", "DEM", "QL", "LQ", "Mifflin 1", "Wolfe", "distances"):
+        function = FUNCTIONS[name]
+        found = minimize(function.fun, function.x0, method, bounds=function.box, tol=1e-9)
+        np.testing.assert_allclose(found.x, function.minimiser, atol=2e-4, err_msg=name)
+
+
+@every_method
+def test_optimality_holds_everywhere(method):
+    """f(y) >= f(x) - error - slope |y - x| for every y in the box, however early it stopped."""
+    rng = np.random.default_rng(0)
+    for name in ("CB2", "Shor", "absolute deviations", "scales"):
+        function = FUNCTIONS[name]
+        for max_iter in (1, 4, 15):
+            found = minimize(function.fun, function.x0, method, bounds=function.box, max_iter=max_iter)
+            error, slope = found.optimality
+            assert error >= 0.0
+            assert slope >= 0.0
+            for y in rng.uniform(*function.box, (50, function.dimension)):
+                below = found.fun - error - slope * np.linalg.norm(y - found.x)
+                assert function.fun(y)[0] >= below - 1e-12 * (abs(found.fun) + abs(below))
+
+
+@every_method
+def test_the_history_only_improves(method):
+    """Values fall, strictly in serious rounds; bounds rise; calls and rounds are counted."""
+    for name in ("MAXQUAD", "transport", "log-sum-exp", "lasso"):
+        function, fun = FUNCTIONS[name], Counted(FUNCTIONS[name].fun)
+        found = minimize(fun, function.x0, method, bounds=function.box, max_iter=40)
+        values = [each.value for each in found.history]
+        assert all(later.value <= before.value for before, later in pairwise(found.history))
+        assert all(later.value < before.value for before, later in pairwise(found.history) if later.serious)
+        assert all(later.lower_bound >= before.lower_bound for before, later in pairwise(found.history))
+        assert any(each.serious for each in found.history)
+        assert values[-1] == found.fun
+        assert found.history[-1].lower_bound == found.lower_bound
+        assert found.n_calls == fun.n_calls == found.history[-1].n_calls
+
+
+# ---- bounds ---------------------------------------------------------------------------------------------------
+
+
+@every_stable_method
+def test_smooth_minimisers_on_faces(method):
+    """A quadratic whose centre is outside: L-BFGS-B ends at the same point, most coordinates on their bounds."""
+    rng = np.random.default_rng(5)
+    fun = quadratic(make_spectrum(12, 50.0, rng), 2.0 * rng.normal(size=12))
+    lo, hi = -rng.uniform(0.1, 1.0, 12), rng.uniform(0.1, 1.0, 12)
+    options = {"ftol": 1e-16, "gtol": 1e-12}
+    best = scipy.optimize.minimize(fun, np.zeros(12), jac=True, bounds=list(zip(lo, hi, strict=True)), options=options)
+    found = minimize(fun, np.zeros(12), method, bounds=(lo, hi), tol=1e-8)
+    assert_sound(found, best.fun, 1e-8)
+    assert np.all((found.x >= lo) & (found.x <= hi))
+    assert np.sum((found.x == lo) | (found.x == hi)) >= 4
+    np.testing.assert_allclose(found.x, best.x, atol=2e-3)
+
+
+@every_method
+@pytest.mark.parametrize("bounds", [(-0.1, 0.1), (0.0, np.inf), (-np.inf, -0.05)], ids=str)
+def test_linear_minimisers_on_faces(method, bounds):
+    """|A x - b|_1 and max |A x - b| over a box, a quarter space and its mirror image: linprog has the same values."""
+    rng = np.random.default_rng(6)
+    A, b = rng.normal(size=(25, 5)), rng.normal(size=25)
+    finite = tuple(None if np.isinf(each) else each for each in bounds)
+    if np.isinf(bounds).any() and method not in OPEN:
+        bounds = np.clip(bounds, -10.0, 10.0)
+    for fun, solve in ((sum_of_absolutes(A, b), solve_absolutes), (maximal_absolute(A, b), solve_chebyshev)):
+        minimum = solve(A, b, finite)
+        found = minimize(fun, np.zeros(5) + np.clip(0.0, *bounds), method, bounds=bounds, tol=1e-8)
+        assert found.converged, found.message
+        assert found.fun == pytest.approx(minimum, rel=2e-8)
+        assert found.lower_bound <= minimum * (1.0 + 1e-9)
+
+
+@every_method
+def test_fun_is_never_asked_outside(method):
+    """Not even by rounding: sqrt of what is negative outside would be nan."""
+
+    def fun(x):
+        assert np.all(x >= 0.0)
+        assert np.all(x <= 1.0 / 3.0)
+        return -float(np.sqrt(x + 1e-4).sum()), -0.5 / np.sqrt(x + 1e-4)
+
+    found = minimize(fun, np.full(3, 0.2), method, bounds=(0.0, 1.0 / 3.0))
+    assert found.converged
+    np.testing.assert_allclose(found.x, 1.0 / 3.0, atol=1e-5)
+
+
+@every_method
+def test_some_coordinates_are_fixed(method):
+    """lo = hi is allowed."""
+    lo, hi = np.array([-1.0, 0.5, -1.0]), np.array([1.0, 0.5, 1.0])
+    found = minimize(
+        quadratic(np.ones(3), np.array([0.3, 0.0, 3.0])), np.array([0.0, 0.5, 0.0]), method, bounds=(lo, hi)
+    )
+    assert_sound(found, 0.125 + 2.0)
+    assert found.x[1] == 0.5
+
+
+# ---- ridge ----------------------------------------------------------------------------------------------------
+
+
+def add_ridge(fun, ridge: float):
+    """f + ridge/2 |x|^2 by hand."""
+
+    def ridged(x):
+        value, slope = fun(x)
+        return value + 0.5 * ridge * float(x @ x), slope + ridge * x
+
+    return ridged
+
+
+def make_ridged(kind: str):
+    """A sum of hinges or of absolute values, and its minimum with a ridge by cvxopt: (fun, solve)."""
+    rng = np.random.default_rng(7)
+    A, b = rng.normal(size=(40, 4)) + 0.5, rng.normal(size=40)
+    if kind == "hinges":
+        return hinges(A), functools.partial(solve_ridged_hinges, -A, -np.ones(40), np.full(40, 1.0 / 40.0))
+    both = np.vstack([A, -A]), np.concatenate([b, -b]), np.ones(80)
+    return sum_of_absolutes(A, b), functools.partial(solve_ridged_hinges, *both)
+
+
+@every_method
+@pytest.mark.parametrize("kind", ["hinges", "absolutes"])
+@pytest.mark.parametrize("bounds", [None, (-0.1, 0.2)], ids=str)
+@pytest.mark.parametrize("ridge", [1e-2, 1.0, 100.0])
+def test_a_ridge_is_the_ridge_added_by_hand(method, ridge, bounds, kind):
+    """The minimum of cvxopt either way; and with the ridge apart a bound is known without a box."""
+    fun, solve = make_ridged(kind)
+    minimum = solve(ridge, bounds)
+    found = minimize(fun, np.zeros(4), method, ridge=ridge, bounds=bounds, tol=1e-8)
+    assert_sound(found, minimum, 1e-8)
+    assert found.gap <= 1e-8 * max(1.0, abs(found.fun))
+    assert found.fun == pytest.approx(add_ridge(fun, ridge)(found.x)[0], rel=1e-13)
+    by_hand = minimize(add_ridge(fun, ridge), np.zeros(4), bounds=(-100.0, 100.0) if bounds is None else bounds)
+    assert_sound(by_hand, minimum)
+
+
+@every_method
+def test_the_worst_function_of_nesterov(method):
+    """max_i x_i + |x|^2 / 2 = -1 / (2 n), which no method can find in fewer than n calls."""
+    n = 25
+    found = minimize(lambda x: (float(x.max()), np.eye(n)[np.argmax(x)]), np.zeros(n), method, ridge=1.0, tol=1e-8)
+    assert_sound(found, -0.5 / n, 1e-8)
+    np.testing.assert_allclose(found.x, -1.0 / n, atol=1e-4)
+    assert found.n_calls >= n
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------
+
+
+@every_stable_method
+@pytest.mark.parametrize("max_cuts", [3, 5, 10, 25])
+def test_bounded_memory(method, max_cuts):
+    """No round has more cuts than allowed, and the minimum is found all the same."""
+    for name, tol in (("CB2", 1e-6), ("Rosen-Suzuki", 1e-5), ("Shor", 1e-5), ("log-sum-exp", 1e-5)):
+        function = FUNCTIONS[name]
+        found = minimize(function.fun, function.x0, method, bounds=function.box, tol=tol, max_cuts=max_cuts)
+        assert max(each.n_cuts for each in found.history) <= max_cuts
+        assert found.fun - function.minimum <= tol * max(1.0, abs(found.fun)), (name, found.message)
+        assert found.lower_bound <= function.minimum + 1e-9 * max(1.0, abs(function.minimum))
+
+
+@every_stable_method
+def test_the_same_run_twice_is_the_same_to_the_bit(method):
+    """Neither clock nor chance has a say."""
+    function = FUNCTIONS["MAXQUAD"]
+    solve = functools.partial(minimize, function.fun, function.x0, method, bounds=function.box)
+    first, second = solve(), solve(max_seconds=100.0)
+    np.testing.assert_array_equal(first.x, second.x)
+    assert first.n_calls == second.n_calls
