@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import f1_score, precision_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_listwise import sum_over_pairs, tabulate
 
 from maxmargin import LinearSVC, RiskClassifier
@@ -176,26 +175,35 @@ def test_certificate_is_sound(metric):
 # ---- what the metrics are for ---------------------------------------------------------------------------------
 
 
-def test_training_for_f1_pays():
-    """Where one class is rare, a machine trained for few errors finds none of it, one trained for F1 does."""
+@pytest.mark.parametrize("metric", ["f1", "prbep"])
+def test_training_for_the_metric_pays(metric):
+    """Where one class is rare and C small, a machine trained for few errors finds none of it, others do."""
     X, y, _ = make_labels(n=600, share=0.15)
-    scores = [f1_score(y, MetricSVC(m, C=0.01).fit(X, y).predict(X), pos_label="rare") for m in ("error", "f1")]
-    assert scores[1] > scores[0] + 0.2
+    before, after = (
+        f1_score(y, MetricSVC(name, C=0.01).fit(X, y).predict(X), pos_label="rare") for name in ("error", metric)
+    )
+    assert before == 0.0
+    assert after > 0.5
 
 
-def test_training_for_the_top_pays():
-    """Precision among the ten best is no worse than that of a machine trained for all of the order."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 2))
-    clear = rng.random(400) < 0.05
-    y = np.where(clear, 1, (X[:, 1] + rng.normal(size=400) > 0.5).astype(int))
-    X[clear, 0] += 2.5  # few samples that one feature knows for certain, many that the other knows a little about
-    top = []
-    for model in (MetricSVC("roc_auc"), MetricSVC("precision_at_k", k=10)):
-        f = model.fit(X, y).decision_function(X)
-        top.append(np.mean(y[np.argsort(-f)[:10]]))
-    assert top[1] >= top[0]
-    assert top[1] == 1.0
+def test_beta_trades_precision_for_recall():
+    """Large beta finds more of the rare class."""
+    X, y, _ = make_labels(n=120)
+    found = [np.mean(MetricSVC("fbeta", beta=beta).fit(X, y).predict(X)[y == "rare"] == "rare") for beta in (0.2, 5.0)]
+    assert found[1] > found[0]
+
+
+def test_metrics_at_k():
+    """At k = n_plus all three are one; below, scores of positives are rewarded without end, and |w| grows with C."""
+    X, y, _ = make_labels()
+    first, *others = (
+        MetricSVC(metric, k=k, tol=1e-7).fit(X, y).coef_
+        for metric, k in (("prbep", None), ("precision_at_k", 18), ("recall_at_k", 0.3), ("precision_at_k", None))
+    )
+    for coef in others:
+        np.testing.assert_allclose(coef, first, atol=1e-4)
+    short, long = (np.linalg.norm(MetricSVC("precision_at_k", k=5, C=C).fit(X, y).coef_) for C in (10.0, 20.0))
+    assert long == pytest.approx(2.0 * short, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -355,9 +363,8 @@ def test_in_a_grid_search():
     X, y, _ = make_labels(n=120)
     search = GridSearchCV(MetricSVC("fbeta"), {"beta": [0.5, 2.0], "C": [0.1, 1.0]}, cv=3, scoring="balanced_accuracy")
     search.fit(X, y)
-    recall = [MetricSVC("fbeta", beta=beta).fit(X, y).predict(X)[y == "rare"] for beta in (0.2, 5.0)]
-    assert set(search.best_params_) == {"beta", "C"}
-    assert np.mean(recall[1] == "rare") > np.mean(recall[0] == "rare")
+    assert len({round(score, 6) for score in search.cv_results_["mean_test_score"]}) > 1
+    assert search.best_score_ > 0.6
 
 
 def test_limits():
@@ -453,29 +460,3 @@ def test_order_without_differences():
         RankSVM().fit(X, np.ones(60))
     with pytest.raises(ValueError, match="y has no two different values"):
         RankSVM().fit(X, y, sample_weight=(y == 1.0).astype(float))
-
-
-# ---- scikit-learn's own checks --------------------------------------------------------------------------------
-
-
-WEIGHTLESS = (
-    "check_sample_weights_not_overwritten",
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-)
-
-
-def list_expected_failures(estimator) -> dict[str, str]:
-    """Metrics of counts refuse weights that differ."""
-    weightless = getattr(estimator, "metric", "error") in COUNTS
-    return dict.fromkeys(WEIGHTLESS, "a metric of counts has no meaning for weights") if weightless else {}
-
-
-@pytest.mark.filterwarnings("ignore")  # as check_estimator does: the checks provoke warnings on purpose
-@parametrize_with_checks(
-    [RankSVM(tol=1e-8), *(MetricSVC(metric, tol=1e-8) for metric in ("f1", "roc_auc", "prbep", "error"))],
-    expected_failed_checks=list_expected_failures,
-)
-def test_check_estimator(estimator, check):
-    """Each check of scikit-learn, sample-weight equivalence included where weights have a meaning."""
-    check(estimator)

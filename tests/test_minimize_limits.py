@@ -203,7 +203,7 @@ def test_checkpoints_are_written_on_the_way(tmp_path, monkeypatch):
 def test_a_folder_that_does_not_exist_is_refused_before_the_first_call(tmp_path):
     """Not after a night of work."""
     fun = Counted(SHOR.fun)
-    with pytest.raises(ValueError, match="checkpoint must be in a folder that exists.*missing"):
+    with pytest.raises(ValueError, match=r"checkpoint must be in a folder that exists.*missing"):
         minimize(fun, SHOR.x0, checkpoint=tmp_path / "missing" / "run.npz")
     assert fun.n_calls == 0
 
@@ -265,7 +265,7 @@ def test_another_problem_is_refused():
     found = minimize(SHOR.fun, SHOR.x0, bounds=BOX, max_iter=8)
     with pytest.raises(ValueError, match="resume holds a run with numbers of x 5, and this one has 4"):
         minimize(lambda x: (0.0, np.zeros(4)), np.zeros(4), resume=found)
-    with pytest.raises(ValueError, match="resume holds a run with ridge 0.0, and this one has 1.0"):
+    with pytest.raises(ValueError, match=r"resume holds a run with ridge 0\.0, and this one has 1\.0"):
         minimize(SHOR.fun, SHOR.x0, bounds=BOX, ridge=1.0, resume=found)
     with pytest.raises(ValueError, match="resume holds a run with method 'proximal-bundle'"):
         minimize(SHOR.fun, SHOR.x0, "level-bundle", bounds=BOX, resume=found)

@@ -8,11 +8,11 @@ from .minimisation import Minimum, minimize
 from .paths import Path
 from .result import Result, Status
 from .solve import solve
-from .solvers import SMO, Coordinate, InteriorPoint, Multipliers, Newton
+from .solvers import SMO, Bundle, Coordinate, InteriorPoint, Multipliers, Newton
 
 __version__ = "0.1.0"
 __all__ = [
-    "SMO", "SVC", "SVR", "Certificate", "Coordinate", "InteriorPoint", "LinearSVC", "LinearSVR", "Minimum", "Multipliers",
-    "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "Result", "RiskClassifier", "RiskRegressor", "Status", "certify",
-    "explain", "minimize", "path", "solve",
+    "SMO", "SVC", "SVR", "Bundle", "Certificate", "Coordinate", "InteriorPoint", "LinearSVC", "LinearSVR", "Minimum",
+    "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "Result", "RiskClassifier", "RiskRegressor",
+    "Status", "certify", "explain", "minimize", "path", "solve",
 ]  # fmt: skip

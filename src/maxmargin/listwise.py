@@ -217,7 +217,7 @@ class PrecisionAtK(MetricLoss):
     """Delta = 1 - h / k over labellings with exactly k samples at +1.
 
     The labels y themselves are such a labelling only if k = n_plus. Else R(f + t) = R(f) + (k - n_plus) t: R is convex
-    still, but may be negative, and a free intercept would run away.
+    still, but it may be negative, it does not bound n Delta, and a free intercept would run away.
     """
 
     k: int | float | None = None

@@ -180,11 +180,7 @@ class Watch:
     def doubt(self) -> float:
         """What F may still fall by: by the bound, or by the cuts within reach."""
         descent = self.descent
-        if np.isfinite(descent.bound):
-            return descent.gap
-        x = descent.best.x
-        radius = max(float(np.linalg.norm(x - descent.start)), 1e-2 * max(1.0, float(np.linalg.norm(x))))
-        return descent.optimality.error + descent.optimality.slope * radius
+        return descent.gap if np.isfinite(descent.bound) else descent.doubt(descent.optimality)
 
     def reached(self) -> bool:
         """Whether that is within the tolerance."""
@@ -213,12 +209,9 @@ class Watch:
 def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int | None, resume) -> Descent:
     """A descent at x0, or where an earlier one ended."""
     state = None if resume is None else resume.state if isinstance(resume, Minimum) else read_state(resume)
-    cuts = Cuts(
-        len(x0),
-        capacity=(max(len(x0) + 10, 100) if ridge or "bundle" in method else None)
-        if max_cuts is None
-        else int(max_cuts),
-    )
+    if max_cuts is None and (ridge > 0 or "bundle" in method):
+        max_cuts = max(len(x0) + 10, 100)
+    cuts = Cuts(len(x0), capacity=max_cuts)
     x0 = x0 if lo is None else np.clip(x0, lo, hi)
     if state is None:
         return Descent(FunctionOracle(fun), RULES[method](), x0, cuts, (ridge,), lo, hi)
@@ -227,6 +220,9 @@ def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int 
     for name, value in given.items():
         if value != kept[name]:
             raise ValueError(f"resume holds a run with {name} {kept[name]!r}, and this one has {value!r}.")
+    lo, hi = (np.full(len(x0), -np.inf), np.full(len(x0), np.inf)) if lo is None else (lo, hi)
+    if not (np.array_equal(lo, state["lo"]) and np.array_equal(hi, state["hi"])):
+        raise ValueError("resume holds a run with other bounds than these.")
     return unpack(state, FunctionOracle(fun), cuts, lo, hi)
 
 
@@ -243,13 +239,22 @@ def record(descent: Descent, seconds: float) -> Round:
 MOVING = ("proximity", "least", "run", "radius", "ambition")  # what rules change as they go
 
 
+STATE = (
+    "method", "ridge", "start", "x", "value", "slope", "slopes", "offsets", "lo", "hi", "idle", "bound", "n_iter",
+    "n_calls", "weights", "plain",
+)  # fmt: skip
+
+
 def pack(descent: Descent) -> dict:
     """Everything a descent holds, as arrays."""
-    cuts, best = descent.cuts, descent.best
+    cuts, best, model = descent.cuts, descent.best, descent.model
+    lo = np.full(len(best.x), -np.inf) if model.lo is None else model.lo
+    hi = np.full(len(best.x), np.inf) if model.hi is None else model.hi
     state = {
         "method": descent.rule.name, "ridge": descent.model.ridges[0], "start": descent.start, "x": best.x,
         "value": best.value, "slope": best.slope, "slopes": cuts.slopes.copy(), "offsets": cuts.offsets.copy(),
-        "idle": cuts.idle.copy(), "bound": descent.bound, "n_iter": descent.n_iter, "n_calls": descent.oracle.n_calls,
+        "lo": lo, "hi": hi, "idle": cuts.idle.copy(), "bound": descent.bound,
+        "n_iter": descent.n_iter, "n_calls": descent.oracle.n_calls,
     }  # fmt: skip
     for name in ("weights", "plain"):
         weights = descent.weigh(getattr(descent, name))
@@ -279,7 +284,7 @@ def unpack(state: dict, oracle: FunctionOracle, cuts: Cuts, lo, hi) -> Descent:
         weights = np.array(state[name], float)
         setattr(descent, name, weights if len(weights) else None)
     if descent.weights is not None:
-        descent.measure(descent.weights)
+        descent.measure(cuts.combine(descent.weights))
     return descent
 
 
@@ -301,11 +306,13 @@ def read_state(path: str | os.PathLike) -> dict:
     if not Path(path).is_file():
         raise ValueError(f"resume must be a Minimum or the path of a checkpoint, and there is no file {str(path)!r}.")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            state = {name: file[name] for name in file.files}
-        _ = state["x"], state["slopes"], state["method"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            state = {name: arrays[name] for name in arrays.files}
+        missing = [name for name in STATE if name not in state]
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"resume={str(path)!r} is not a checkpoint that can be read: {error}.") from error
+    if missing:
+        raise ValueError(f"resume={str(path)!r} is not a checkpoint: it lacks {missing[0]!r}.")
     return state
 
 

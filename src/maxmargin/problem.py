@@ -28,7 +28,7 @@ BALANCED = 1e-14  # of the size of the duals: an imbalance that is rounding
 class Mixture(NamedTuple):
     """A dual point of a loss that does not split over samples: its answers to some scores, weighted.
 
-    `weights` of shape (m,) sum to one and `scores` has shape (m, n). What the loss answers there is for the judge to find.
+    `weights` of shape (m,) sum to one and `scores` has shape (m, n). What the loss answers there the judge finds out.
     """
 
     weights: np.ndarray

@@ -70,7 +70,8 @@ class MetricSVC(LinearClassifier):
 
     Notes
     -----
-    Where k is not n_plus, the labels y are not among the labellings, so that R may be negative; it is convex still.
+    Where k is not n_plus, the labels y are not among the labellings. R is convex still, but it may be negative, it does
+    not bound n Delta, and for k < n_plus it rewards high scores of positives without end: |w| grows with C.
 
     For f1, fbeta and prbep, R is no less than n minus the sum of all positive scores plus that of the n_plus largest
     negative ones. Where the positive class is so rare, and so mixed with the other, that as many negatives score as

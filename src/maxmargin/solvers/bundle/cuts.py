@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
 
 class Cuts:
@@ -66,16 +67,14 @@ class Cuts:
 
     def combine(self, weights: np.ndarray) -> tuple[np.ndarray, float]:
         """sum_k weight_k (phi_k, offset_k), with the factor."""
-        used = np.flatnonzero(weights)
-        if len(used) == self.m:
-            used = slice(None)
-        return self.factor * (weights[used] @ self.slopes[used]), self.factor * float(
-            weights[used] @ self.offsets[used]
-        )
+        slope = np.zeros(self._slopes.shape[1])
+        for k in np.flatnonzero(weights):  # few of many: a product with all of them would read the rest in vain
+            daxpy(self._slopes[k], slope, a=self.factor * weights[k])
+        return slope, self.factor * float(weights @ self.offsets)
 
     def heights(self, x: np.ndarray) -> np.ndarray:
         """offset_k + <phi_k, x> of every cut, with the factor."""
-        return self.factor * (self.offsets + self.slopes @ x)
+        return self.factor * (self.offsets + self.slopes @ x if x.any() else self.offsets)
 
     def rest(self, used: np.ndarray) -> None:
         """Count the rounds in which a cut had no weight."""

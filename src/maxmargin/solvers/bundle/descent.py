@@ -50,7 +50,7 @@ class Descent:
         self.n_iter, self.bound, self.serious = 0, -np.inf, True
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
         self.plain: np.ndarray | None = None  # of the best bound where there is a ridge
-        self.optimality = Optimality(np.inf, np.inf)
+        self.optimality, self.measured = Optimality(np.inf, np.inf), None
 
     # ---- where it stands ----------------------------------------------------------------------------------
 
@@ -99,18 +99,26 @@ class Descent:
     def take(self, step: Step) -> None:
         """Keep the weights of a step, and what they prove."""
         self.weights = step.weights
-        self.raise_bound(self.model.bound(step.weights))
-        self.measure(step.weights)
+        self.raise_bound(self.model.bound(step))
+        self.measure(step.mean)
 
-    def measure(self, weights: np.ndarray) -> None:
-        """How far the best place is from a minimum, by the cuts with these weights."""
-        slope, offset = self.cuts.combine(weights)
+    def measure(self, mean: tuple[np.ndarray, float]) -> None:
+        """How far the best place is from a minimum, by a mean of the cuts."""
+        slope, offset = mean
         x = self.best.x
         error = self.best.value - offset - float(slope @ x)
         slope = slope + self.model.spread(self.model.ridges) * x
         if self.model.boxed:  # what pushes against a bound is no way down
             slope = np.where(((x <= self.model.lo) & (slope > 0)) | ((x >= self.model.hi) & (slope < 0)), 0.0, slope)
-        self.optimality = Optimality(max(error, 0.0), float(np.linalg.norm(slope)))
+        found, stands = Optimality(max(error, 0.0), float(np.linalg.norm(slope))), self.best is self.measured
+        if not stands or self.doubt(found) < self.doubt(self.optimality):
+            self.optimality, self.measured = found, self.best
+
+    def doubt(self, optimality: Optimality) -> float:
+        """What F may still fall by within reach of the best place: as far as it is from the start."""
+        x = self.best.x
+        reach = max(float(np.linalg.norm(x - self.start)), 1e-2 * max(1.0, float(np.linalg.norm(x))))
+        return optimality.error + optimality.slope * reach
 
     def raise_bound(self, bound: float) -> None:
         """Keep the best bound."""
@@ -121,7 +129,7 @@ class Descent:
         zero = (0.0,) * len(self.model.ridges)
         step = self.model.minimise(zero, self.best.x, self.weigh(self.plain))
         self.plain = step.weights
-        self.raise_bound(self.model.bound(step.weights))
+        self.raise_bound(self.model.bound(step))
         return step
 
     def move_to(self, place, serious: bool = True) -> None:

@@ -84,11 +84,8 @@ class FunctionOracle:
             (float(cuts.heights(place.x).max()), place.value, place.slope, place.x),
         )
         for height, value, gradient, x in pairs:
-            size = (
-                abs(value)
-                + abs(place.value)
-                + float(np.linalg.norm(gradient) * (np.linalg.norm(x) + np.linalg.norm(place.x - best.x)))
-            )
+            reach = float(np.linalg.norm(x) + np.linalg.norm(place.x - best.x))
+            size = abs(value) + abs(place.value) + float(np.linalg.norm(gradient)) * reach
             if height - value > ASTRAY * size + 1e-9:
                 raise ValueError(
                     f"fun must be convex and return a subgradient, but a cut is at {height:.6g} where its value is "

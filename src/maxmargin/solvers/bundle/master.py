@@ -102,7 +102,7 @@ def solve_ridged(H: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     Cuts of very different steepness need the units; the residual is solved for once more.
     """
     diagonal = np.einsum("ii->i", H)
-    units = np.sqrt(np.maximum(diagonal, 1e-30 * float(diagonal.max())))
+    units = np.sqrt(np.maximum(diagonal, 1e-30 * max(float(diagonal.max()), 0.0)))
     units = np.where(units > 0, units, 1.0)
     H = H / units / units[:, None]
     rhs, ridge = rhs / units, RIDGE * len(H)

@@ -22,10 +22,11 @@ INSIDE = 1e-9  # of the radius of a box made up for want of another: nearer to i
 
 
 class Step(NamedTuple):
-    """A minimum of the model: x, the weights of the cuts, and the height of the highest cut at x."""
+    """A minimum of the model: x, the weights of the cuts, their mean (slope and offset), and the highest cut at x."""
 
     x: np.ndarray
     weights: np.ndarray
+    mean: tuple[np.ndarray, float]
     height: float
 
 
@@ -60,10 +61,10 @@ class Model:
         z = self.spread(proximities) / h * centre
         if self.boxed:
             return self.minimise_in_box(h, z, start)
-        q = self.cuts.heights(z)
-        weights = maximise_on_simplex(self.cuts.products(curvatures), q, start)
-        x = z - self.cuts.combine(weights)[0] / h
-        return Step(x, weights, float(self.cuts.heights(x).max()))
+        q, G = self.cuts.heights(z), self.cuts.products(curvatures)
+        weights = maximise_on_simplex(G, q, start)
+        mean = self.cuts.combine(weights)
+        return Step(z - mean[0] / h, weights, mean, float((q - G @ weights).max()))
 
     def minimise_in_box(self, h, z: np.ndarray, start: np.ndarray | None) -> Step:
         """The same within the box: Newton's method on the dual, which is quadratic while the same bounds are met.
@@ -78,9 +79,10 @@ class Model:
         def place(weights: np.ndarray) -> np.ndarray:
             return np.clip(z - (weights @ slopes) / h, self.lo, self.hi)
 
-        whole = self.cuts.m if start is None or len(start) != self.cuts.m else 0
-        weights = maximise_on_simplex(np.zeros((cuts.m, cuts.m)), offsets + slopes @ place(np.zeros(cuts.m))) if whole \
-            else start / start.sum()  # fmt: skip
+        weights = start
+        if weights is None or not weights.sum() > 0:
+            weights = np.eye(cuts.m)[int(np.argmax(offsets + slopes @ place(np.zeros(cuts.m))))]
+        weights = weights / weights.sum()
         for _ in range(OUTER):
             x = place(weights)
             heights = offsets + slopes @ x
@@ -95,7 +97,7 @@ class Model:
             weights = np.maximum(weights + t * way, 0.0)
             weights /= weights.sum()
         x = place(weights)
-        return Step(x, weights, float((offsets + slopes @ x).max()))
+        return Step(x, weights, cuts.combine(weights), float((offsets + slopes @ x).max()))
 
     def minimise_linear(self, centre: np.ndarray, radius: float) -> tuple[Step, bool]:
         """The minimum of the cuts alone, a linear program; and whether it would be the same without the radius.
@@ -107,45 +109,53 @@ class Model:
         hi = np.full(len(centre), np.inf) if self.hi is None else self.hi
         near, far = np.where(np.isfinite(lo), lo, centre - radius), np.where(np.isfinite(hi), hi, centre + radius)
         slopes, offsets = cuts.factor * cuts.slopes, cuts.factor * cuts.offsets
-        # In the coordinates (x - centre) / radius and in units of the steepest cut: HiGHS works to absolute 1e-7.
-        unit = max(float(np.abs(slopes).max()), 1e-300)
+        # In the coordinates (x - centre) / radius, and every cut in units of its own: HiGHS works to absolute 1e-10.
         base = offsets + slopes @ centre
-        rows = np.column_stack([slopes / unit, -np.ones(cuts.m)])
+        top = int(np.argmax(base))
+        steep = np.abs(slopes).max(axis=1)
+        unit = max(float(steep[top]), 1e-300)
+        units = np.maximum(steep / unit, 1.0)
+        rows = np.column_stack([slopes / unit, -np.ones(cuts.m)]) / units[:, None]
         limits = [*zip((near - centre) / radius, (far - centre) / radius, strict=True), (None, None)]
         answer = linprog(
-            np.append(np.zeros(len(centre)), 1.0), A_ub=rows, b_ub=-(base - base.max()) / (unit * radius), bounds=limits,
-            method="highs-ds", options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+            np.append(np.zeros(len(centre)), 1.0), A_ub=rows, b_ub=-(base - base[top]) / (unit * radius) / units,
+            bounds=limits, method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )  # fmt: skip
         if answer.x is None:
-            return Step(centre.copy(), np.eye(cuts.m)[int(np.argmax(base))], float(base.max())), False
+            return Step(centre.copy(), np.eye(cuts.m)[top], (slopes[top], float(offsets[top])), float(base[top])), False
         x = np.clip(centre + radius * answer.x[:-1], near, far)
-        weights = np.maximum(-answer.ineqlin.marginals, 0.0)
-        weights = weights / weights.sum() if weights.sum() > 0 else np.eye(cuts.m)[int(np.argmax(base))]
+        weights = np.maximum(-answer.ineqlin.marginals / units, 0.0)
+        weights = weights / weights.sum() if weights.sum() > 0 else np.eye(cuts.m)[top]
         margin = INSIDE * radius
         held = ((x < near + margin) & ~np.isfinite(lo)) | ((x > far - margin) & ~np.isfinite(hi))
-        return Step(x, weights, float((offsets + slopes @ x).max())), not held.any()
+        return Step(x, weights, cuts.combine(weights), float((offsets + slopes @ x).max())), not held.any()
 
-    def bound_within(self, weights: np.ndarray, centre: np.ndarray, radius: float) -> float:
+    def bound_within(self, step: Step, centre: np.ndarray, radius: float) -> float:
         """The bound within a radius of the centre; -inf where the cuts still lean and nothing is proved beyond it.
 
         A minimum of the cuts off the border of a made-up box is one of the whole space, since they are convex.
         """
-        slope, offset = self.cuts.combine(weights)
+        slope, offset = step.mean
         lean, steep = float(np.abs(slope).sum()), self.cuts.factor * float(np.abs(self.cuts.slopes).max())
         return offset + float(slope @ centre) - lean * radius if lean <= 1e-9 * steep else -np.inf
 
-    def bound(self, weights: np.ndarray) -> float:
+    def bound(self, step: Step) -> float:
         """min over the box of sum_k a_k (offset_k + <phi_k, x>) + ridge/2 |x|^2: below every value, whatever a is."""
-        slope, offset = self.cuts.combine(weights)
+        slope, offset = step.mean
+        if not self.boxed and min(self.ridges) > 0:
+            return offset - sum(
+                0.5 / ridge * float(slope[block] @ slope[block])
+                for block, ridge in zip(self.cuts.blocks, self.ridges, strict=True)
+            )
         ridge = np.broadcast_to(self.spread(self.ridges), slope.shape)
         lo = -np.inf if self.lo is None else self.lo
         hi = np.inf if self.hi is None else self.hi
         with np.errstate(divide="ignore", invalid="ignore"):
             rest = np.where(ridge > 0, -slope / ridge, np.where(slope > 0, -np.inf, np.where(slope < 0, np.inf, 0.0)))
             x = np.clip(rest, lo, hi)
-            return offset + float(
-                np.where(slope == 0, 0.0, slope * x).sum() + np.where(ridge > 0, 0.5 * ridge * x * x, 0.0).sum()
-            )
+            linear = np.where(slope == 0, 0.0, slope * x)
+            return offset + float(linear.sum() + np.where(ridge > 0, 0.5 * ridge * x * x, 0.0).sum())
 
 
 def search_concave(slope, first: float) -> float:

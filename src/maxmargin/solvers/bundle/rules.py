@@ -22,6 +22,7 @@ from .model import Step
 SERIOUS = 0.1  # of the promised fall that makes a step a serious one
 GOOD = 0.5  # of the promised fall that lets the next step be longer
 SHORT = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
+LINEAR = 20  # rounds from one linear program for the bound to the next
 SEARCH = 25  # proximities that are tried for a radius or a level
 
 
@@ -41,12 +42,12 @@ class CuttingPlane:
         if descent.ridged:
             step = descent.bound_by_ridge()
             descent.weights = step.weights
-            descent.measure(step.weights)
+            descent.measure(step.mean)
             return step
         step, inside = descent.model.minimise_linear(descent.best.x, self.radius)
         descent.take(step)
         if inside and not descent.model.closed:
-            descent.raise_bound(descent.model.bound_within(step.weights, descent.best.x, self.radius))
+            descent.raise_bound(descent.model.bound_within(step, descent.best.x, self.radius))
         self.held = not inside
         return step
 
@@ -89,9 +90,8 @@ class Proximal:
 
     def begin(self, descent: Descent) -> None:
         """A first step of the length of a unit, or of x0."""
-        slope = (
-            descent.cuts.factor * descent.cuts.slopes[-1] + descent.model.spread(descent.model.ridges) * descent.start
-        )
+        ridge = descent.model.spread(descent.model.ridges)
+        slope = descent.cuts.factor * descent.cuts.slopes[-1] + ridge * descent.start
         length = max(1.0, float(np.linalg.norm(descent.start)))
         self.proximity = max(float(np.linalg.norm(slope)) / length, 1e-12)
         self.least = 1e-10 * self.proximity
@@ -108,10 +108,9 @@ class Proximal:
 
     def step(self, descent: Descent) -> None:
         """A serious step if F falls by a tenth of what the model promised, else a null step: only a cut."""
+        self.seek_bound(descent)
         step = self.find(descent)
         descent.take(step)
-        if descent.ridged:
-            descent.bound_by_ridge()
         promised = descent.least - (step.height + descent.model.quadratic(step.x))
         place = descent.oracle.locate(step.x)
         fall = descent.least - descent.value(place)
@@ -121,6 +120,13 @@ class Proximal:
         if serious:
             descent.move_to(place)
         self.adapt(descent, serious, fall, promised, error)
+
+    def seek_bound(self, descent: Descent) -> None:
+        """The minimum of the model alone, where it has one: with its ridge; in a closed box now and then."""
+        if descent.ridged:
+            descent.bound_by_ridge()
+        elif descent.model.closed and descent.n_iter % LINEAR == 0:
+            descent.raise_bound(descent.model.bound(descent.model.minimise_linear(descent.best.x, 1.0)[0]))
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
         """Kiwiel (1990), procedure 2.2: longer steps where the model is good, shorter ones where it misleads."""
@@ -169,10 +175,11 @@ class TrustRegion(Proximal):
             if abs(now) <= slack:
                 break
             if now < 0 and low == 0.0:
-                if before is not None and now - before[1] <= 1e-3:
-                    step, _, u = before
+                moved = np.inf if before is None else float(np.linalg.norm(step.x - before[0].x))
+                if moved <= 1e-3 * float(np.linalg.norm(step.x - descent.best.x)):
+                    step, u = before
                     break
-                before = (step, now, u)
+                before = (step, u)
             low, high = (u, high) if now > 0 else (low, u)
             u = np.sqrt(low * high) if low > 0 and high < np.inf else 4.0 * u if now > 0 else 0.25 * u
         self.proximity = u
@@ -199,7 +206,6 @@ class Level(TrustRegion):
 
     def find(self, descent: Descent) -> Step:
         """The proximity at which the model meets the level."""
-        self.seek_bound(descent)
         known = np.isfinite(descent.bound)
         target = self.share * (descent.least - descent.bound) if known else self.ambition
         level = descent.least - target
@@ -216,13 +222,12 @@ class Level(TrustRegion):
         """The minimum of the model alone, where it has one: a linear program, or the model with its ridge."""
         if descent.ridged:
             descent.bound_by_ridge()
-        elif descent.model.closed:
-            descent.raise_bound(descent.model.bound(descent.model.minimise_linear(descent.best.x, 1.0)[0].weights))
+        elif descent.model.closed:  # in every round, since the level lies between bound and value
+            descent.raise_bound(descent.model.bound(descent.model.minimise_linear(descent.best.x, 1.0)[0]))
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
         """Where no bound is known: less ambition once the cuts show that it cannot be met nearby."""
-        nearby = max(float(np.linalg.norm(descent.best.x - descent.start)), 1e-2)
-        possible = descent.optimality.error + descent.optimality.slope * nearby
+        possible = descent.doubt(descent.optimality)
         if serious and fall >= GOOD * promised:
             self.ambition *= 2.0
         elif possible < self.ambition:
