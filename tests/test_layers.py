@@ -18,6 +18,7 @@ ROOT = Path(maxmargin.__file__).parent
 LAYERS = (
     ("compiled", "threads", "interrupt"),
     ("losses", "samples", "kernels"),
+    ("listwise",),
     ("tiles",),
     ("features", "cache", "normal_equations"),
     ("problem",),
@@ -27,7 +28,7 @@ LAYERS = (
     ("solve",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
-COMPILED_GUESTS = ("samples", "normal_equations", "kernels", "cache", "certificate", "solvers")
+COMPILED_GUESTS = ("samples", "listwise", "normal_equations", "kernels", "cache", "certificate", "solvers")
 ROOMS = {"matplotlib": ("plots",), "numba": ("compiled",)}
 
 

@@ -23,8 +23,7 @@ from generated_functions import (
 )
 from textbook_functions import CATALOGUE, maximal_absolute, sum_of_absolutes
 
-from maxmargin import Status
-from maxmargin.minimisation import minimize
+from maxmargin import Status, minimize
 
 METHODS = ("cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", "level-bundle")
 STABLE = METHODS[2:]

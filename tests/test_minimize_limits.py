@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from textbook_functions import CATALOGUE
 
-from maxmargin import Status
-from maxmargin.minimisation import minimize
+from maxmargin import Status, minimize
 
 METHODS = ("cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", "level-bundle")
 SHOR = CATALOGUE["Shor"]

@@ -3,7 +3,20 @@
 from .audit import certify
 from .certificate import Certificate
 from .choice import explain
-from .estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, RiskRegressor, path
+from .estimators import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVR,
+    MetricSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    RankSVM,
+    RiskClassifier,
+    RiskRegressor,
+    path,
+)  # fmt: skip
 from .minimisation import Minimum, minimize
 from .paths import Path
 from .result import Result, Status
@@ -12,7 +25,7 @@ from .solvers import SMO, Bundle, Coordinate, InteriorPoint, Multipliers, Newton
 
 __version__ = "0.1.0"
 __all__ = [
-    "SMO", "SVC", "SVR", "Bundle", "Certificate", "Coordinate", "InteriorPoint", "LinearSVC", "LinearSVR", "Minimum",
-    "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "Result", "RiskClassifier", "RiskRegressor",
-    "Status", "certify", "explain", "minimize", "path", "solve",
+    "SMO", "SVC", "SVR", "Bundle", "Certificate", "Coordinate", "InteriorPoint", "LinearSVC", "LinearSVR", "MetricSVC",
+    "Minimum", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result", "RiskClassifier",
+    "RiskRegressor", "Status", "certify", "explain", "minimize", "path", "solve",
 ]  # fmt: skip

@@ -82,7 +82,7 @@ class _FTerms(ListTerms):
     """n (1 - F_beta) of the worst labelling: the h best positives and the m best negatives are labelled +1."""
 
     def __init__(self, y: np.ndarray, c: np.ndarray, beta: float, name: str):
-        self.y, self.C, self.square = y, common_weight(c, name), float(beta) ** 2
+        self.C, self.square = common_weight(c, name), float(beta) ** 2
         self.positive, self.negative = map(Ranking, split_labels(y, name))
 
     def cut(self, f):

@@ -133,7 +133,7 @@ def minimize(
     -------
     Minimum
     """
-    check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts)
+    check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts, callback)
     x0 = check_start(x0)
     lo, hi = check_bounds(bounds, len(x0))
     store = None if checkpoint is None else Store(checkpoint)
@@ -303,7 +303,7 @@ def write_state(state: dict, path: str | os.PathLike) -> None:
 
 def read_state(path: str | os.PathLike) -> dict:
     """The state in a file."""
-    if not Path(path).is_file():
+    if not isinstance(path, str | os.PathLike) or not Path(path).is_file():
         raise ValueError(f"resume must be a Minimum or the path of a checkpoint, and there is no file {str(path)!r}.")
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
@@ -320,6 +320,8 @@ class Store:
     """The checkpoint of a run; where it cannot be written the run goes on, and says so once."""
 
     def __init__(self, path: str | os.PathLike):
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"checkpoint must be the path of a file, got {path!r}.")
         self.path, self.saved, self.failed = Path(path), time.perf_counter(), False
         if not self.path.parent.is_dir():
             raise ValueError(f"checkpoint must be in a folder that exists, and there is no {str(self.path.parent)!r}.")
@@ -347,11 +349,13 @@ class Store:
 # ---- what may be asked for ----------------------------------------------------------------------------------------
 
 
-def check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts) -> None:
+def check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts, callback) -> None:
     """Refuse what cannot be, one sentence each."""
     if not callable(fun):
         raise TypeError(f"fun must be a function of x that returns (value, subgradient), got {fun!r}.")
-    if method not in RULES:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a round, got {callback!r}.")
+    if not isinstance(method, str) or method not in RULES:
         raise ValueError(f"method must be one of {sorted(RULES)}, got {method!r}.")
     for name, value, least in (("ridge", ridge, 0.0), ("tol", tol, 0.0)):
         if not isinstance(value, Real) or not least <= value < np.inf:
@@ -388,6 +392,8 @@ def check_bounds(bounds, d: int) -> tuple[np.ndarray | None, np.ndarray | None]:
         raise ValueError(f"bounds must be a pair (lo, hi) of numbers or of vectors like x0, got {bounds!r}.") from None
     if np.isnan(lo).any() or np.isnan(hi).any():
         raise ValueError("bounds must be numbers, got nan.")
+    if (lo == np.inf).any() or (hi == -np.inf).any():
+        raise ValueError("bounds must leave room for x, but a lo is inf or a hi is -inf.")
     if (lo > hi).any():
         bad = int(np.flatnonzero(lo > hi)[0])
         raise ValueError(f"bounds must have lo <= hi, but lo[{bad}] is {lo[bad]:g} and hi[{bad}] is {hi[bad]:g}.")

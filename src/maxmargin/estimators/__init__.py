@@ -2,8 +2,10 @@
 
 from .classification import SVC, NuSVC
 from .linear import LinearSVC, LinearSVR
+from .metric import MetricSVC
 from .novelty import OneClassSVM
 from .path import path
+from .ranking import RankSVM
 from .regression import SVR, NuSVR
 from .risk import RiskClassifier, RiskRegressor
 
@@ -12,9 +14,11 @@ __all__ = [
     "SVR",
     "LinearSVC",
     "LinearSVR",
+    "MetricSVC",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "RankSVM",
     "RiskClassifier",
     "RiskRegressor",
     "path",

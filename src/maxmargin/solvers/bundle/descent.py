@@ -154,10 +154,15 @@ class Descent:
         used[-1] = True  # the newest has not been weighed yet
         self.cuts.rest(used)
         gone = self.cuts.find_idle(self.rule.patience if self.ridged else self.rule.patience_without_ridge)
-        if gone.any():
+        if gone.sum() >= max(8, self.cuts.m // 4) or self.full:
             self.keep(np.flatnonzero(~gone))
-        if self.cuts.capacity is not None and self.cuts.m >= max(self.cuts.capacity, 3):
+        if self.full:
             self.melt()
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another cut."""
+        return self.cuts.capacity is not None and self.cuts.m >= self.cuts.capacity
 
     def keep(self, kept: np.ndarray) -> None:
         """Let go of all other cuts."""

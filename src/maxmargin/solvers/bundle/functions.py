@@ -37,6 +37,8 @@ class FunctionOracle:
             value, slope = answer
         except (TypeError, ValueError):
             raise ValueError(f"fun must return a pair (value, subgradient), got {type(answer).__name__}.") from None
+        if np.iscomplexobj(value) or np.iscomplexobj(slope):
+            raise ValueError("fun must return real numbers, and returned complex ones.")
         try:
             value, slope = float(np.asarray(value).item()), np.array(slope, float).reshape(-1)
         except (TypeError, ValueError):
@@ -79,14 +81,15 @@ class FunctionOracle:
 
     def check(self, best: FunctionPlace, place: FunctionPlace, slope: np.ndarray, cuts: Cuts) -> None:
         """Refuse a cut above a known value: no convex function has it."""
-        pairs = (
-            (place.value + float(slope @ (best.x - place.x)), best.value, slope, best.x),
-            (float(cuts.heights(place.x).max()), place.value, place.slope, place.x),
+        heights = cuts.heights(place.x)
+        top = int(np.argmax(heights))
+        ours, highest = place.value - float(slope @ place.x), cuts.factor * float(cuts.offsets[top])
+        pairs = (  # the height of a cut, the value it must not exceed, and the size of the terms it is the sum of
+            (ours + float(slope @ best.x), best.value, abs(ours), best.x),
+            (float(heights[top]), place.value, abs(highest) + abs(highest - float(heights[top])), place.x),
         )
-        for height, value, gradient, x in pairs:
-            reach = float(np.linalg.norm(x) + np.linalg.norm(place.x - best.x))
-            size = abs(value) + abs(place.value) + float(np.linalg.norm(gradient)) * reach
-            if height - value > ASTRAY * size + 1e-9:
+        for height, value, terms, x in pairs:
+            if height - value > ASTRAY * (terms + abs(value) + abs(place.value)) + 1e-9:
                 raise ValueError(
                     f"fun must be convex and return a subgradient, but a cut is at {height:.6g} where its value is "
                     f"{value:.6g}, at x = {show(x)}."

@@ -51,7 +51,7 @@ class RiskOracle:
         self.free = problem.balance is not None and not self.many
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
         self.balance = float(problem.balance) if self.free else 0.0
-        self.width = 1.0  # of the last bracket of the intercept
+        self.width, self.seen = 1.0, np.inf  # of the last bracket of the intercept, and the risk there
         self.n_calls = 0
 
     # ---- coordinates --------------------------------------------------------------------------------------
@@ -103,6 +103,7 @@ class RiskOracle:
         ends = [(self.answers.answer(f, b), b) for b in ((low, high) if low < high else (low,))]
         values = [answer.value + self.balance * b for answer, b in ends]
         best = int(np.argmin(values))
+        self.seen = abs(values[best])
         self.last = ends[best][1]
         shares = self.balanced([answer for answer, _ in ends])
         a = sum(share * answer.a for share, (answer, _) in zip(shares, ends, strict=True))
@@ -143,7 +144,7 @@ class RiskOracle:
             width *= 4.0
             if not np.isfinite(b) or abs(b) > 1e100:
                 return near, near
-        enough = BALANCED * self.tol * max(abs(self.scale), 1e-300)
+        enough = BALANCED * self.tol * max(min(self.scale, self.seen), 1e-12 * self.scale, 1e-300)
         weight_low, weight_high = at_low, at_high
         for _ in range(100):
             lost = (high - low) * at_low * -at_high / (at_low - at_high)

@@ -23,7 +23,7 @@ SERIOUS = 0.1  # of the promised fall that makes a step a serious one
 GOOD = 0.5  # of the promised fall that lets the next step be longer
 SHORT = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
 LINEAR = 20  # rounds from one linear program for the bound to the next
-SEARCH = 25  # proximities that are tried for a radius or a level
+SEARCH = 20  # proximities that are tried for a radius or a level
 
 
 class CuttingPlane:
@@ -94,13 +94,14 @@ class Proximal:
         slope = descent.cuts.factor * descent.cuts.slopes[-1] + ridge * descent.start
         length = max(1.0, float(np.linalg.norm(descent.start)))
         self.proximity = max(float(np.linalg.norm(slope)) / length, 1e-12)
-        self.least = 1e-10 * self.proximity
+        self.least = 1e-60 * self.proximity
         self.run = 0  # serious steps since the proximity changed, or null steps if negative
 
-    def minimise(self, descent: Descent, proximity: float) -> Step:
+    def minimise(self, descent: Descent, proximity: float, start: np.ndarray | None = None) -> Step:
         """The minimum of the model with this proximity."""
         proximities = (proximity,) * len(descent.model.ridges)
-        return descent.model.minimise(proximities, descent.best.x, descent.weigh(descent.weights))
+        start = descent.weigh(descent.weights) if start is None else start
+        return descent.model.minimise(proximities, descent.best.x, start)
 
     def find(self, descent: Descent) -> Step:
         """The step with the present proximity."""
@@ -161,7 +162,7 @@ class TrustRegion(Proximal):
         def excess(step: Step) -> float:
             return float(np.linalg.norm(step.x - descent.best.x)) / self.radius - 1.0
 
-        return self.find_root(descent, excess, 0.1)
+        return self.find_root(descent, excess, 0.3)
 
     def find_root(self, descent: Descent, excess, slack: float) -> Step:
         """The step whose excess, which falls as the proximity grows, is within `slack` of zero, by bisection in log.
@@ -169,14 +170,16 @@ class TrustRegion(Proximal):
         Where less proximity does not change the step any more, the model's own minimum is found, and is taken.
         """
         low, high, u, before = 0.0, np.inf, self.proximity, None
+        step = None
         for _ in range(SEARCH):
-            step = self.minimise(descent, u)
+            step = self.minimise(descent, u, None if step is None else step.weights)
             now = excess(step)
             if abs(now) <= slack:
                 break
             if now < 0 and low == 0.0:
                 moved = np.inf if before is None else float(np.linalg.norm(step.x - before[0].x))
-                if moved <= 1e-3 * float(np.linalg.norm(step.x - descent.best.x)):
+                x = descent.best.x
+                if moved <= 1e-3 * float(np.linalg.norm(step.x - x)) + 1e-11 * (1.0 + float(np.linalg.norm(x))):
                     step, u = before
                     break
                 before = (step, u)
@@ -216,7 +219,7 @@ class Level(TrustRegion):
             below = (level - step.height - descent.model.quadratic(step.x)) / max(target, 1e-300)
             return max(below, float(np.linalg.norm(step.x - descent.best.x)) / reach - 1.0)  # no level is worth more
 
-        return self.find_root(descent, excess, 0.05)
+        return self.find_root(descent, excess, 0.1)
 
     def seek_bound(self, descent: Descent) -> None:
         """The minimum of the model alone, where it has one: a linear program, or the model with its ridge."""
