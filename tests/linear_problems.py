@@ -50,6 +50,7 @@ TAKEN = {  # by which solver each loss is taken, with the penalty |w|^2 / 2
     "multipliers": ROWS,
     "interior_point": ROWS,
     "coordinate": ROWS,
+    "bundle": list(EXAMPLES),
     "auto": list(EXAMPLES),
 }
 PAIRS = [(solver, name) for solver, names in TAKEN.items() for name in names]

@@ -9,6 +9,8 @@ import numpy as np
 from .cuts import Cuts
 from .model import Model, Step
 
+DROWNING = 1e6  # times the least value: a cut made where F is larger says little, and leaves few digits to the others
+
 
 class Round(NamedTuple):
     """A line of the history of a bundle method.
@@ -131,6 +133,20 @@ class Descent:
         self.plain = step.weights
         self.raise_bound(self.model.bound(step))
         return step
+
+    def locate(self, x: np.ndarray):
+        """The place x, pulled back if need be."""
+        return self.pull_back(self.oracle.locate(x))
+
+    def pull_back(self, place):
+        """The place, or one between it and the best where F is not so large that its cut would drown all others.
+
+        Only an exponential grows so fast: from the first model of it the minimum may lie beyond all numbers.
+        """
+        limit = DROWNING * (abs(self.least) + abs(self.best.value))
+        while not place.value <= limit and not np.array_equal(place.x, self.best.x):
+            place = self.oracle.between(self.best, place, 0.1)
+        return place
 
     def move_to(self, place, serious: bool = True) -> None:
         """The best place is this one."""

@@ -21,6 +21,7 @@ def search_line(
     t = 1.0
     for _ in range(looks):
         now = slope(t)
+        now = now if now == now else float("inf")  # beyond what numbers can hold is too far
         if abs(now) <= -enough * first:
             return t
         if now < 0.0:
@@ -35,6 +36,7 @@ def search_line(
             continue
         if high - low <= 1e-6 * high:
             break
-        t = low + (high - low) * at_low / (at_low - at_high)
+        share = at_low / (at_low - at_high) if at_high < float("inf") else 0.1
+        t = low + (high - low) * share
         t = min(max(t, low + 0.01 * (high - low)), high - 0.01 * (high - low))
     return low if low > 0.0 else high if high is not None else t

@@ -98,10 +98,13 @@ class RiskOracle:
         """The best intercept, the risk there, and duals that balance."""
         if not self.free:
             answer = self.answers.answer(f, 0.0)
-            return answer.value, 0.0, answer.a, answer.value + answer.product, [(1.0, self.keep(answer, f, 0.0))]
+            value = answer.value if np.isfinite(answer.value) else np.inf
+            return value, 0.0, answer.a, answer.value + answer.product, [(1.0, self.keep(answer, f, 0.0))]
         low, high = self.bracket(f, near)
         ends = [(self.answers.answer(f, b), b) for b in ((low, high) if low < high else (low,))]
         values = [answer.value + self.balance * b for answer, b in ends]
+        if not np.isfinite(values).all():
+            return np.inf, low, ends[0][0].a, np.inf, []
         best = int(np.argmin(values))
         self.seen = abs(values[best])
         self.last = ends[best][1]
@@ -129,13 +132,13 @@ class RiskOracle:
         """
 
         def surplus(b: float) -> float:
-            return self.answers.weigh(f, b) - self.balance
+            return float(np.clip(self.answers.weigh(f, b) - self.balance, -1e200, 1e200))  # an exponential overflows
 
         low = high = None
         b, width = near, max(self.width, 1e-9 * (1.0 + abs(near)))
         while low is None or high is None:
             now = surplus(b)
-            if now == 0.0:
+            if now == 0.0 or now != now:
                 return b, b
             if now > 0:
                 low, at_low, b = b, now, b + width

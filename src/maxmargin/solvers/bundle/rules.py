@@ -53,7 +53,7 @@ class CuttingPlane:
 
     def step(self, descent: Descent) -> None:
         """Ask at the minimum of the model."""
-        place = descent.oracle.locate(self.minimise(descent).x)
+        place = descent.locate(self.minimise(descent).x)
         better = descent.offer(place)
         descent.add_cut(place)
         self.widen(better)
@@ -75,7 +75,7 @@ class LineSearch(CuttingPlane):
         goal = oracle.locate(self.minimise(descent).x)
         better = descent.offer(oracle.search(descent.best, goal, descent.model))
         # Franc and Sonnenburg: a cut at the best place itself would lack what the model's minimum has to tell.
-        beyond = oracle.between(descent.best, goal, SHORT)
+        beyond = descent.pull_back(oracle.between(descent.best, goal, SHORT))
         for place in (beyond, *oracle.seen_on_line()):
             descent.add_cut(place)
         descent.offer(beyond)
@@ -113,7 +113,7 @@ class Proximal:
         step = self.find(descent)
         descent.take(step)
         promised = descent.least - (step.height + descent.model.quadratic(step.x))
-        place = descent.oracle.locate(step.x)
+        place = descent.locate(step.x)
         fall = descent.least - descent.value(place)
         descent.add_cut(place)
         error = descent.best.value - float(descent.cuts.heights(descent.best.x)[-1])
