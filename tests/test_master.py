@@ -6,7 +6,9 @@ import cvxopt
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from textbook_functions import wolfe
 
+from maxmargin.solvers.bundle import master
 from maxmargin.solvers.bundle.master import maximise_on_simplex
 
 SIZES = (1, 2, 3, 5, 8, 13, 21, 34, 60)
@@ -60,9 +62,16 @@ def make_tangents(m, rng):
     return slopes, -0.5 * (slopes**2).sum(axis=1)
 
 
+def make_steep(m, rng):
+    """The cuts of Wolfe's function, with slopes up to 1e10, seen from a centre beside its minimum."""
+    points = [-1.0, 0.0] + 10.0 ** rng.uniform(-7.0, 1.0, (m, 1)) * rng.normal(size=(m, 2))
+    values, slopes = (np.array(part) for part in zip(*map(wolfe, points), strict=True))
+    return 1e7 * slopes, values + (slopes * ([-1.0, 1e-6] - points)).sum(axis=1)
+
+
 MAKERS = (
     make_full, make_deficient, make_duplicates, make_scaled,
-    make_scaled_deficient, make_flat, make_shared, make_tangents,
+    make_scaled_deficient, make_flat, make_shared, make_tangents, make_steep,
 )  # fmt: skip
 every_kind = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__.removeprefix("make_"))
 
@@ -142,6 +151,18 @@ def test_stopped_early_it_is_feasible_and_climbs(make):
             values.append(evaluate(G, q, a))
             size = max(size, float((np.abs(q) + np.abs(G) @ a).max()))
         assert min(np.diff(values)) >= -1e-13 * size, m
+
+
+@every_kind
+def test_it_does_not_idle(make, monkeypatch):
+    """A cut that is let in and leaves at once, again and again, is the end: about as many faces as cuts are enough."""
+    climb, faces = master.climb, []
+    monkeypatch.setattr(master, "climb", lambda *parts: faces.append(1) or climb(*parts))
+    for m in SIZES:
+        for seed in range(10):
+            faces.clear()
+            maximise_on_simplex(*draw(make, m, seed))
+            assert len(faces) <= 2 * m + 5, (m, seed)
 
 
 def count_faces(G: np.ndarray, q: np.ndarray, start: np.ndarray | None = None) -> int:

@@ -82,6 +82,8 @@ def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:
 
 def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
     """Many classes at once: Newton for softmax, blocks of coordinates for the multiclass hinge."""
+    if problem.loss.name == "multivariate" or not getattr(problem.loss, "plain", True):
+        return [Stage(SOLVERS["bundle"](), tol, f"{problem.loss.name} is known by its cuts")]
     smooth = problem.loss.name == "softmax"
     name = "class_newton" if smooth else "class_coordinate"
     return [Stage(SOLVERS[name](), tol, f"{problem.loss.name} is {'smooth' if smooth else 'a simplex for each row'}")]

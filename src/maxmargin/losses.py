@@ -409,6 +409,12 @@ class _ClassTerms(NamedTuple):
         a[self.own] = -a.sum(axis=0)
         return a if balance is None else even_out_classes(a, self.y, self.c, balance)
 
+    def fill_own(self, f, value):
+        """f with the score of each sample's own class replaced."""
+        f = np.array(f, float)
+        f[self.own] = value
+        return f
+
 
 def even_out_classes(a: np.ndarray, y: np.ndarray, c: np.ndarray, balance: np.ndarray) -> np.ndarray:
     """Duals of which every class sums to its balance: what a rich class has too much goes to a poor one.
@@ -459,26 +465,100 @@ class _SoftmaxTerms(_ClassTerms):
             initial=0.0, where=(share > 1e-12) & (self.c > 0)))  # fmt: skip
 
 
-class _MulticlassHingeTerms(_ClassTerms):
-    """c (max_k f_k + [k != y] - f_y) and -a_y, on t in the simplex."""
+class _MulticlassHingeTerms:
+    """c max_k Gamma_k (f_k - f_y + Delta_k) and sum_k a_k Delta_k, where a_k = -c Gamma_k t_k and t is in the simplex."""
 
-    def margins(self, f):
-        raised = f + 1.0
-        raised[self.own] -= 1.0
-        return raised
+    def __init__(self, y: np.ndarray, c: np.ndarray, costs: np.ndarray | None, scales: np.ndarray | None):
+        self.y, self.c, self.classes = y, c, _ClassTerms(y, c)
+        index = y.astype(int)
+        self.costs = None if costs is None else np.ascontiguousarray(costs[index].T)
+        self.scales = None if scales is None else np.ascontiguousarray(scales[index].T)
+
+    @property
+    def own(self):
+        """Where the score of each sample's own class is."""
+        return self.classes.own
+
+    def raise_scores(self, f):
+        """Gamma_k (f_k - f_y + Delta_k) of every class, zero for the sample's own."""
+        raised = f - f[self.own] + (1.0 if self.costs is None else self.costs)
+        raised[self.own] = 0.0
+        return raised if self.scales is None else self.scales * raised
 
     def value(self, f):
-        return self.c * (self.margins(f).max(axis=0) - f[self.own])
+        return self.c * self.raise_scores(f).max(axis=0)
+
+    def response(self, f):
+        raised = self.raise_scores(f)
+        worst = raised.argmax(axis=0)
+        rows = np.arange(len(worst))
+        worst = np.where(raised[worst, rows] > 0.0, worst, self.own[0])
+        pull = self.c if self.scales is None else self.c * self.scales[worst, rows]
+        a = np.zeros_like(f)
+        a[worst, rows] -= pull
+        a[self.own] += pull
+        return a, a
+
+    def shares(self, a):
+        """t_k of every class but the sample's own."""
+        t = self.classes.fill_own(-a * _inverse(self.c), 0.0)
+        return t if self.scales is None else t * _inverse(self.scales)
 
     def conjugate(self, a):
         t = self.shares(a)
-        astray = (np.abs(t.sum(axis=0) - 1.0) > 1e-9) | (t.min(axis=0) < -1e-9)
-        return np.where(astray & (self.c > 0), np.inf, -a[self.own])
+        astray = (t.sum(axis=0) > 1.0 + 1e-9) | (t.min(axis=0) < -1e-9)
+        astray |= np.abs(a.sum(axis=0)) > 1e-9 * np.maximum(self.c, np.abs(a).max(axis=0))
+        priced = -a[self.own] if self.costs is None else (self.classes.fill_own(a, 0.0) * self.costs).sum(axis=0)
+        return np.where(astray & (self.c > 0), np.inf, priced)
+
+    def repair(self, a, balance):
+        """The duals with shares in the simplex, balanced class by class; at last all shrink by what one has too much."""
+        a = np.minimum(self.classes.fill_own(a, 0.0), 0.0)
+        a = a / np.maximum(1.0, self.shares(a).sum(axis=0))
+        a[self.own] = -a.sum(axis=0)
+        a = np.where(self.c > 0, a, 0.0)
+        if balance is None:
+            return a
+        a = even_out_classes(a, self.y, self.c, balance)
+        return a / max(1.0, float(self.shares(a).sum(axis=0).max(initial=0.0)))
 
     def violation(self, a, f):
         """How far the raised score of a class with a share is below the largest."""
-        raised, t = self.margins(f), self.shares(a)
+        raised, t = self.raise_scores(f), self.shares(a)
+        t[self.own] = 1.0 - t.sum(axis=0)
         return float((raised.max(axis=0) - raised).max(initial=0.0, where=(t > 1e-9) & (self.c > 0)))
+
+
+class _MultivariateTerms:
+    """c/2 (f - y)' M (f - y) and -a.y + a' M^+ a / (2 c), on the range of M."""
+
+    def __init__(self, y: np.ndarray, c: np.ndarray, M: np.ndarray, inverse: np.ndarray, projection: np.ndarray):
+        self.y, self.c, self.M, self.inverse, self.projection = y, c, M, inverse, projection
+
+    def value(self, f):
+        r = f - self.y
+        return 0.5 * self.c * (r * (self.M @ r)).sum(axis=0)
+
+    def response(self, f):
+        a = -self.c * (self.M @ (f - self.y))
+        return a, a
+
+    def conjugate(self, a):
+        quadratic = 0.5 * _inverse(self.c) * (a * (self.inverse @ a)).sum(axis=0)
+        outside = np.abs(a - self.projection @ a).max(axis=0) > 1e-9 * np.abs(a).max(axis=0, initial=0.0)
+        return np.where(outside, np.inf, quadratic - (a * self.y).sum(axis=0))
+
+    def repair(self, a, balance):
+        """The duals brought into the range of M, and of every component what it sums to too much taken off, by weight."""
+        a = np.where(self.c > 0, self.projection @ a, 0.0)
+        if balance is None:
+            return a
+        return a - np.outer(self.projection @ (a.sum(axis=1) - balance), self.c / max(float(self.c.sum()), 1e-300))
+
+    def violation(self, a, f):
+        """How far the scores are from those at which these duals are right, in the range of M."""
+        apart = self.projection @ (f - self.y) + _inverse(self.c) * (self.inverse @ a)
+        return float(np.abs(apart).max(initial=0.0, where=np.broadcast_to(self.c > 0, apart.shape)))
 
 
 @dataclass(frozen=True)
@@ -494,16 +574,60 @@ class Softmax(Loss):
         return _SoftmaxTerms(y, c)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MulticlassHinge(Loss):
-    """max_k (f_k - f_y + [k != y]), of Crammer and Singer."""
+    """max_k Gamma(y, k) (f_k - f_y + Delta(y, k)): of Crammer and Singer where Delta = [k != y] and Gamma = 1.
 
+    `label_costs` is Delta (Taskar et al. 2004), `label_scales` Gamma (Tsochantaridis et al. 2005): one row for each
+    true class, one column for each other one.
+    """
+
+    label_costs: np.ndarray | None = None
+    label_scales: np.ndarray | None = None
     name = "multiclass_hinge"
     target = "class"
 
+    @property
+    def plain(self) -> bool:
+        """Whether all errors cost the same."""
+        return self.label_costs is None and self.label_scales is None
+
+    def __eq__(self, other) -> bool:
+        return type(self) is type(other) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("label_costs", "label_scales")
+        )
+
+    __hash__ = None
+
     def terms(self, y, c):
-        """t = e_y - a / c; conj = -a_y on the simplex."""
-        return _MulticlassHingeTerms(y, c)
+        """t_k = -a_k / (c Gamma_k) for k != y; conj = sum_k a_k Delta_k on the simplex."""
+        return _MulticlassHingeTerms(y, c, self.label_costs, self.label_scales)
+
+
+@dataclass(frozen=True, eq=False)
+class Multivariate(Loss):
+    """(f - y)' M (f - y) / 2 for targets of several numbers, M positive semidefinite."""
+
+    M: np.ndarray
+    name = "multivariate"
+    target = "vector"
+
+    def __eq__(self, other) -> bool:
+        return type(self) is type(other) and np.array_equal(self.M, other.M)
+
+    __hash__ = None
+
+    @property
+    def curvature(self) -> float:
+        """The largest eigenvalue of M."""
+        return float(np.linalg.eigvalsh(self.M)[-1])
+
+    def terms(self, y, c):
+        """a = -c M (f - y); conj = -a.y + a' M^+ a / (2 c) on the range of M."""
+        values, vectors = np.linalg.eigh(self.M)
+        kept = values > 1e-12 * max(float(values[-1]), 1e-300)
+        V = vectors[:, kept]
+        return _MultivariateTerms(y, c, self.M, (V / values[kept]) @ V.T, V @ V.T)
 
 
 LOSSES: dict[str, type[Loss]] = {

@@ -9,8 +9,11 @@ from .problem import Problem
 def refuse_shape(problem: Problem, name: str) -> str | None:
     """A sentence about classes, kernels, penalties or layers that the solver of this name does not know; else None."""
     features = problem.features
+    if getattr(problem.terms, "joint", False):
+        return f"{name} takes losses that split over samples, and {problem.loss.name!r} does not; use 'bundle'."
     if isinstance(features, ClassDesign):
-        able = "class_newton" if problem.loss.name == "softmax" else "class_coordinate"
+        plain = getattr(problem.loss, "plain", problem.loss.name == "softmax")
+        able = "bundle" if not plain else "class_newton" if problem.loss.name == "softmax" else "class_coordinate"
         return f"{name} takes one score a sample, and this problem has {features.n_classes}; use {able!r}."
     if not isinstance(features, Design):
         return f"{name} works on linear machines, and these features have a kernel; use 'smo'."

@@ -32,13 +32,15 @@ def answer_rows(f, b, p, d, e, lo, hi, a):
     """a_i at the scores f_i + b; returns sum c_i l(f_i + b), sum a_i and sum a_i (f_i + b)."""
     losses = total = product = 0.0
     for start in range(0, f.shape[0], CHUNK):
+        # Answers and sums in loops of their own: whether a loop that writes is taken eight rows at a time depends on
+        # where its arrays lie, and sums would be rounded one way or the other.
+        stop = min(start + CHUNK, f.shape[0])
+        for k in range(start, stop):
+            a[k] = choose(-(f[k] + b + p[k]), d[k], e[k], lo[k], hi[k])
         loss = mass = dot = 0.0
-        for k in range(start, min(start + CHUNK, f.shape[0])):
-            score = f[k] + b
-            push = -(score + p[k])
-            dual = choose(push, d[k], e[k], lo[k], hi[k])
-            a[k] = dual
-            loss += dual * push - 0.5 * d[k] * dual * dual - e[k] * abs(dual)
+        for k in range(start, stop):
+            dual, score = a[k], f[k] + b
+            loss -= dual * (score + p[k]) + 0.5 * d[k] * dual * dual + e[k] * abs(dual)
             mass += dual
             dot += dual * score
         losses += loss

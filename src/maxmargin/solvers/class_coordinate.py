@@ -34,6 +34,8 @@ class ClassCoordinate:
         """None, or the reason why this solver cannot take the problem."""
         if not isinstance(problem.features, ClassDesign) or problem.loss.name != "multiclass_hinge":
             return f"Coordinate descent over classes solves the multiclass hinge, not {problem.loss.name!r}."
+        if not problem.loss.plain:
+            return "Coordinate descent over classes takes errors that all cost the same; use 'bundle'."
         return None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ClassCoordinateRun:

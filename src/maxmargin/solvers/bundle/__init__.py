@@ -120,7 +120,9 @@ class BundleRun:
             x[coef.size :] = warm.b
         elif self.oracle.free:
             self.oracle.last = float(warm.b)
-        return x
+        # A start worse than zero is none: the exponential loss may be beyond all numbers there.
+        value = self.oracle.locate(x).value + 0.5 * float(x @ x)
+        return x if value <= self.oracle.scale else np.zeros_like(x)
 
     def ridges(self) -> tuple[float, ...]:
         """1 for w; for free intercepts of classes one so small that it costs next to nothing."""

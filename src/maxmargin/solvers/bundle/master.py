@@ -39,16 +39,18 @@ def maximise_on_simplex(
         Weights that are not negative and sum to one.
     """
     a = begin(G, q, start)
-    face = np.flatnonzero(a)
+    face, entered = np.flatnonzero(a), -1
     for _ in range(10 * len(q) + 20 if max_steps is None else max_steps):
         face = climb(G, q, a, face)
+        if entered >= 0 and a[entered] == 0.0:  # it promised no more than rounding: it would enter and leave for ever
+            break
         promise = q - G[:, face] @ a[face]
         level = float(a[face] @ promise[face])
         best = int(np.argmax(promise))
         noise = ACCURACY * (abs(level) + float(np.abs(q[face]).max()) + float(np.abs(q - promise).max()))
         if promise[best] - level <= noise or a[best] > 0:
             break
-        face = np.append(face, best)
+        face, entered = np.append(face, best), best
     return a / a.sum()
 
 
