@@ -22,6 +22,10 @@ NAMES = {
     "linear_losses": "other losses of linear machines beside scikit-learn's classes: seconds to the same primal value",
     "linear_growth": "how time and memory of linear fits grow with n, up to 2,000,000 rows of a memory-mapped file",
     "linear_path": "thirty values of C in one path, beside single fits",
+    "bundle_fits": "every cutting plane method on the hinge loss: seconds, rounds and oracle calls to a certified gap",
+    "bundle_rounds": "how the rounds of cutting planes grow with n and with 1 / epsilon",
+    "bundle_path": "thirty values of C from one bundle of cuts, beside single fits",
+    "metric_scores": "test scores of machines trained for F1 and the ROC area, beside LinearSVC with a tuned threshold",
     "agreement": "predictions beside scikit-learn's default fit, for several tol: how the default tol was chosen",
 }
 ON_REQUEST = ("agreement",)  # answers a question that was asked once

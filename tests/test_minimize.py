@@ -1,7 +1,7 @@
 """min f(x) + ridge/2 |x|^2 over a box, by every bundle method: minima, bounds, ridges, and memory.
 
 Which method is tried on which function is a matter of time alone. Cutting planes without a stabiliser take thousands of
-rounds from ten variables on if f is curved; level bundles need a box.
+rounds from ten variables on if f is curved, and the others do where hundreds of directions are curved or kinked.
 """
 
 from __future__ import annotations
@@ -28,10 +28,16 @@ from maxmargin import minimize as minimise_at_length
 
 METHODS = ("cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", "level-bundle")
 STABLE = METHODS[2:]
-OPEN = METHODS[2:4]  # those that need neither bounds nor a ridge
 FUNCTIONS = {**CATALOGUE, **GENERATED}
-PLAIN = [name for name, each in FUNCTIONS.items() if each.dimension <= 5]
-PAIRS = [(method, name) for method in METHODS for name in (PLAIN if method.startswith("cutting") else FUNCTIONS)]
+WIDE = ("soft thresholds", "wide bowl")  # 1,000 variables
+LONG = ("Nesterov's chain", "long valley")
+LEFT_OUT = {
+    **dict.fromkeys(METHODS[:2], [name for name, each in FUNCTIONS.items() if each.dimension > 5]),
+    "proximal-bundle": WIDE[:1],
+    **dict.fromkeys(METHODS[3:], WIDE + LONG),
+}
+PAIRS = [(method, name) for method in METHODS for name in FUNCTIONS if name not in LEFT_OUT[method]]
+STABLE_PAIRS = [pair for pair in PAIRS if pair[0] in STABLE]
 TOL = 1e-6
 every_method = pytest.mark.parametrize("method", METHODS)
 every_stable_method = pytest.mark.parametrize("method", STABLE)
@@ -72,19 +78,30 @@ def test_minima_of_the_literature(method, name):
     assert found.fun == pytest.approx(function.fun(found.x)[0], rel=1e-14)
 
 
-@pytest.mark.parametrize("method", OPEN)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(("method", "name"), STABLE_PAIRS)
 def test_minima_without_a_box(method, name):
     """Where no bound is known, the end is an error and a slope that leave no way down."""
     function = FUNCTIONS[name]
     found = minimize(function.fun, function.x0, method, tol=TOL)
-    assert found.lower_bound == -np.inf
-    assert found.gap == np.inf
-    error, slope = found.optimality
-    assert error + slope * max(1.0, np.linalg.norm(found.x)) <= TOL * max(1.0, abs(found.fun))
     assert found.converged, found.message
-    away = 1.0 if function.minimiser is None else max(1.0, np.linalg.norm(found.x - function.minimiser))
-    assert found.fun - function.minimum <= 2.0 * (error + slope * away) + 1e-12 * max(1.0, abs(found.fun))
+    assert found.fun - function.minimum <= 2.0 * TOL * max(1.0, abs(found.fun))
+    assert all(each.lower_bound <= function.minimum + 1e-9 * max(1.0, abs(found.fun)) for each in found.history)
+    error, slope = found.optimality
+    if function.minimiser is not None:
+        away = np.linalg.norm(found.x - function.minimiser)
+        assert found.fun - function.minimum <= error + slope * away + 1e-12 * max(1.0, abs(found.fun))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "name", "tol"), [("proximal-bundle", "soft thresholds", 1e-5)])
+def test_minima_that_take_long(method, name, tol):
+    """A thousand variables, a quarter of them at a kink."""
+    function = FUNCTIONS[name]
+    assert_sound(
+        minimize(function.fun, function.x0, method, tol=tol, bounds=function.box, max_seconds=120.0),
+        function.minimum,
+        tol,
+    )
 
 
 @every_method
@@ -92,8 +109,8 @@ def test_minimisers_where_they_are_one(method):
     """x itself, not just f(x): these grow at least quadratically from their minimisers."""
     for name in ("CB3", "DEM", "QL", "LQ", "Mifflin 1", "Wolfe", "distances"):
         function = FUNCTIONS[name]
-        found = minimize(function.fun, function.x0, method, bounds=function.box, tol=1e-9)
-        assert_sound(found, function.minimum, 1e-9)
+        found = minimize(function.fun, function.x0, method, bounds=function.box, tol=1e-8)
+        assert_sound(found, function.minimum, 1e-8)
         np.testing.assert_allclose(found.x, function.minimiser, atol=2e-4, err_msg=name)
 
 
@@ -154,8 +171,6 @@ def test_linear_minimisers_on_faces(method, bounds):
     rng = np.random.default_rng(6)
     A, b = rng.normal(size=(25, 5)), rng.normal(size=25)
     finite = tuple(None if np.isinf(each) else each for each in bounds)
-    if np.isinf(bounds).any() and method not in OPEN:
-        bounds = np.clip(bounds, -10.0, 10.0)
     for fun, solve in ((sum_of_absolutes(A, b), solve_absolutes), (maximal_absolute(A, b), solve_chebyshev)):
         minimum = solve(A, b, finite)
         found = minimize(fun, np.zeros(5) + np.clip(0.0, *bounds), method, bounds=bounds, tol=1e-8)

@@ -466,7 +466,7 @@ class _SoftmaxTerms(_ClassTerms):
 
 
 class _MulticlassHingeTerms:
-    """c max_k Gamma_k (f_k - f_y + Delta_k) and sum_k a_k Delta_k, where a_k = -c Gamma_k t_k and t is in the simplex."""
+    """c max_k Gamma_k (f_k - f_y + Delta_k) and sum_k a_k Delta_k, with a_k = -c Gamma_k t_k and t in the simplex."""
 
     def __init__(self, y: np.ndarray, c: np.ndarray, costs: np.ndarray | None, scales: np.ndarray | None):
         self.y, self.c, self.classes = y, c, _ClassTerms(y, c)
@@ -512,14 +512,15 @@ class _MulticlassHingeTerms:
         return np.where(astray & (self.c > 0), np.inf, priced)
 
     def repair(self, a, balance):
-        """The duals with shares in the simplex, balanced class by class; at last all shrink by what one has too much."""
+        """The duals with shares in the simplex, balanced class by class; then all shrink by what one has too much."""
         a = np.minimum(self.classes.fill_own(a, 0.0), 0.0)
         a = a / np.maximum(1.0, self.shares(a).sum(axis=0))
         a[self.own] = -a.sum(axis=0)
         a = np.where(self.c > 0, a, 0.0)
         if balance is None:
             return a
-        a = even_out_classes(a, self.y, self.c, balance)
+        most = self.c if self.scales is None else self.c * self.scales.max(axis=0)
+        a = even_out_classes(a, self.y, most, balance)
         return a / max(1.0, float(self.shares(a).sum(axis=0).max(initial=0.0)))
 
     def violation(self, a, f):
@@ -549,7 +550,7 @@ class _MultivariateTerms:
         return np.where(outside, np.inf, quadratic - (a * self.y).sum(axis=0))
 
     def repair(self, a, balance):
-        """The duals brought into the range of M, and of every component what it sums to too much taken off, by weight."""
+        """The duals in the range of M; what a component sums to too much is taken off, by weight."""
         a = np.where(self.c > 0, self.projection @ a, 0.0)
         if balance is None:
             return a

@@ -13,6 +13,7 @@ from .interrupt import watch_interrupt
 from .problem import Point, Problem
 from .result import Progress, Result, Status
 from .solve import solve
+from .solvers import SOLVERS
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,13 @@ def follow(
 ) -> list[Result | None]:
     """Solve pose(C) for every C, from the smallest to the largest, each from the solution of the one before.
 
-    Small C come first: they are quick, and what they find is where the larger ones start. Where the budget ends, the
-    values of C that are left get the prediction from the last solutions, certified for their own problem; where a
-    callback stops, they get None.
+    A solver that can remember, such as a bundle, whose cuts do not depend on C, is made to. Small C come first: they
+    are quick, and what they find is where the larger ones start. Where the budget ends, the values of C that are left
+    get the prediction from the last solutions, certified for their own problem; where a callback stops, they get None.
     """
+    solver = SOLVERS[solver]() if isinstance(solver, str) and solver in SOLVERS else solver
+    if hasattr(solver, "remember"):
+        solver = solver.remember()
     order = np.argsort(Cs, kind="stable")
     results: list[Result | None] = [None] * len(Cs)
     trail: list[tuple[float, Point]] = []

@@ -225,7 +225,7 @@ class Trust:
     def sentence(self, status: Status, solver) -> str:
         """Why the solver stopped."""
         if goes_by_rule(solver) and status is Status.CONVERGED:
-            return "The solver's own rule, m - M < tol, is met."
+            return f"The solver's own rule, {solver.own_rule}, is met."
         return SENTENCES[status]
 
     def settle(self, run) -> tuple[Point, Certificate]:

@@ -228,9 +228,9 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
 
     def _joint_loss(self):
         """The loss of all classes at once."""
-        from ..losses import MulticlassHinge, Softmax
+        from ..losses import MulticlassHinge
 
-        return Softmax() if self.multi_class == "softmax" else MulticlassHinge()
+        return MulticlassHinge()
 
     def _shape_of_problem(self) -> tuple:
         joint = (self.multi_class, len(self.classes_)) if self._joint else "ovr"

@@ -11,11 +11,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ..losses import LOSSES, Loss
+from ..features import ClassDesign, Design
+from ..losses import LOSSES, Loss, MulticlassHinge, Multivariate, Softmax
+from ..problem import Problem
 from .linear_machine import LinearClassifier, LinearRegressor
 from .regression import make_loss
 from .tasks import Task
-from .validation import LINEAR_CONSTRAINTS
+from .validation import LINEAR_CONSTRAINTS, check_size
 
 CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "exponential", "logistic")
 REGRESSION_LOSSES = (
@@ -53,6 +55,9 @@ class RiskClassifier(LinearClassifier):
     multi_class : {"ovr", "crammer_singer", "softmax"}, default="ovr"
         Each class against the rest; or all at once with max(0, 1 + max_{m != y} f_m - f_y), for the hinge, or
         log sum_m exp(f_m) - f_y, for the logistic loss.
+    label_costs, label_scales : array-like of shape (n_classes, n_classes), default=None
+        For multi_class="crammer_singer": Delta and Gamma of max_m Gamma(y, m) (f_m - f_y + Delta(y, m)), a row for each
+        true class in the order of classes_. An error that costs more is kept further away, or weighs more.
     solver : "auto", a name or a solver object, default="auto"
     max_iter : int, default=-1
         Limit of iterations of the solver for each problem; -1 for none.
@@ -80,6 +85,8 @@ class RiskClassifier(LinearClassifier):
         "loss": [StrOptions(set(CLASSIFICATION_LOSSES))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "multi_class": [StrOptions({"ovr", *JOINT_LOSSES})],
+        "label_costs": ["array-like", None],
+        "label_scales": ["array-like", None],
         "n_jobs": [Integral, None],
     }
 
@@ -93,6 +100,8 @@ class RiskClassifier(LinearClassifier):
         intercept_scaling=1.0,
         class_weight=None,
         multi_class="ovr",
+        label_costs=None,
+        label_scales=None,
         solver="auto",
         max_iter=-1,
         max_seconds=None,
@@ -107,6 +116,8 @@ class RiskClassifier(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.multi_class = multi_class
+        self.label_costs = label_costs
+        self.label_scales = label_scales
         self.solver = solver
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -118,9 +129,24 @@ class RiskClassifier(LinearClassifier):
         needed = JOINT_LOSSES.get(self.multi_class, self.loss)
         if self.loss != needed:
             raise ValueError(f"multi_class={self.multi_class!r} needs loss={needed!r}, got loss={self.loss!r}.")
+        for name in ("label_costs", "label_scales"):
+            if getattr(self, name) is not None and self.multi_class != "crammer_singer":
+                raise ValueError(f"{name} needs multi_class='crammer_singer', got {self.multi_class!r}.")
 
     def _loss(self) -> Loss:
         return LOSSES[self.loss]()
+
+    def _joint_loss(self) -> Loss:
+        if self.multi_class == "softmax":
+            return Softmax()
+        k = len(self.classes_)
+        return MulticlassHinge(
+            check_label_matrix(self.label_costs, k, "label_costs", 0.0),
+            check_label_matrix(self.label_scales, k, "label_scales", 1.0),
+        )
+
+    def _shape_of_problem(self) -> tuple:
+        return *super()._shape_of_problem(), str(self.label_costs), str(self.label_scales)
 
     def _unpack(self, fits) -> None:
         super()._unpack(fits)
@@ -166,15 +192,36 @@ class RiskClassifier(LinearClassifier):
         return logs - logsumexp(logs, axis=1, keepdims=True)
 
 
+def check_label_matrix(matrix, k: int, name: str, own: float) -> np.ndarray | None:
+    """A number from zero on for each pair of classes, above zero for scales; the diagonal does not count."""
+    if matrix is None:
+        return None
+    try:
+        matrix = np.array(matrix, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a matrix of numbers, got {matrix!r}.") from None
+    if matrix.shape != (k, k):
+        raise ValueError(f"{name} must have a row and a column for each of {k} classes, got shape {matrix.shape}.")
+    np.fill_diagonal(matrix, own)
+    bad = ~np.isfinite(matrix) | (matrix < 0) | ((matrix == 0) & ~np.eye(k, dtype=bool) & (own > 0))
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        least = "above 0" if own > 0 else "from 0 on"
+        raise ValueError(f"{name} must be finite and {least}, but {name}[{row}, {column}] is {matrix[row, column]:g}.")
+    return matrix
+
+
 class RiskRegressor(LinearRegressor):
     """min 1/2 |w|^2 + C sum_i s_i l(<w, x_i> + b; y_i): any convex loss for real targets, certified.
+
+    With loss="multivariate" the targets have several numbers, and there is a w and a b for each of them.
 
     Parameters
     ----------
     loss : {"least_squares", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
-            "poisson"}, default="least_squares"
+            "poisson", "multivariate"}, default="least_squares"
         With r = f - y: r^2 / 2, |r|, max(-q r, (1 - q) r), max(0, |r| - epsilon), its square, Huber's loss
-        (r^2 / (2 h) up to the threshold h, |r| - h / 2 beyond), or exp(f) - y f for counts.
+        (r^2 / (2 h) up to the threshold h, |r| - h / 2 beyond), exp(f) - y f for counts, or r' M r / 2 for vectors.
     C : float, default=1.0
         Weight of the sum of losses against 1/2 |w|^2.
     quantile : float in (0, 1), default=0.5
@@ -183,20 +230,23 @@ class RiskRegressor(LinearRegressor):
         Half the width of the tube, for the epsilon-insensitive losses.
     threshold : float, default=1.0
         For loss="huber": where the quadratic turns linear.
+    M : array-like of shape (n_targets, n_targets), default=None
+        For loss="multivariate": symmetric and positive semidefinite; the identity by default.
     tol, intercept, intercept_scaling, solver, max_iter, max_seconds, warm_start, verbose
         As in `RiskClassifier`.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-    intercept_ : ndarray of shape (1,), or 0.0 where there is none
+    coef_ : ndarray of shape (n_features,), or (n_targets, n_features) for loss="multivariate"
+    intercept_ : ndarray of shape (1,) or (n_targets,), or 0.0 where there is none
     certificate_, certificates_, result_, results_, n_iter_, n_features_in_, feature_names_in_
         As in `RiskClassifier`.
     """
 
     _parameter_constraints: ClassVar[dict] = {
         **LINEAR_CONSTRAINTS,
-        "loss": [StrOptions(set(REGRESSION_LOSSES))],
+        "loss": [StrOptions({*REGRESSION_LOSSES, "multivariate"})],
+        "M": ["array-like", None],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "threshold": [Interval(Real, 0.0, None, closed="neither")],
@@ -210,6 +260,7 @@ class RiskRegressor(LinearRegressor):
         quantile=0.5,
         epsilon=0.1,
         threshold=1.0,
+        M=None,
         tol=1e-4,
         intercept="free",
         intercept_scaling=1.0,
@@ -224,6 +275,7 @@ class RiskRegressor(LinearRegressor):
         self.quantile = quantile
         self.epsilon = epsilon
         self.threshold = threshold
+        self.M = M
         self.tol = tol
         self.intercept = intercept
         self.intercept_scaling = intercept_scaling
@@ -236,9 +288,18 @@ class RiskRegressor(LinearRegressor):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss == "poisson"
+        tags.target_tags.multi_output = self._vector
+        tags.target_tags.single_output = not self._vector
         return tags
 
+    @property
+    def _vector(self) -> bool:
+        """Whether a target has several numbers."""
+        return self.loss == "multivariate"
+
     def _encode(self, y) -> np.ndarray:
+        if self._vector:
+            return check_vectors(y)
         y = super()._encode(y)
         if self.loss == "poisson" and (y < 0).any():
             bad = int(np.flatnonzero(y < 0)[0])
@@ -246,6 +307,10 @@ class RiskRegressor(LinearRegressor):
         return y
 
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
+        if self._vector:
+            c = self._cost(weight, len(y))
+            index = np.flatnonzero(c > 0)
+            return [Task(index, np.ascontiguousarray(y[index].T), c[index])]
         (task,) = super()._tasks(y, weight)
         if self.loss == "poisson" and self._intercept_kind == "free" and not task.y.any():
             raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
@@ -253,6 +318,18 @@ class RiskRegressor(LinearRegressor):
 
     def _loss(self) -> Loss:
         return make_loss(self.loss, self)
+
+    def _pose(self, features: Design, task: Task) -> Problem:
+        """As for one target, or a problem of all of them with an intercept for each."""
+        if not self._vector:
+            return super()._pose(features, task)
+        k = len(task.y)
+        balance = np.zeros(k) if self._intercept_kind == "free" else None
+        loss = Multivariate(check_metric(self.M, k))
+        return Problem(ClassDesign(features, k), task.y, task.c, loss, balance)
+
+    def _shape_of_problem(self) -> tuple:
+        return *super()._shape_of_problem(), str(self.M)
 
     def _unpack(self, fits) -> None:
         super()._unpack(fits)
@@ -271,3 +348,31 @@ class RiskRegressor(LinearRegressor):
         """
         f = super().predict(X)
         return np.exp(f) if self._fitted_loss == "poisson" else f
+
+
+def check_vectors(y) -> np.ndarray:
+    """Targets of shape (n, n_targets)."""
+    y = np.asarray(y, dtype=np.float64)
+    y = y[:, None] if y.ndim == 1 else y
+    if y.ndim != 2 or y.shape[1] == 0:
+        raise ValueError(f"loss='multivariate' needs y of shape (n_samples, n_targets), got shape {y.shape}.")
+    check_size(y, "y")
+    return y
+
+
+def check_metric(M, k: int) -> np.ndarray:
+    """M as a symmetric, positive semidefinite matrix; the identity if there is none."""
+    if M is None:
+        return np.eye(k)
+    try:
+        M = np.array(M, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"M must be a matrix of numbers, got {M!r}.") from None
+    if M.shape != (k, k):
+        raise ValueError(f"M must have a row and a column for each of {k} targets, got shape {M.shape}.")
+    if not np.isfinite(M).all() or np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
+        raise ValueError("M must be finite and symmetric.")
+    least, *_, largest = np.linalg.eigvalsh(M) if k > 1 else (M[0, 0], M[0, 0])
+    if least < -1e-12 * abs(largest):
+        raise ValueError(f"M must be positive semidefinite, but has the eigenvalue {least:g}.")
+    return 0.5 * (M + M.T)

@@ -84,7 +84,8 @@ def check_samples(estimator, X, y, *, reset: bool = True):
 def check_design(estimator, X, y):
     """X for a linear machine, as it is if it is a C-ordered or CSR matrix of floats, and y beside it."""
     refuse_types(estimator, "solver")
-    X, y = validate_data(estimator, X, y, **FORMS)
+    vectors = getattr(estimator, "_vector", False)
+    X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **FORMS)
     if X.dtype == np.float64:  # squares of float32 values do not overflow
         check_size(X.data if sp.issparse(X) else X, "X")
     return X, y

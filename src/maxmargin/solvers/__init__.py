@@ -1,6 +1,7 @@
 """The solvers, by name: one file a family."""
 
 from .bundle import Bundle
+from .bundle.one_slack import OneSlack
 from .class_coordinate import ClassCoordinate
 from .class_newton import ClassNewton
 from .coordinate import Coordinate
@@ -17,4 +18,5 @@ SOLVERS = {
     "class_newton": ClassNewton,
     "class_coordinate": ClassCoordinate,
     "bundle": Bundle,
+    "one_slack": OneSlack,
 }

@@ -19,7 +19,7 @@ from .rules import RULES
 METHODS = {"bmrm": "cutting-plane", "ocas": "cutting-plane-line-search"}
 CAPACITY = 300  # cuts that are held at most
 PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
-FAINT = 0.02  # of the tolerance is what the ridge of free intercepts may cost
+FAINT = 1e-4  # of the tolerance, times P at zero, is the ridge of the free intercepts of classes
 
 
 @dataclass(frozen=True)
@@ -189,6 +189,7 @@ class BundleRun:
         """The judge found the gap wider than the run did: aim lower."""
         self.tol *= 0.5
         self.oracle.tol = self.tol
+        self.descent.model.ridges = self.ridges()
 
     def count(self) -> Counter:
         """Cuts made, each two products with the data."""

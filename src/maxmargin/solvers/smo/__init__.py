@@ -46,6 +46,7 @@ class SMO:
     working_set: int | None = None
     batch: int = 6
     name = "smo"
+    own_rule = "m - M < tol"
 
     def __post_init__(self):
         for name, choices in (("selection", SELECTIONS), ("stop", STOPS)):
