@@ -26,7 +26,8 @@ def draw_chart(over_samples: list[dict], over_epsilon: list[dict], path: Path) -
     draw_guide(right, over_epsilon)
     label_samples(left, over_samples)
     label_epsilons(right, over_epsilon)
-    for panel, loc in ((left, "center left"), (right, "upper left")):
+    label_rounds(left, [row["rounds"] for row in (*over_samples, *over_epsilon) if row["reached"]])
+    for panel, loc in ((left, "upper left"), (right, "lower right")):
         panel.legend(frameon=False, fontsize=9, labelcolor="linecolor", handlelength=3.2, loc=loc)
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=150)
@@ -55,10 +56,18 @@ def draw_guide(panel, rows: list[dict]) -> None:
     panel.plot([1.0 / first, end], [begin, begin * first * end], "--", color="#6b7280", lw=1.2, label="1 / epsilon")
 
 
+def label_rounds(panel, rounds: list[int]) -> None:
+    """Plain numbers on the axis that both panels share, and room below for the names."""
+    lowest, highest = 0.4 * min(rounds), 4.0 * max(rounds)
+    ticks = [k * 10**power for power in range(7) for k in (1, 2, 5) if lowest <= k * 10**power <= highest]
+    panel.set_ylim(lowest, highest)
+    panel.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
+    panel.set_ylabel("rounds of a fit", color=INK)
+
+
 def label_samples(panel, rows: list[dict]) -> None:
     """Words for the left panel."""
     label_axes(panel, sorted({row["n"] for row in rows}))
-    panel.set_ylabel("rounds of a fit", color=INK)
     panel.set_xlabel("samples, the penalty weighing the same against the mean loss", color=INK)
     panel.set_title(f"rounds over samples, epsilon = {rows[0]['epsilon']:g}", loc="left", color=INK, fontweight="bold")
 

@@ -31,6 +31,7 @@ SENTENCES = {
     Status.STALLED: "Neither value nor bound has moved for {rounds} rounds: tol is below what rounding errors allow.",
 }
 UNBOUNDED = "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."
+CROWDED = "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
 PATIENCE = 300  # rounds in which neither value nor bound nor optimality moves before a run gives up
 FAR = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
 SAVED_EVERY = 5.0  # seconds between two checkpoints
@@ -180,7 +181,9 @@ class Watch:
     def doubt(self) -> float:
         """What F may still fall by: by the bound, or by the cuts within reach."""
         descent = self.descent
-        return descent.gap if np.isfinite(descent.bound) else descent.doubt(descent.optimality)
+        if descent.ridged or descent.model.closed:
+            return descent.gap
+        return min(descent.gap, descent.doubt(descent.optimality))
 
     def reached(self) -> bool:
         """Whether that is within the tolerance."""
@@ -203,6 +206,8 @@ class Watch:
         """Why the run ended."""
         if status is Status.STALLED and self.astray():
             return UNBOUNDED.format(value=self.descent.least, size=float(np.linalg.norm(self.descent.best.x)))
+        if status is Status.STALLED and self.descent.melted:
+            return CROWDED.format(cuts=self.descent.cuts.capacity)
         return SENTENCES[status].format(rounds=PATIENCE)
 
 

@@ -49,7 +49,7 @@ class Descent:
         self.oracle, self.rule, self.cuts = oracle, rule, cuts
         self.model = Model(cuts, ridges, lo, hi)
         self.start, self.best = start, best
-        self.n_iter, self.bound, self.serious = 0, -np.inf, True
+        self.n_iter, self.bound, self.serious, self.melted = 0, -np.inf, True, 0
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
         self.plain: np.ndarray | None = None  # of the best bound where there is a ridge
         self.optimality, self.measured = Optimality(np.inf, np.inf), None
@@ -143,7 +143,7 @@ class Descent:
 
         Only an exponential grows so fast: from the first model of it the minimum may lie beyond all numbers.
         """
-        limit = DROWNING * (abs(self.least) + abs(self.best.value))
+        limit = DROWNING * (abs(self.least) + abs(self.best.value)) if self.oracle.explosive else np.inf
         while not place.value <= limit and not np.array_equal(place.x, self.best.x):
             place = self.oracle.between(self.best, place, 0.1)
         return place
@@ -188,14 +188,15 @@ class Descent:
         self.cuts.keep(kept)
 
     def melt(self) -> None:
-        """Replace the lighter half of the cuts by their mean, weighted: the last step stays a minimum of the model.
+        """Replace the lightest cuts by their mean, weighted: the last step stays a minimum of the model.
 
         This is the aggregation of Kiwiel (1983): the mean of all cuts and the newest one are enough to converge.
         """
         weights = self.weigh(self.weights if self.plain is None else self.plain)
         order = np.argsort(weights[:-1], kind="stable")
-        gone = order[: -(-self.cuts.m // 2)]
+        gone = order[: max(2, self.cuts.m // 10)]
         lighter = np.sort(gone[weights[gone] > 0])
+        self.melted += len(lighter) > 0
         if len(lighter):
             share = np.zeros(self.cuts.m)
             share[lighter] = weights[lighter] / weights[lighter].sum()

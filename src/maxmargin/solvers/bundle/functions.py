@@ -24,6 +24,8 @@ class FunctionPlace(NamedTuple):
 class FunctionOracle:
     """fun(x) -> (value, subgradient), each answer checked once."""
 
+    explosive = False  # what is not finite is refused
+
     def __init__(self, fun: Callable):
         self.fun = fun
         self.n_calls = 0

@@ -91,7 +91,8 @@ class Model:
             target = maximise_on_simplex(G, heights + G @ weights, weights)
             way = target - weights
             promise = float(heights @ way)
-            if promise <= 1e-13 * max(float(np.abs(heights).max()), 1e-300):
+            apart = float(heights.max() - weights @ heights)  # first order in x, where the promise is of second order
+            if promise <= 0.0 or apart <= 1e-14 * float(np.abs(heights).max()):
                 break
             t = search_concave(lambda t, w=weights, s=way: float((offsets + slopes @ place(w + t * s)) @ s), promise)
             weights = np.maximum(weights + t * way, 0.0)

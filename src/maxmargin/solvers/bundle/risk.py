@@ -48,6 +48,7 @@ class RiskOracle:
         self.problem, self.features, self.tol = problem, problem.features, tol
         self.answers = choose_answers(problem)
         self.many = getattr(self.features, "n_classes", 0)
+        self.explosive = problem.loss.name in ("exponential", "poisson")
         self.free = problem.balance is not None and not self.many
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
         self.balance = float(problem.balance) if self.free else 0.0

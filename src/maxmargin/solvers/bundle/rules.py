@@ -179,8 +179,12 @@ class TrustRegion(Proximal):
             if now < 0 and low == 0.0:
                 moved = np.inf if before is None else float(np.linalg.norm(step.x - before[0].x))
                 x = descent.best.x
-                if moved <= 1e-3 * float(np.linalg.norm(step.x - x)) + 1e-11 * (1.0 + float(np.linalg.norm(x))):
+                length = float(np.linalg.norm(step.x - x))
+                if moved <= 1e-3 * length + 1e-11 * (1.0 + float(np.linalg.norm(x))):
                     step, u = before
+                    break
+                promised = descent.least - step.height - descent.model.quadratic(step.x)
+                if u * length**2 <= 1e-6 * promised:  # the proximity has no say any more
                     break
                 before = (step, u)
             low, high = (u, high) if now > 0 else (low, u)
