@@ -32,7 +32,7 @@ SENTENCES = {
 }
 UNBOUNDED = "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."
 CROWDED = "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
-PATIENCE = 300  # rounds in which neither value nor bound nor optimality moves before a run gives up
+PATIENCE = 200  # rounds in which neither value nor bound nor optimality moves before a run gives up
 FAR = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
 SAVED_EVERY = 5.0  # seconds between two checkpoints
 
@@ -117,8 +117,8 @@ def minimize(
     bounds : pair (lo, hi), optional
         Numbers or arrays; infinite ones are no bounds.
     tol : float, default=1e-6
-        F(x) - lower_bound <= tol max(1, |F(x)|) ends the run; where there is no bound, error + slope * radius does,
-        the radius being the way from x0.
+        F(x) - lower_bound <= tol max(1, |F(x)|) ends the run; without a ridge or a closed box, error + slope * radius
+        does too, the radius being the way from x0: then no y as near as x0 is lower by more.
     max_iter, max_seconds : optional limits
     max_cuts : int, optional
         Cuts that are held at most, 4 or more: older ones are let go, or melted into their mean. The default is
@@ -241,7 +241,7 @@ def record(descent: Descent, seconds: float) -> Round:
 
 # ---- what a run needs to go on ------------------------------------------------------------------------------------
 
-MOVING = ("proximity", "least", "run", "radius", "ambition")  # what rules change as they go
+MOVING = ("proximity", "least", "run", "radius", "scope")  # what rules change as they go
 
 
 STATE = (
@@ -317,7 +317,7 @@ def read_state(path: str | os.PathLike) -> dict:
     except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"resume={str(path)!r} is not a checkpoint that can be read: {error}.") from error
     if missing:
-        raise ValueError(f"resume={str(path)!r} is not a checkpoint: it lacks {missing[0]!r}.")
+        raise ValueError(f"resume={str(path)!r} is not a checkpoint that can be read: it lacks {missing[0]!r}.")
     return state
 
 

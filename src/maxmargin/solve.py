@@ -60,7 +60,9 @@ def solve(
         status = None
         while status is None:
             # The time of the last certificate is held back: it is part of the budget.
-            reserve = problem.features.estimate_seconds(relay.run.support) if max_seconds is not None else 0.0
+            reserve = 0.0
+            if max_seconds is not None:
+                reserve = problem.features.estimate_seconds(relay.run.support) + getattr(relay.run, "reserve", 0.0)
             if interrupted:
                 status = Status.INTERRUPTED
             elif clock.late(reserve):

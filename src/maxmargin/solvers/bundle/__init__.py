@@ -168,6 +168,14 @@ class BundleRun:
         return self.oracle.answers.mix(self.kept, self.problem.shape)
 
     @property
+    def reserve(self) -> float:
+        """Seconds in which a loss of the whole list answers to all scores that are kept: here, and to the judge."""
+        answers, weights = self.oracle.answers, self.descent.weigh(self.descent.plain)
+        if not hasattr(answers, "mixture") or weights is None:
+            return 0.0
+        return 2.5 * sum(len(self.descent.cuts.keys[k]) for k in np.flatnonzero(weights)) * answers.seconds
+
+    @property
     def support(self) -> int:
         """All samples have a say."""
         return self.problem.n

@@ -7,6 +7,7 @@ scores themselves where the loss does not split over samples, since then the jud
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -131,12 +132,13 @@ class ListAnswers:
     """Losses of the whole list of scores: what is kept are the scores, from which the judge finds the duals again."""
 
     def __init__(self, terms):
-        self.terms = terms
+        self.terms, self.seconds = terms, 0.0  # the longest time of an answer so far
 
     def answer(self, f: np.ndarray, b: float) -> Answer:
         """The duals at f + b."""
-        f = f + b
+        f, began = f + b, time.perf_counter()
         value, a = self.terms.cut(f)
+        self.seconds = max(self.seconds, time.perf_counter() - began)
         return Answer(a, float(value), float(a.sum()), float(a @ f))
 
     def lean(self, f: np.ndarray, step: np.ndarray, t: float, b: float) -> float:

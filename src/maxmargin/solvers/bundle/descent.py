@@ -50,8 +50,9 @@ class Descent:
         self.model = Model(cuts, ridges, lo, hi)
         self.start, self.best = start, best
         self.n_iter, self.bound, self.serious, self.melted = 0, -np.inf, True, 0
+        self.last_serious = 0
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
-        self.plain: np.ndarray | None = None  # of the best bound where there is a ridge
+        self.plain: np.ndarray | None = None  # of the best bound, by the ridge or by a linear program
         self.optimality, self.measured = Optimality(np.inf, np.inf), None
 
     # ---- where it stands ----------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ class Descent:
 
     def move_to(self, place, serious: bool = True) -> None:
         """The best place is this one."""
-        self.best, self.serious = place, serious
+        self.best, self.serious, self.last_serious = place, serious, self.n_iter
 
     def offer(self, place) -> bool:
         """Take the place if it is better than the best; whether it was."""

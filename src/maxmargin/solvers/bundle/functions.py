@@ -39,12 +39,13 @@ class FunctionOracle:
             value, slope = answer
         except (TypeError, ValueError):
             raise ValueError(f"fun must return a pair (value, subgradient), got {type(answer).__name__}.") from None
-        if np.iscomplexobj(value) or np.iscomplexobj(slope):
-            raise ValueError("fun must return real numbers, and returned complex ones.")
         try:
-            value, slope = float(np.asarray(value).item()), np.array(slope, float).reshape(-1)
+            value, slope = np.asarray(value), np.asarray(slope)
+            if np.iscomplexobj(value) or np.iscomplexobj(slope):
+                raise TypeError
+            value, slope = float(value.item()), np.array(slope, float).reshape(-1)
         except (TypeError, ValueError):
-            raise ValueError("fun must return a number and an array of numbers.") from None
+            raise ValueError("fun must return a number and an array of numbers, both real.") from None
         if slope.shape != x.shape:
             raise ValueError(f"fun must return a subgradient of {len(x)} numbers, one for each of x, got {len(slope)}.")
         if not np.isfinite(value) or not np.isfinite(slope).all():

@@ -100,32 +100,33 @@ class Model:
         x = place(weights)
         return Step(x, weights, cuts.combine(weights), float((offsets + slopes @ x).max()))
 
-    def minimise_linear(self, centre: np.ndarray, radius: float) -> tuple[Step, bool]:
+    def minimise_linear(self, centre: np.ndarray, radius: float, scope: float) -> tuple[Step, bool]:
         """The minimum of the cuts alone, a linear program; and whether it would be the same without the radius.
 
         Where the box is open the minimum may lie at infinity: such coordinates are held within `radius` of the centre.
+        `scope` is about how far from the centre the minimum is expected.
         """
         cuts = self.cuts
         lo = np.full(len(centre), -np.inf) if self.lo is None else self.lo
         hi = np.full(len(centre), np.inf) if self.hi is None else self.hi
         near, far = np.where(np.isfinite(lo), lo, centre - radius), np.where(np.isfinite(hi), hi, centre + radius)
         slopes, offsets = cuts.factor * cuts.slopes, cuts.factor * cuts.offsets
-        # In the coordinates (x - centre) / radius, and every cut in units of its own: HiGHS works to absolute 1e-10.
+        # In the coordinates (x - centre) / scope, and every cut in units of its own: HiGHS works to absolute 1e-10.
         base = offsets + slopes @ centre
         top = int(np.argmax(base))
         steep = np.abs(slopes).max(axis=1)
         unit = max(float(steep[top]), 1e-300)
         units = np.maximum(steep / unit, 1.0)
         rows = np.column_stack([slopes / unit, -np.ones(cuts.m)]) / units[:, None]
-        limits = [*zip((near - centre) / radius, (far - centre) / radius, strict=True), (None, None)]
+        limits = [*zip((near - centre) / scope, (far - centre) / scope, strict=True), (None, None)]
         answer = linprog(
-            np.append(np.zeros(len(centre)), 1.0), A_ub=rows, b_ub=-(base - base[top]) / (unit * radius) / units,
+            np.append(np.zeros(len(centre)), 1.0), A_ub=rows, b_ub=-(base - base[top]) / (unit * scope) / units,
             bounds=limits, method="highs-ds",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )  # fmt: skip
         if answer.x is None:
             return Step(centre.copy(), np.eye(cuts.m)[top], (slopes[top], float(offsets[top])), float(base[top])), False
-        x = np.clip(centre + radius * answer.x[:-1], near, far)
+        x = np.clip(centre + scope * answer.x[:-1], near, far)
         weights = np.maximum(-answer.ineqlin.marginals / units, 0.0)
         weights = weights / weights.sum() if weights.sum() > 0 else np.eye(cuts.m)[top]
         margin = INSIDE * radius
@@ -133,13 +134,14 @@ class Model:
         return Step(x, weights, cuts.combine(weights), float((offsets + slopes @ x).max())), not held.any()
 
     def bound_within(self, step: Step, centre: np.ndarray, radius: float) -> float:
-        """The bound within a radius of the centre; -inf where the cuts still lean and nothing is proved beyond it.
+        """The bound within a radius of the centre, coordinate by coordinate, and within the box.
 
         A minimum of the cuts off the border of a made-up box is one of the whole space, since they are convex.
         """
         slope, offset = step.mean
-        lean, steep = float(np.abs(slope).sum()), self.cuts.factor * float(np.abs(self.cuts.slopes).max())
-        return offset + float(slope @ centre) - lean * radius if lean <= 1e-9 * steep else -np.inf
+        lo = centre - radius if self.lo is None else np.maximum(self.lo, centre - radius)
+        hi = centre + radius if self.hi is None else np.minimum(self.hi, centre + radius)
+        return offset + float(np.minimum(slope * lo, slope * hi).sum())
 
     def bound(self, step: Step) -> float:
         """min over the box of sum_k a_k (offset_k + <phi_k, x>) + ridge/2 |x|^2: below every value, whatever a is."""

@@ -23,6 +23,7 @@ SERIOUS = 0.1  # of the promised fall that makes a step a serious one
 GOOD = 0.5  # of the promised fall that lets the next step be longer
 SHORT = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
 LINEAR = 20  # rounds from one linear program for the bound to the next
+NULLS = 8  # null steps after which a radius is too long
 SEARCH = 20  # proximities that are tried for a radius or a level
 
 
@@ -36,6 +37,7 @@ class CuttingPlane:
     def begin(self, descent: Descent) -> None:
         """The radius within which an open model is minimised where there is no ridge."""
         self.radius, self.held = 10.0 * max(1.0, float(np.abs(descent.start).max())), False
+        self.scope = self.radius
 
     def minimise(self, descent: Descent) -> Step:
         """The minimum of the model, and its bound."""
@@ -44,8 +46,9 @@ class CuttingPlane:
             descent.weights = step.weights
             descent.measure(step.mean)
             return step
-        step, inside = descent.model.minimise_linear(descent.best.x, self.radius)
+        step, inside = descent.model.minimise_linear(descent.best.x, self.radius, self.scope)
         descent.take(step)
+        self.scope = measure_scope(step, descent)
         if inside and not descent.model.closed:
             descent.raise_bound(descent.model.bound_within(step, descent.best.x, self.radius))
         self.held = not inside
@@ -95,6 +98,7 @@ class Proximal:
         length = max(1.0, float(np.linalg.norm(descent.start)))
         self.proximity = max(float(np.linalg.norm(slope)) / length, 1e-12)
         self.least = 1e-60 * self.proximity
+        self.scope = 10.0 * length  # how far off the minimum of a linear program is expected
         self.run = 0  # serious steps since the proximity changed, or null steps if negative
 
     def minimise(self, descent: Descent, proximity: float, start: np.ndarray | None = None) -> Step:
@@ -123,11 +127,29 @@ class Proximal:
         self.adapt(descent, serious, fall, promised, error)
 
     def seek_bound(self, descent: Descent) -> None:
-        """The minimum of the model alone, where it has one: with its ridge; in a closed box now and then."""
+        """The minimum of the model alone, where it has one: with its ridge; in a closed box now and then.
+
+        Where F has stopped falling, cuts are made there too: those near the centre say little of the rest of the box.
+        """
+        idle = descent.n_iter - descent.last_serious > 2 * LINEAR
         if descent.ridged:
             descent.bound_by_ridge()
-        elif descent.model.closed and descent.n_iter % LINEAR == 0:
-            descent.raise_bound(descent.model.bound(descent.model.minimise_linear(descent.best.x, 1.0)[0]))
+        elif descent.model.closed and (idle or descent.n_iter % LINEAR == 0):
+            step, _ = self.minimise_linear(descent, 0.0)
+            if idle:
+                descent.add_cut(descent.locate(step.x))
+
+    def minimise_linear(self, descent: Descent, radius: float) -> tuple[Step, float]:
+        """The minimum of the cuts alone, and how low F may be within the radius."""
+        step, inside = descent.model.minimise_linear(descent.best.x, radius, self.scope)
+        self.scope = measure_scope(step, descent)
+        descent.plain = step.weights
+        descent.measure(step.mean)
+        within = descent.model.bound_within(step, descent.best.x, radius)
+        descent.raise_bound(descent.model.bound(step))
+        if inside and not descent.model.closed:
+            descent.raise_bound(within)
+        return step, descent.bound if descent.model.closed else within
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
         """Kiwiel (1990), procedure 2.2: longer steps where the model is good, shorter ones where it misleads."""
@@ -162,7 +184,9 @@ class TrustRegion(Proximal):
         def excess(step: Step) -> float:
             return float(np.linalg.norm(step.x - descent.best.x)) / self.radius - 1.0
 
-        return self.find_root(descent, excess, 0.3)
+        step = self.find_root(descent, excess, 0.3)
+        self.radius = min(self.radius, 2.0 * float(np.linalg.norm(step.x - descent.best.x)) or self.radius)
+        return step
 
     def find_root(self, descent: Descent, excess, slack: float) -> Step:
         """The step whose excess, which falls as the proximity grows, is within `slack` of zero, by bisection in log.
@@ -193,31 +217,26 @@ class TrustRegion(Proximal):
         return step
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
-        """Schramm and Zowe (1992): a cut that says much of the centre needs no shorter step."""
+        """Schramm and Zowe (1992): a cut that says much of the centre needs no shorter step, for a while."""
+        self.run = max(self.run + 1, 1) if serious else min(self.run - 1, -1)
         if serious and fall >= GOOD * promised:
             self.radius *= 2.0
-        elif not serious and error > 10.0 * promised:
-            self.radius *= 0.5
+        elif not serious and (error > 10.0 * promised or self.run <= -NULLS):
+            self.radius, self.run = 0.5 * self.radius, 0
 
 
 class Level(TrustRegion):
     """x = the point nearest to the centre with model(x) <= level, the level between bound and best value."""
 
     name = "level-bundle"
-    share = 0.7  # of the gap is left below the level; where no bound is known, `ambition` is what F is to fall by
-
-    def begin(self, descent: Descent) -> None:
-        """What a unit step promises is the first ambition."""
-        super().begin(descent)
-        self.ambition = 0.5 * self.proximity * self.radius**2
+    share = 0.7  # of the gap is left below the level
 
     def find(self, descent: Descent) -> Step:
         """The proximity at which the model meets the level."""
-        known = np.isfinite(descent.bound)
-        target = self.share * (descent.least - descent.bound) if known else self.ambition
-        level = descent.least - target
-
         reach = 10.0 * max(float(np.linalg.norm(descent.best.x - descent.start)), self.radius)
+        bound = descent.bound if descent.ridged else self.minimise_linear(descent, reach)[1]
+        target = self.share * (descent.least - bound)
+        level = descent.least - target
 
         def excess(step: Step) -> float:
             below = (level - step.height - descent.model.quadratic(step.x)) / max(target, 1e-300)
@@ -225,20 +244,14 @@ class Level(TrustRegion):
 
         return self.find_root(descent, excess, 0.1)
 
-    def seek_bound(self, descent: Descent) -> None:
-        """The minimum of the model alone, where it has one: a linear program, or the model with its ridge."""
-        if descent.ridged:
-            descent.bound_by_ridge()
-        elif descent.model.closed:  # in every round, since the level lies between bound and value
-            descent.raise_bound(descent.model.bound(descent.model.minimise_linear(descent.best.x, 1.0)[0]))
-
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
-        """Where no bound is known: less ambition once the cuts show that it cannot be met nearby."""
-        possible = descent.doubt(descent.optimality)
-        if serious and fall >= GOOD * promised:
-            self.ambition *= 2.0
-        elif possible < self.ambition:
-            self.ambition = 0.5 * possible
+        """The level follows value and bound by itself."""
+
+
+def measure_scope(step: Step, descent: Descent) -> float:
+    """How far from the best place the minimum of the cuts was: the next one will be as far or nearer."""
+    x = descent.best.x
+    return max(float(np.abs(step.x - x).max()), 1e-8 * (1.0 + float(np.abs(x).max())))
 
 
 RULES = {rule.name: rule for rule in (CuttingPlane, LineSearch, Proximal, TrustRegion, Level)}
