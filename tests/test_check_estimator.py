@@ -1,11 +1,27 @@
-"""scikit-learn's check_estimator: all nine classes and what they have beyond scikit-learn's, no expected failures."""
+"""scikit-learn's check_estimator: all classes and what they have beyond scikit-learn's.
+
+The only expected failures are those of metrics that count samples, for which unequal weights have no meaning.
+"""
 
 from __future__ import annotations
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, RiskRegressor
+from maxmargin import (
+    SVC,
+    SVR,
+    Bundle,
+    LinearSVC,
+    LinearSVR,
+    MetricSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    RankSVM,
+    RiskClassifier,
+    RiskRegressor,
+)
 
 # Some checks compare two fits to seven digits, so both must be that close to the optimum.
 TIGHT = {"tol": 1e-8}
@@ -38,7 +54,18 @@ VARIANTS = [
     RiskRegressor("huber", intercept="none", warm_start=True, **TIGHT),
     RiskRegressor("quantile", quantile=0.4, tol=1e-11),  # kinks on both sides: w moves with the root of the gap
     RiskRegressor("poisson", **TIGHT),
+    RiskRegressor("multivariate", tol=1e-10),  # w moves with the root of the gap
+    RiskClassifier("hinge", multi_class="crammer_singer", solver=Bundle("proximal-bundle"), **TIGHT),
 ]
+COUNTED = dict.fromkeys(
+    (
+        "check_sample_weights_not_overwritten",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "a metric of counts has no meaning for unequal weights",
+)
+LISTED = [RankSVM(**TIGHT), MetricSVC("roc_auc", **TIGHT), MetricSVC("error", **TIGHT), MetricSVC("prbep", **TIGHT)]
 
 
 @pytest.mark.filterwarnings("ignore")  # as check_estimator does: the checks provoke warnings on purpose
@@ -52,4 +79,21 @@ def test_check_estimator(estimator, check):
 @parametrize_with_checks(VARIANTS)
 def test_check_variants(estimator, check):
     """The same checks for other losses, penalties, intercepts and kernels, and for every way with many classes."""
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    LISTED, expected_failed_checks=lambda estimator: COUNTED if getattr(estimator, "metric", "") == "prbep" else {}
+)
+def test_check_losses_of_lists(estimator, check):
+    """The same checks for metrics and rankings."""
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([MetricSVC(**TIGHT)], expected_failed_checks=lambda estimator: COUNTED)
+def test_check_f1(estimator, check):
+    """F1 with a free intercept, which takes its time."""
     check(estimator)

@@ -12,6 +12,8 @@ from .certificate import Certificate, judge, worst
 from .estimators.linear_machine import LinearMachine
 from .estimators.machine import KernelMachine, Task
 from .estimators.multiclass import split_one_vs_rest, unpack_pairs
+from .estimators.ranking import RankSVM
+from .estimators.risk import check_vectors
 from .estimators.validation import HARD_MARGIN, check_length, check_weight, is_function
 from .features import Design
 from .formulations import Machine, Risk
@@ -189,9 +191,8 @@ def certify_linear(model, kind: str, X, y, sample_weight, max_seconds: float) ->
         problem = formulation.pose(features.subset(task.index), task.y.astype(float), task.c)
         coef = np.append(w, b / scaling if scaling else 0.0).astype(float)
         stray = 0.0 if scaling else float(b)
-        a = find_dual(problem, Point(problem.terms.response(problem.features.scores(coef))[0], stray, coef),
-                      max_seconds / len(tasks))  # fmt: skip
-        certificates.append(judge(problem, Point(a, stray, coef)))
+        suggested = Point(problem.terms.response(problem.features.scores(coef))[0], stray, coef)
+        certificates.append(judge(problem, find_dual(problem, suggested, max_seconds / len(tasks))))
     return worst(certificates)
 
 
@@ -200,8 +201,12 @@ def certify_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: f
     X = check_features(model, X)
     if y is None:
         raise ValueError(f"y is needed to certify {type(model).__name__}, got None.")
-    labels = hasattr(model, "classes_")
-    y = column_or_1d(y) if labels else check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64)
+    if isinstance(model, RankSVM):
+        raise ValueError("RankSVM cannot be certified again without its queries; its fit has a certificate_.")
+    labels, vectors = hasattr(model, "classes_"), getattr(model, "_vector", False)
+    y = np.asarray(y) if vectors else column_or_1d(y)
+    y = y if labels else check_array(y, ensure_2d=False, dtype=np.float64)
+    y = check_vectors(y) if vectors else y
     weight = check_weight(sample_weight, check_length(X, y))
     features, tasks = model._features(X), model._tasks(index_labels(y, model.classes_) if labels else y, weight)
     certificates = []
@@ -211,8 +216,7 @@ def certify_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: f
             suggested = problem.terms.response(problem.shift(problem.features.scores(point.coef), point.b))[0]
         else:
             suggested = np.zeros(problem.shape)
-        a = find_dual(problem, point._replace(a=suggested), max_seconds / len(tasks))
-        certificates.append(judge(problem, point._replace(a=a)))
+        certificates.append(judge(problem, find_dual(problem, point._replace(a=suggested), max_seconds / len(tasks))))
     return worst(certificates)
 
 
@@ -220,7 +224,9 @@ def read_points(model: LinearMachine) -> list[Point]:
     """w and b of the binary machines, or of all classes as one, without duals."""
     w = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
     b = np.broadcast_to(np.ravel(model.intercept_), len(w)).astype(float)
-    if getattr(model, "_joint", False) and len(w) == 1:  # two classes solved as one are kept as their difference
+    if (
+        getattr(model, "_joint", False) and hasattr(model, "classes_") and len(w) == 1
+    ):  # two classes solved as one are kept as their difference
         w, b = np.concatenate([-0.5 * w, 0.5 * w]), np.concatenate([-0.5 * b, 0.5 * b])
     free = model._intercept_kind == "free"
     last = np.zeros(len(w)) if free or not model._scaling else b / model._scaling
@@ -245,6 +251,7 @@ def split_linear(model, y: np.ndarray, c: np.ndarray) -> list[Task]:
     ]
 
 
-def find_dual(problem: Problem, point: Point, max_seconds: float) -> np.ndarray:
-    """Duals for a machine that has none: those its scores suggest, improved until the bound is tight."""
-    return solve(problem, tol=1e-7, max_seconds=max_seconds, warm=point).point.a
+def find_dual(problem: Problem, point: Point, max_seconds: float) -> Point:
+    """The point with duals for a machine that has none: those its scores suggest, improved until the bound is tight."""
+    found = solve(problem, tol=1e-7, max_seconds=max_seconds, warm=point).point
+    return point._replace(a=found.a, mixture=found.mixture)

@@ -297,6 +297,8 @@ class RiskRegressor(LinearRegressor):
         """Whether a target has several numbers."""
         return self.loss == "multivariate"
 
+    _joint = _vector  # the machines of all targets are one problem
+
     def _encode(self, y) -> np.ndarray:
         if self._vector:
             return check_vectors(y)

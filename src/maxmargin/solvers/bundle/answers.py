@@ -16,7 +16,7 @@ from ...losses import Row
 from ...problem import Mixture
 from ...threads import STRIPS, run_strips
 
-SHARED = 20_000  # rows from which on the cores share them
+SHARED = 60_000  # rows from which on the cores share them
 
 
 class Answer(NamedTuple):

@@ -16,7 +16,7 @@ from .answers import Answer, choose_answers
 from .cuts import Cuts
 from .line import search_line
 
-BALANCED = 1e-3  # of the tolerance may be lost where the intercept is not at its very best
+BALANCED = 2e-2  # of the tolerance may be lost where the intercept is not at its very best
 
 
 class RiskPlace:
