@@ -53,7 +53,14 @@ def check_optimum(problem: Problem, solver, optimum: float, tol: float = 1e-9) -
 def test_every_loss_has_an_example():
     """The walk leaves no loss out."""
     assert set(EXAMPLES) == set(LOSSES)
-    assert {*SOLVERS, "auto"} == {*TAKEN, "proximal_newton", "class_newton", "class_coordinate"}
+    assert {*SOLVERS, "auto"} == {
+        *TAKEN,
+        "proximal_newton",
+        "class_newton",
+        "class_coordinate",
+        "vector_ridge",
+        "one_slack",
+    }
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -65,7 +72,8 @@ def test_what_solvers_take(solver):
                 name for name in EXAMPLES
                 if SOLVERS[solver]().accepts(make_linear_problem(name, intercept, form, True)) is None
             ]  # fmt: skip
-            assert taken == TAKEN.get(solver, [])
+            one_slack = ["hinge"] if solver == "one_slack" and intercept != "free" else []
+            assert taken == TAKEN.get(solver, one_slack)
 
 
 @both_weights

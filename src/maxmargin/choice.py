@@ -82,8 +82,11 @@ def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:
 
 def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
     """Many classes at once: Newton for softmax, blocks of coordinates for the multiclass hinge."""
-    if problem.loss.name == "multivariate" or not getattr(problem.loss, "plain", True):
-        return [Stage(SOLVERS["bundle"](), tol, f"{problem.loss.name} is known by its cuts")]
+    cuts = Stage(SOLVERS["bundle"](), tol, f"{problem.loss.name} is known by its cuts")
+    if problem.loss.name == "multivariate":
+        return [Stage(SOLVERS["vector_ridge"](), tol, "multivariate is quadratic"), cuts]
+    if not getattr(problem.loss, "plain", True):
+        return [cuts]
     smooth = problem.loss.name == "softmax"
     name = "class_newton" if smooth else "class_coordinate"
     return [Stage(SOLVERS[name](), tol, f"{problem.loss.name} is {'smooth' if smooth else 'a simplex for each row'}")]

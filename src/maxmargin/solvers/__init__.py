@@ -7,6 +7,7 @@ from .class_newton import ClassNewton
 from .coordinate import Coordinate
 from .newton import InteriorPoint, Multipliers, Newton, ProximalNewton
 from .smo import SMO
+from .vector_ridge import VectorRidge
 
 SOLVERS = {
     "smo": SMO,
@@ -17,6 +18,7 @@ SOLVERS = {
     "proximal_newton": ProximalNewton,
     "class_newton": ClassNewton,
     "class_coordinate": ClassCoordinate,
+    "vector_ridge": VectorRidge,
     "bundle": Bundle,
     "one_slack": OneSlack,
 }

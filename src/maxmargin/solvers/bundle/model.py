@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
+from ...threads import quiet_blas
 from .cuts import Cuts
 from .master import maximise_on_simplex
 
@@ -60,9 +61,11 @@ class Model:
         h = self.spread(curvatures)
         z = self.spread(proximities) / h * centre
         if self.boxed:
-            return self.minimise_in_box(h, z, start)
+            with quiet_blas():
+                return self.minimise_in_box(h, z, start)
         q, G = self.cuts.heights(z), self.cuts.products(curvatures)
-        weights = maximise_on_simplex(G, q, start)
+        with quiet_blas():  # many small products: threads of BLAS would wait for each other
+            weights = maximise_on_simplex(G, q, start)
         mean = self.cuts.combine(weights)
         return Step(z - mean[0] / h, weights, mean, float((q - G @ weights).max()))
 
