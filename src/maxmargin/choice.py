@@ -89,7 +89,8 @@ def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
         return [cuts]
     smooth = problem.loss.name == "softmax"
     name = "class_newton" if smooth else "class_coordinate"
-    return [Stage(SOLVERS[name](), tol, f"{problem.loss.name} is {'smooth' if smooth else 'a simplex for each row'}")]
+    reason = f"{problem.loss.name} is {'smooth' if smooth else 'a simplex for each row'}"
+    return [Stage(SOLVERS[name](), tol, reason), cuts]
 
 
 def explain(problem: Problem, solver="auto", tol: float = 1e-3) -> str:
