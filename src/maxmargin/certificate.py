@@ -143,7 +143,7 @@ def judge_mixture(problem: Problem, point: Point, scores: np.ndarray) -> tuple[n
     the scores f are, so -R*(-a) >= R(f) + a.f, and the weighted sum of that bounds P from below with the sum of the a.
     """
     features, mixture = problem.features, point.mixture
-    if mixture is None:
+    if mixture is None or not (mixture.weights > 0).any():
         return point.a, features.combine(point.a), -np.inf
     weights = np.maximum(mixture.weights, 0.0)
     weights = weights / weights.sum()

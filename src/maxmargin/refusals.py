@@ -9,8 +9,8 @@ from .problem import Problem
 def refuse_shape(problem: Problem, name: str) -> str | None:
     """A sentence about classes, kernels, penalties or layers that the solver of this name does not know; else None."""
     features = problem.features
-    if getattr(problem.terms, "joint", False):
-        return f"{name} takes losses that split over samples, and {problem.loss.name!r} does not; use 'bundle'."
+    if reason := refuse_list(problem, name):
+        return reason
     if isinstance(features, ClassDesign):
         plain = getattr(problem.loss, "plain", problem.loss.name == "softmax")
         able = "bundle" if not plain else "class_newton" if problem.loss.name == "softmax" else "class_coordinate"
@@ -21,6 +21,13 @@ def refuse_shape(problem: Problem, name: str) -> str | None:
         return refuse_penalty(problem, name)
     if problem.y.ndim > 1:
         return f"{name} does not take a problem in layers; use 'smo'."
+    return None
+
+
+def refuse_list(problem: Problem, name: str) -> str | None:
+    """Losses of whole lists of scores are for cutting planes."""
+    if getattr(problem.terms, "joint", False):
+        return f"{name} takes losses that split over samples, and {problem.loss.name!r} does not; use 'bundle'."
     return None
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..features import ClassDesign
 from ..problem import Point, Problem
+from ..refusals import refuse_list
 from ..result import Outcome, Patience, Progress
 from ..samples import Dense, thin
 from ..threads import step_aside
@@ -32,6 +33,8 @@ class ClassCoordinate:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
+        if reason := refuse_list(problem, "Coordinate descent over classes"):
+            return reason
         if not isinstance(problem.features, ClassDesign) or problem.loss.name != "multiclass_hinge":
             return f"Coordinate descent over classes solves the multiclass hinge, not {problem.loss.name!r}."
         if not problem.loss.plain:

@@ -12,6 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ..features import ClassDesign
 from ..normal_equations import form_normal_matrix
 from ..problem import Point, Problem
+from ..refusals import refuse_list
 from ..result import Outcome, Patience, Progress
 
 FORMED = 400  # features up to which the preconditioner of a class is its own Hessian, else its diagonal
@@ -29,6 +30,8 @@ class ClassNewton:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
+        if reason := refuse_list(problem, "Newton's method over classes"):
+            return reason
         if not isinstance(problem.features, ClassDesign) or problem.loss.name != "softmax":
             return f"Newton's method over classes solves softmax only, and the loss is {problem.loss.name!r}."
         return None

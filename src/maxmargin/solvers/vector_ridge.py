@@ -11,6 +11,7 @@ from scipy.linalg import solve
 from ..features import ClassDesign
 from ..normal_equations import form_normal_matrix
 from ..problem import Point, Problem
+from ..refusals import refuse_list
 from ..result import Outcome, Progress
 
 FORMED = 2500  # features up to which the equations are formed
@@ -25,6 +26,8 @@ class VectorRidge:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
+        if reason := refuse_list(problem, "Vector ridge regression"):
+            return reason
         if not isinstance(problem.features, ClassDesign) or problem.loss.name != "multivariate":
             return f"Vector ridge regression solves the multivariate loss only, not {problem.loss.name!r}."
         if problem.features.samples.d > FORMED:

@@ -51,6 +51,8 @@ class OneSlack:
         reason = refuse_shape(problem, "The 1-slack method")
         if reason is None and problem.loss.name != "hinge":
             return f"The 1-slack method is for the hinge, not for {problem.loss.name!r}; use 'bundle'."
+        if reason is None and problem.loss.margin != 1.0:
+            return f"The 1-slack method asks for a margin of 1, not of {problem.loss.margin:g}; use 'bundle'."
         if reason is None and problem.balance is not None:
             return "The 1-slack method has no free intercept; make it regularised or none, or use 'bundle'."
         return reason

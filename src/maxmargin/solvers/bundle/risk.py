@@ -49,7 +49,8 @@ class RiskOracle:
         self.answers = choose_answers(problem)
         self.many = getattr(self.features, "n_classes", 0)
         self.explosive = problem.loss.name in ("exponential", "poisson")
-        self.free = problem.balance is not None and not self.many
+        seen = not getattr(problem.terms, "shift_invariant", False)  # an intercept that the loss does not see stays 0
+        self.free = problem.balance is not None and not self.many and seen
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
         self.balance = float(problem.balance) if self.free else 0.0
         self.width, self.seen = 1.0, np.inf  # of the last bracket of the intercept, and the risk there

@@ -11,6 +11,7 @@ import numpy as np
 from ...features import AbsoluteDesign
 from ...normal_equations import form_normal_matrix
 from ...problem import Point, Problem
+from ...refusals import refuse_list
 from ...result import Outcome, Patience, Progress
 from .oracle import RowOracle, TermOracle
 from .scale import is_kinked
@@ -31,6 +32,8 @@ class ProximalNewton:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
+        if reason := refuse_list(problem, "Proximal Newton"):
+            return reason
         if not isinstance(problem.features, AbsoluteDesign):
             return "Proximal Newton is for the penalty |w|_1, and these features have another."
         if problem.y.ndim > 1 or is_kinked(problem):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...features import FULL
 from ...problem import Point, Problem
-from ...refusals import refuse_penalty
+from ...refusals import refuse_list, refuse_penalty
 from .active import ActiveRun
 from .blocks import BlockRun
 from .pairs import PairRun
@@ -64,6 +64,8 @@ class SMO:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
+        if reason := refuse_list(problem, "SMO"):
+            return reason
         if problem.row is None:
             return f"SMO needs a piecewise linear or quadratic loss, and {problem.loss.name!r} is neither."
         if not hasattr(problem.features, "block"):
