@@ -19,6 +19,7 @@ class Cuts:
         self._products = np.empty((len(blocks), 8, 8))
         self.idle = np.zeros(0, int)
         self.keys: list = []
+        self._centre, self._along = None, np.zeros(0)  # the last centre, and the products of the cuts with it
 
     @property
     def slopes(self) -> np.ndarray:
@@ -64,6 +65,7 @@ class Cuts:
         for k in range(len(self.blocks)):
             self._products[k, : len(kept), : len(kept)] = self._products[k][np.ix_(kept, kept)]
         self.idle, self.keys, self.m = self.idle[kept], [self.keys[k] for k in kept], len(kept)
+        self._along = self._along[kept[kept < len(self._along)]]
 
     def combine(self, weights: np.ndarray) -> tuple[np.ndarray, float]:
         """sum_k weight_k (phi_k, offset_k), with the factor."""
@@ -71,6 +73,15 @@ class Cuts:
         for k in np.flatnonzero(weights):  # few of many: a product with all of them would read the rest in vain
             daxpy(self._slopes[k], slope, a=self.factor * weights[k])
         return slope, self.factor * float(weights @ self.offsets)
+
+    def lean(self, centre: np.ndarray) -> np.ndarray:
+        """<phi_k, centre> of every cut, with the factor; those of the last centre are remembered."""
+        if self._centre is not centre:
+            self._centre, self._along = centre, np.zeros(0)
+        known = len(self._along)
+        if known < self.m:
+            self._along = np.append(self._along, self.slopes[known:] @ centre)
+        return self.factor * self._along
 
     def heights(self, x: np.ndarray) -> np.ndarray:
         """offset_k + <phi_k, x> of every cut, with the factor."""

@@ -63,7 +63,12 @@ class Model:
         if self.boxed:
             with quiet_blas():
                 return self.minimise_in_box(h, z, start)
-        q, G = self.cuts.heights(z), self.cuts.products(curvatures)
+        if len(curvatures) == 1:  # z is a multiple of the centre, which stays the same over many steps
+            q = self.cuts.factor * self.cuts.offsets
+            q = q + proximities[0] / h * self.cuts.lean(centre) if proximities[0] else q
+        else:
+            q = self.cuts.heights(z)
+        G = self.cuts.products(curvatures)
         with quiet_blas():  # many small products: threads of BLAS would wait for each other
             weights = maximise_on_simplex(G, q, start)
         mean = self.cuts.combine(weights)

@@ -8,7 +8,7 @@ All of them minimise the model of the cuts; they differ in what keeps the step f
     trust-region-bundle        |x - centre| <= radius (Schramm and Zowe 1992)
     level-bundle               the nearest x at which the model is below a level (Lemarechal et al. 1995)
 
-The last two are the first one with a proximity that is searched for: the radius falls and the model's value rises as
+The last two are the third one with a proximity that is searched for: the radius falls and the model's value rises as
 the proximity grows, so both are roots of a monotone function.
 """
 
@@ -120,7 +120,8 @@ class Proximal:
         place = descent.locate(step.x)
         fall = descent.least - descent.value(place)
         descent.add_cut(place)
-        error = descent.best.value - float(descent.cuts.heights(descent.best.x)[-1])
+        cuts = descent.cuts
+        error = descent.best.value - cuts.factor * float(cuts.offsets[-1]) - float(cuts.lean(descent.best.x)[-1])
         serious = fall >= SERIOUS * promised and fall > 0
         if serious:
             descent.move_to(place)
