@@ -185,6 +185,31 @@ def test_linear_minimisers_on_faces(method, bounds):
 
 
 @every_method
+@pytest.mark.parametrize(
+    "bounds", [(-np.inf, 500.0), (-np.inf, 44.0), (-np.inf, 30.0), (-3.0, np.inf), (35.0, np.inf)], ids=str
+)
+def test_a_half_open_line(method, bounds):
+    """|x - 40| + 1 from far away: no bound may be proved on the part of the line that has been seen."""
+    found = minimize(lambda x: (abs(x[0] - 40.0) + 1.0, np.sign(x - 40.0)), [0.0], method, bounds=bounds)
+    assert_sound(found, 11.0 if bounds[1] == 30.0 else 1.0)
+
+
+@every_method
+@pytest.mark.parametrize("seed", range(4))
+def test_random_polyhedra(method, seed):
+    """|A x - b|_1 and max |A x - b| of any scale over any box, open, half open or closed, against linprog."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 7))
+    m, size, wide = int(rng.integers(d, 30)), 10.0 ** rng.uniform(-3.0, 3.0), 10.0 ** rng.uniform(-2.0, 2.0)
+    A = size * rng.normal(size=(m, d)) * 10.0 ** rng.uniform(-1.5, 1.5, d)
+    b = A @ (wide * rng.normal(size=d)) + size * rng.normal(size=m)
+    for lo, hi in ((-np.inf, np.inf), (-wide, np.inf), (-np.inf, wide), (-wide, wide)):
+        finite = tuple(None if np.isinf(each) else each for each in (lo, hi))
+        for fun, solve in ((sum_of_absolutes(A, b), solve_absolutes), (maximal_absolute(A, b), solve_chebyshev)):
+            assert_sound(minimize(fun, np.zeros(d), method, bounds=(lo, hi)), solve(A, b, finite), 2.0 * TOL)
+
+
+@every_method
 def test_fun_is_never_asked_outside(method):
     """Not even by rounding: sqrt of what is negative outside would be nan."""
 

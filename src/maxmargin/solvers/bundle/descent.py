@@ -191,26 +191,30 @@ class Descent:
     def melt(self) -> None:
         """Replace the lightest cuts by their mean, weighted: the last step stays a minimum of the model.
 
-        This is the aggregation of Kiwiel (1983): the mean of all cuts and the newest one are enough to converge.
+        This is the aggregation of Kiwiel (1983): the mean of all cuts and the newest one are enough to converge. Where
+        the weights of the step and those of the bound differ, each has a mean of its own.
         """
-        weights = self.weigh(self.weights if self.plain is None else self.plain)
-        order = np.argsort(weights[:-1], kind="stable")
-        gone = order[: max(2, self.cuts.m // 10)]
-        lighter = np.sort(gone[weights[gone] > 0])
-        self.melted += len(lighter) > 0
-        if len(lighter):
-            share = np.zeros(self.cuts.m)
-            share[lighter] = weights[lighter] / weights[lighter].sum()
-            slope, offset = self.cuts.combine(share)
-            key = self.oracle.melt([self.cuts.keys[k] for k in lighter], share[lighter])
-            self.cuts.add(slope, offset, key)
-            folded = (None if each is None else self.fold(each, lighter) for each in (self.weights, self.plain))
-            self.weights, self.plain = folded
+        names = ["weights", "plain"] if self.plain is not None and self.plain is not self.weights else ["weights"]
+        heaviest = np.max([self.weigh(getattr(self, name)) for name in names], axis=0)
+        gone = np.argsort(heaviest[:-1], kind="stable")[: max(3, self.cuts.m // 10)]
+        for name in names:
+            setattr(self, name, self.fold(self.weigh(getattr(self, name)), gone))
+        if self.plain is not None and "plain" not in names:
+            self.plain = self.weights
         self.keep(np.setdiff1d(np.arange(self.cuts.m), gone))
 
-    def fold(self, weights: np.ndarray, melted: np.ndarray) -> np.ndarray:
-        """The weights with those of the melted cuts moved to the newest."""
-        weights = self.weigh(weights).copy()
-        weights[-1] += weights[melted].sum()
-        weights[melted] = 0.0
+    def fold(self, weights: np.ndarray, gone: np.ndarray) -> np.ndarray:
+        """The weights with those of the cuts that go moved to their mean, which becomes the newest cut."""
+        mass = float(weights[gone].sum())
+        if mass <= 0.0:
+            return weights
+        self.melted += 1
+        share = np.zeros(self.cuts.m)
+        share[gone] = weights[gone] / mass
+        used = np.flatnonzero(share)
+        slope, offset = self.cuts.combine(share)
+        self.cuts.add(slope, offset, self.oracle.melt([self.cuts.keys[k] for k in used], share[used]))
+        weights = self.weigh(weights)
+        weights[gone] = 0.0
+        weights[-1] = mass
         return weights
