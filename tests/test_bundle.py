@@ -93,16 +93,15 @@ def test_few_cuts(method, name, intercept):
     assert max(each.active for each in rounds) <= 6
 
 
+@pytest.mark.parametrize("max_cuts", [4, 6])
 @every_method
-def test_cuts_are_melted(method, request):
-    """With thirteen coordinates and six cuts some that have weight must go, and the bound stays one."""
-    if method in ("trust-region-bundle", "level-bundle"):
-        request.applymarker(pytest.mark.xfail(reason="The mean of the last step's cuts is not kept.", strict=True))
+def test_cuts_are_melted(method, max_cuts):
+    """With thirteen coordinates and as few cuts some that have weight must go, and the bound stays one."""
     problem = make_linear_problem("hinge", "regularised", n=200, d=12)
-    run, rounds = walk(problem, Bundle(method, 6), 1e-3)
+    run, rounds = walk(problem, Bundle(method, max_cuts), 1e-3)
     certificate = judge(problem, run.point())
     assert run.descent.melted > 0
-    assert max(each.active for each in rounds) <= 6
+    assert max(each.active for each in rounds) <= max_cuts
     assert certificate.relative_gap <= 1e-3
     optimum = find_optimum("hinge", "regularised", n=200, d=12)
     assert certificate.dual <= optimum * (1.0 + 1e-9) <= certificate.primal * (1.0 + 2e-9)
@@ -135,7 +134,7 @@ def test_two_runs_are_the_same(method):
 
 
 @every_method
-@pytest.mark.parametrize("name", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("name", ["hinge", "logistic"])
 def test_sparse_equals_dense(name, method):
     """P and w, at a tolerance that leaves nothing to the path taken."""
     X, y, c = make_data(EXAMPLES[name], n=30, d=3)
@@ -189,8 +188,10 @@ def test_path_equals_fits_and_asks_less(loss):
     assert sum(calls) < 0.7 * sum(cold)
 
 
-@every_method
-@pytest.mark.parametrize("loss", PATH_LOSSES)
+@pytest.mark.parametrize(
+    ("loss", "method"),
+    [*(("hinge", method) for method in METHODS), ("logistic", "ocas"), ("squared_hinge", "proximal-bundle")],
+)
 def test_path_of_every_method_with_weights(loss, method):
     """Remembered cuts are right with sample weights and a regularised intercept, many of them or few."""
     X, y = make_cloud(60, 3)
@@ -223,7 +224,7 @@ def test_cuts_of_another_problem_are_not_reused(change):
     solver, loss = Bundle().remember(), EXAMPLES["hinge"]
     X, y, c = make_data(loss)
     features = Design(wrap(X))
-    solve(Risk("free", 0.0, loss).pose(features, y, c), solver, tol=1e-8)
+    solve(Risk("free", 0.0, loss).pose(features, y, c), solver, tol=1e-6)
     others = {
         "data": Risk("free", 0.0, loss).pose(Design(wrap(X[::-1].copy())), y, c),
         "labels": Risk("free", 0.0, loss).pose(features, -y[::-1].copy(), c),
@@ -231,16 +232,16 @@ def test_cuts_of_another_problem_are_not_reused(change):
         "weights": Risk("free", 0.0, loss).pose(features, y, c * np.linspace(0.5, 2.0, len(c))),
         "intercept": Risk("none", 0.0, loss).pose(features, y, c),
     }
-    again, fresh = (solve(others[change], each, tol=1e-8) for each in (solver, Bundle()))
+    again, fresh = (solve(others[change], each, tol=1e-6) for each in (solver, Bundle()))
     assert again.converged
     assert again.certificate == fresh.certificate
     np.testing.assert_array_equal(again.point.coef, fresh.point.coef)
 
 
-@every_method
+@pytest.mark.parametrize("method", METHODS[:3])
 def test_cuts_of_another_cost_are_reused(method):
     """The same risk at another C begins with the cuts there are; the same problem once more is all but solved."""
-    X, y, c = make_data(EXAMPLES["hinge"], n=200, d=8)
+    X, y, c = make_data(EXAMPLES["hinge"], n=120, d=6)
     features, formulation = Design(wrap(X)), Risk("free", 0.0, EXAMPLES["hinge"])
     solver, saved = Bundle(method).remember(), []
     for factor in (1.0, 1.3, 0.1, 1.0, 1.0):

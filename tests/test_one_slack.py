@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def run_to_end(problem: Problem, epsilon: float | None = None, tol: float = 1e-9
 
 @cache
 def make_cloud(n: int) -> Problem:
-    """Two overlapping classes; gamma = 1 / (lambda n), so that J = lambda/2 |w|^2 + mean hinge is the same for all n."""
+    """Two overlapping classes; with gamma = 1 / (lambda n), J = lambda/2 |w|^2 + mean hinge is the same for all n."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 10))
     y = np.where(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=n) > 0, 1.0, -1.0)
@@ -141,7 +142,7 @@ def test_rounds_grow_no_faster_than_the_inverse_of_epsilon(n):
     """The bound of the lecture; in truth they grow by far less."""
     rounds = [solve(make_cloud(n), OneSlack(epsilon)).n_iter for epsilon in (1e-1, 1e-2, 1e-3, 1e-4)]
     assert rounds == sorted(rounds)
-    for few, many in zip(rounds[:-1], rounds[1:], strict=True):
+    for few, many in pairwise(rounds):
         assert many <= 10 * few + 5
 
 

@@ -115,9 +115,7 @@ class Model:
         `scope` is about how far from the centre the minimum is expected.
         """
         cuts = self.cuts
-        lo = np.full(len(centre), -np.inf) if self.lo is None else self.lo
-        hi = np.full(len(centre), np.inf) if self.hi is None else self.hi
-        near, far = np.where(np.isfinite(lo), lo, centre - radius), np.where(np.isfinite(hi), hi, centre + radius)
+        near, far = self.close_box(centre, radius)
         slopes, offsets = cuts.factor * cuts.slopes, cuts.factor * cuts.offsets
         # In the coordinates (x - centre) / scope, and every cut in units of its own: HiGHS works to absolute 1e-10.
         base = offsets + slopes @ centre
@@ -138,18 +136,25 @@ class Model:
         weights = np.maximum(-answer.ineqlin.marginals / units, 0.0)
         weights = weights / weights.sum() if weights.sum() > 0 else np.eye(cuts.m)[top]
         margin = INSIDE * radius
-        held = ((x < near + margin) & ~np.isfinite(lo)) | ((x > far - margin) & ~np.isfinite(hi))
+        open_below = True if self.lo is None else ~np.isfinite(self.lo)
+        open_above = True if self.hi is None else ~np.isfinite(self.hi)
+        held = ((x < near + margin) & open_below) | ((x > far - margin) & open_above)
         return Step(x, weights, cuts.combine(weights), float((offsets + slopes @ x).max())), not held.any()
 
     def bound_within(self, step: Step, centre: np.ndarray, radius: float) -> float:
-        """The bound within a radius of the centre, coordinate by coordinate, and within the box.
+        """The bound over the box, closed by a radius around the centre where it is open.
 
         A minimum of the cuts off the border of a made-up box is one of the whole space, since they are convex.
         """
         slope, offset = step.mean
-        lo = centre - radius if self.lo is None else np.maximum(self.lo, centre - radius)
-        hi = centre + radius if self.hi is None else np.minimum(self.hi, centre + radius)
+        lo, hi = self.close_box(centre, radius)
         return offset + float(np.minimum(slope * lo, slope * hi).sum())
+
+    def close_box(self, centre: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        """The bounds, and centre - radius and centre + radius where there are none."""
+        lo = centre - radius if self.lo is None else np.where(np.isfinite(self.lo), self.lo, centre - radius)
+        hi = centre + radius if self.hi is None else np.where(np.isfinite(self.hi), self.hi, centre + radius)
+        return lo, hi
 
     def bound(self, step: Step) -> float:
         """min over the box of sum_k a_k (offset_k + <phi_k, x>) + ridge/2 |x|^2: below every value, whatever a is."""
