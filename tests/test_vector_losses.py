@@ -220,10 +220,8 @@ def test_two_classes_are_the_binary_hinge(scales, intercept):
 
 @pytest.mark.parametrize("method", ["ocas", "proximal-bundle"])
 @every_intercept
-def test_small_tolerances(intercept, method, request):
+def test_small_tolerances(intercept, method):
     """A gap of 1e-8 is within reach of double precision."""
-    if intercept == "free" and method != "proximal-bundle":
-        request.applymarker(pytest.mark.xfail(reason="The faint ridge leaves the master too few digits.", strict=True))
     X, y, c = make_classes(20, 3)
     problem = pose_classes(MulticlassHinge(None, SCALES), X, y, 2.0 * c, intercept)
     result = solve(problem, Bundle(method), tol=1e-8, max_iter=150)

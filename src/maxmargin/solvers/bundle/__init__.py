@@ -19,6 +19,7 @@ from .rules import RULES
 METHODS = {"bmrm": "cutting-plane", "ocas": "cutting-plane-line-search"}
 CAPACITY = 300  # cuts that are held at most
 PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
+HOLD = 1e-3  # of P at zero is the proximity of the free intercepts of classes where nothing else holds a step
 FAINT = 1e-4  # of the tolerance, times P at zero, is the ridge of the free intercepts of classes
 
 
@@ -106,6 +107,8 @@ class BundleRun:
             solver.memory.store(problem, cuts)
         self.oracle.answers.unit = cuts.factor
         self.descent = Descent(self.oracle, rule, self.place(warm), cuts, self.ridges())
+        if self.oracle.tails:  # without that the steps of free intercepts are those of a linear program
+            self.descent.hold = (0.0, HOLD * self.oracle.scale)
         self.patience = Patience(PATIENCE)
 
     def place(self, warm: Point | None) -> np.ndarray:

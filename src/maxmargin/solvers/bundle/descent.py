@@ -51,6 +51,7 @@ class Descent:
         self.start, self.best = start, best
         self.n_iter, self.bound, self.serious, self.melted = 0, -np.inf, True, 0
         self.last_serious = 0
+        self.hold: tuple[float, ...] | None = None  # proximities of blocks whose ridge is too faint to hold a step
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
         self.plain: np.ndarray | None = None  # of the best bound, by the ridge or by a linear program
         self.optimality, self.measured = Optimality(np.inf, np.inf), None

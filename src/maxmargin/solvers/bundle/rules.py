@@ -43,6 +43,9 @@ class CuttingPlane:
         """The minimum of the model, and its bound."""
         if descent.ridged:
             step = descent.bound_by_ridge()
+            if descent.hold is not None:
+                start = descent.weigh(descent.weights)
+                step = descent.model.minimise(descent.hold, descent.best.x, start)
             descent.weights = step.weights
             descent.measure(step.mean)
             return step
