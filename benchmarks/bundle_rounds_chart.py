@@ -27,8 +27,9 @@ def draw_chart(over_samples: list[dict], over_epsilon: list[dict], path: Path) -
     label_samples(left, over_samples)
     label_epsilons(right, over_epsilon)
     label_rounds(left, [row["rounds"] for row in (*over_samples, *over_epsilon) if row["reached"]])
-    for panel, loc in ((left, "upper left"), (right, "lower right")):
-        panel.legend(frameon=False, fontsize=9, labelcolor="linecolor", handlelength=3.2, loc=loc)
+    style = {"frameon": False, "fontsize": 9, "labelcolor": "linecolor", "handlelength": 3.2}
+    left.legend(loc="upper left", **style)
+    right.legend(loc="center right", bbox_to_anchor=(1.0, 0.57), **style)  # between the plain methods and the others
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)

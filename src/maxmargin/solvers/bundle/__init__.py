@@ -115,14 +115,15 @@ class BundleRun:
         """The coordinates of a point, or zero."""
         x = np.zeros(self.oracle.size)
         if warm is None:
-            self.oracle.last = self.problem.centre
+            if self.oracle.free:
+                self.oracle.intercept.last = self.problem.centre
             return x
         coef = self.problem.features.combine(self.problem.feasible(warm.a)) if warm.coef is None else warm.coef
         x[: coef.size] = coef.ravel()
         if self.oracle.tails:
             x[coef.size :] = warm.b
         elif self.oracle.free:
-            self.oracle.last = float(warm.b)
+            self.oracle.intercept.last = float(warm.b)
         # A start worse than zero is none: the exponential loss may be beyond all numbers there.
         value = self.oracle.locate(x).value + 0.5 * float(x @ x)
         return x if value <= self.oracle.scale else np.zeros_like(x)

@@ -12,11 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from ...problem import Problem
-from .answers import Answer, choose_answers
+from .answers import choose_answers
 from .cuts import Cuts
+from .intercept import Intercept, Settled
 from .line import search_line
-
-BALANCED = 2e-2  # of the tolerance may be lost where the intercept is not at its very best
 
 
 class RiskPlace:
@@ -26,19 +25,19 @@ class RiskPlace:
         self.oracle, self.x, self.f, self.near = oracle, x, f, b
 
     @cached_property
-    def settled(self) -> tuple[float, float, np.ndarray, float, list]:
-        """Risk, intercept, duals, offset of the cut, and what is kept of the duals."""
+    def settled(self) -> Settled:
+        """Risk, intercept, duals and cut, found when first asked for."""
         return self.oracle.settle(self.f, self.near)
 
     @property
     def value(self) -> float:
         """The risk."""
-        return self.settled[0]
+        return self.settled.value
 
     @property
     def b(self) -> float:
         """The best intercept."""
-        return self.settled[1]
+        return self.settled.b
 
 
 class RiskOracle:
@@ -52,8 +51,6 @@ class RiskOracle:
         seen = not getattr(problem.terms, "shift_invariant", False)  # an intercept that the loss does not see stays 0
         self.free = problem.balance is not None and not self.many and seen
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
-        self.balance = float(problem.balance) if self.free else 0.0
-        self.width, self.seen = 1.0, np.inf  # of the last bracket of the intercept, and the risk there
         self.n_calls = 0
 
     # ---- coordinates --------------------------------------------------------------------------------------
@@ -82,91 +79,35 @@ class RiskOracle:
 
     # ---- places -------------------------------------------------------------------------------------------
 
-    def locate(self, x: np.ndarray, b: float | None = None) -> RiskPlace:
+    def locate(self, x: np.ndarray) -> RiskPlace:
         """Scores of w: one product with the data."""
         coef, tail = self.part(x)
         f = self.features.scores(coef) if x.any() else np.zeros(self.problem.shape)
-        return RiskPlace(self, x, f + np.reshape(tail, (-1, 1)) if self.tails else f, self.last if b is None else b)
+        return RiskPlace(self, x, f + np.reshape(tail, (-1, 1)) if self.tails else f, self.near)
 
-    last = 0.0  # the intercept of the last place
+    @property
+    def near(self) -> float:
+        """The intercept of the last place, where the next one is looked for."""
+        return self.intercept.last if self.free else 0.0
 
     def between(self, one: RiskPlace, other: RiskPlace, t: float) -> RiskPlace:
         """The place one + t (other - one): no product with the data."""
         if t == 0.0:
             return one
-        return RiskPlace(self, one.x + t * (other.x - one.x), one.f + t * (other.f - one.f), self.last)
+        return RiskPlace(self, one.x + t * (other.x - one.x), one.f + t * (other.f - one.f), self.near)
 
-    def settle(self, f: np.ndarray, near: float) -> tuple[float, float, np.ndarray, float, list]:
-        """The best intercept, the risk there, and duals that balance."""
-        if not self.free:
-            answer = self.answers.answer(f, 0.0)
-            value = answer.value if np.isfinite(answer.value) else np.inf
-            return value, 0.0, answer.a, answer.value + answer.product, [(1.0, self.keep(answer, f, 0.0))]
-        low, high = self.bracket(f, near)
-        ends = [(self.answers.answer(f, b), b) for b in ((low, high) if low < high else (low,))]
-        values = [answer.value + self.balance * b for answer, b in ends]
-        if not np.isfinite(values).all():
-            return np.inf, low, ends[0][0].a, np.inf, []
-        best = int(np.argmin(values))
-        self.seen = abs(values[best])
-        self.last = ends[best][1]
-        shares = self.balanced([answer for answer, _ in ends])
-        a = sum(share * answer.a for share, (answer, _) in zip(shares, ends, strict=True))
-        offset = sum(share * (answer.value + answer.product) for share, (answer, _) in zip(shares, ends, strict=True))
-        kept = [(share, self.keep(answer, f, b)) for share, (answer, b) in zip(shares, ends, strict=True) if share > 0]
-        return values[best], self.last, a, offset, kept
+    def settle(self, f: np.ndarray, near: float) -> Settled:
+        """The risk at these scores, its duals, and its cut."""
+        if self.free:
+            return self.intercept.settle(f, near, self.tol)
+        answer = self.answers.answer(f, 0.0)
+        value = answer.value if np.isfinite(answer.value) else np.inf
+        return Settled(value, 0.0, answer.a, answer.value + answer.product, [(1.0, self.answers.keep(answer, f, 0.0))])
 
-    def keep(self, answer: Answer, f: np.ndarray, b: float) -> np.ndarray:
-        """What is kept of an answer."""
-        return self.answers.keep(answer, f, b)
-
-    def balanced(self, ends: list[Answer]) -> list[float]:
-        """The shares of two answers whose duals sum to the balance."""
-        if len(ends) == 1:
-            return [1.0]
-        above, below = ends[0].total - self.balance, self.balance - ends[1].total
-        return [below / (above + below), above / (above + below)]
-
-    def bracket(self, f: np.ndarray, near: float) -> tuple[float, float]:
-        """Two intercepts with the best one between them, as near to each other as the tolerance asks; or the best one.
-
-        The duals sum to less the larger b is: doubling until their sum crosses the balance, then false position.
-        """
-
-        def surplus(b: float) -> float:
-            return float(np.clip(self.answers.weigh(f, b) - self.balance, -1e200, 1e200))  # an exponential overflows
-
-        low = high = None
-        b, width = near, max(self.width, 1e-9 * (1.0 + abs(near)))
-        while low is None or high is None:
-            now = surplus(b)
-            if now == 0.0 or now != now:
-                return b, b
-            if now > 0:
-                low, at_low, b = b, now, b + width
-            else:
-                high, at_high, b = b, now, b - width
-            width *= 4.0
-            if not np.isfinite(b) or abs(b) > 1e100:
-                return near, near
-        enough = BALANCED * self.tol * max(min(self.scale, self.seen), 1e-12 * self.scale, 1e-300)
-        weight_low, weight_high = at_low, at_high
-        for _ in range(100):
-            lost = (high - low) * at_low * -at_high / (at_low - at_high)
-            if lost <= enough or high - low <= 1e-15 * (abs(low) + abs(high)):
-                break
-            b = low + (high - low) * weight_low / (weight_low - weight_high)
-            b = min(max(b, low + 0.02 * (high - low)), high - 0.02 * (high - low))
-            now = surplus(b)
-            if now == 0.0:
-                low = high = b
-                break
-            if now > 0:
-                low, at_low, weight_low, weight_high = b, now, now, 0.5 * weight_high
-            else:
-                high, at_high, weight_high, weight_low = b, now, now, 0.5 * weight_low
-        self.width = max(4.0 * abs(0.5 * (low + high) - near), 4.0 * (high - low), 1e-9)
-        return low, high
+    @cached_property
+    def intercept(self) -> Intercept:
+        """Where a free intercept is found."""
+        return Intercept(self.answers, float(self.problem.balance), self.scale)
 
     @cached_property
     def scale(self) -> float:
@@ -178,9 +119,10 @@ class RiskOracle:
     def cut(self, place: RiskPlace) -> tuple[np.ndarray, float, list]:
         """phi = -X'a, offset = risk + a.f: the other product with the data."""
         self.n_calls += 1
-        _, _, a, offset, kept = place.settled
+        a = place.settled.a
         slope = -self.features.combine(a).ravel()
-        return np.concatenate([slope, -a.sum(axis=1)]) if self.tails else slope, offset, kept
+        slope = np.concatenate([slope, -a.sum(axis=1)]) if self.tails else slope
+        return slope, place.settled.offset, place.settled.kept
 
     def search(self, one: RiskPlace, other: RiskPlace, model) -> RiskPlace:
         """The least P on the line from one through the other, the intercept held; it is settled where the line ends."""
