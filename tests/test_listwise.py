@@ -31,7 +31,7 @@ LABELLING_LOSSES = [
     ErrorRate(), F1(), BreakEven(), *map(FBeta, BETAS), *map(PrecisionAtK, SHARES), *map(RecallAtK, SHARES),
 ]  # fmt: skip
 EVERY_LOSS = [*LABELLING_LOSSES, RocAuc(), PairwiseLoss(), PairwiseLoss(np.arange(40) % 4)]
-every_loss = pytest.mark.parametrize("loss", EVERY_LOSS, ids=lambda loss: f"{loss.name}-{id(loss) % 997}")
+every_loss = pytest.mark.parametrize("loss", EVERY_LOSS, ids=[f"{k}-{each.name}" for k, each in enumerate(EVERY_LOSS)])
 
 
 # ---- references -----------------------------------------------------------------------------------------------
