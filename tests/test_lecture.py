@@ -1,0 +1,105 @@
+"""What the lecture on bundle methods states about derivatives, subgradients and subproblems, number by number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maxmargin import minimize
+from maxmargin.losses import LOSSES
+from maxmargin.solvers.bundle.cuts import Cuts
+from maxmargin.solvers.bundle.model import Model
+
+STEP = 1e-7
+POINTS = {"label": (-2.0, 0.3, 1.0, 4.0), "real": (-1.1, -1.0, 0.0, 0.1, 1.0, 2.5), "count": (-1.0, 0.0, 2.0)}
+POINTS["none"] = POINTS["real"]
+
+
+def differentiate(fun, x: np.ndarray, direction: np.ndarray) -> float:
+    """df(x; d) = lim (f(x + t d) - f(x)) / t for t falling to 0."""
+    return (fun(x + STEP * direction) - fun(x)) / STEP
+
+
+def steep(x: np.ndarray) -> float:
+    """x1^3 / (x1^2 + x2^2), and 0 at the origin."""
+    return x[0] ** 3 / (x @ x) if x.any() else 0.0
+
+
+def test_directional_derivatives_need_not_be_linear():
+    """The lecture's example: df(0; d) = d1^3 / (d1^2 + d2^2), which is not linear in d."""
+    for direction in np.random.default_rng(0).normal(size=(20, 2)):
+        slope = differentiate(steep, np.zeros(2), direction)
+        assert slope == pytest.approx(direction[0] ** 3 / (direction @ direction), rel=1e-6)
+    one, other = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    apart = differentiate(steep, np.zeros(2), one) + differentiate(steep, np.zeros(2), other)
+    assert abs(differentiate(steep, np.zeros(2), one + other) - apart) > 0.4
+
+
+def test_a_function_without_subgradients_is_found_out():
+    """It is not convex: its gradients are no subgradients, and a cut above a known value shows it."""
+
+    def fun(x):
+        square = x @ x
+        return steep(x), np.array([x[0] ** 2 * (x[0] ** 2 + 3 * x[1] ** 2), -2 * x[0] ** 3 * x[1]]) / square**2
+
+    with pytest.raises(ValueError, match="convex"):
+        minimize(fun, np.array([0.5, 2.0]), bounds=(-2.0, 2.0))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_directional_derivatives_are_the_ends_of_the_subdifferential(name):
+    """df(f; d) = max of d phi over the subdifferential, for every loss of the table, on its kinks and off them."""
+    loss = LOSSES[name]()
+    for f in POINTS[loss.target]:
+        y = np.array([1.0])
+        low, high = (float(end[0]) for end in loss.subgradient(np.array([f]), y))
+        right = (loss.value(np.array([f + STEP]), y) - loss.value(np.array([f]), y))[0] / STEP
+        left = (loss.value(np.array([f]), y) - loss.value(np.array([f - STEP]), y))[0] / STEP
+        assert low == pytest.approx(left, abs=1e-5)
+        assert high == pytest.approx(right, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_subgradients_bound_from_below(name):
+    """<phi, g - f> <= l(g) - l(f) for every g and every phi of the subdifferential at f."""
+    loss, rng = LOSSES[name](), np.random.default_rng(1)
+    y = np.ones(1)
+    for f in POINTS[loss.target]:
+        value = loss.value(np.array([f]), y)[0]
+        low, high = (float(end[0]) for end in loss.subgradient(np.array([f]), y))
+        for g in rng.normal(scale=3.0, size=20):
+            rise = loss.value(np.array([g]), y)[0] - value
+            assert max(low * (g - f), high * (g - f)) <= rise + 1e-12 * (1.0 + abs(rise))
+
+
+def make_model(ridge: float) -> tuple[Model, np.ndarray, np.ndarray]:
+    """Ten cuts in four dimensions, their slopes and offsets."""
+    rng = np.random.default_rng(2)
+    slopes, offsets = rng.normal(size=(10, 4)), rng.normal(size=10)
+    cuts = Cuts(4)
+    for slope, offset in zip(slopes, offsets, strict=True):
+        cuts.add(slope, float(offset))
+    return Model(cuts, (ridge,), None, None), slopes, offsets
+
+
+def test_the_subproblem_in_its_dual():
+    """x = x_t - Phi' alpha / zeta, and primal and dual value of the subproblem are the same."""
+    model, slopes, offsets = make_model(0.0)
+    zeta, centre = 0.7, np.array([1.0, -2.0, 0.5, 3.0])
+    step = model.minimise((zeta,), centre, None)
+    alpha = step.weights
+    np.testing.assert_allclose(step.x, centre - slopes.T @ alpha / zeta, atol=1e-12)
+    assert alpha.min() >= 0.0
+    assert alpha.sum() == pytest.approx(1.0, abs=1e-14)
+    primal = (offsets + slopes @ step.x).max() + 0.5 * zeta * np.sum((step.x - centre) ** 2)
+    dual = -0.5 / zeta * np.sum((slopes.T @ alpha) ** 2) + (offsets + slopes @ centre) @ alpha
+    assert primal == pytest.approx(dual, rel=1e-12)
+
+
+def test_bmrm_is_the_proximal_subproblem_at_zero():
+    """x_t = 0 and zeta = lambda: the regulariser of BMRM is a proximity to the origin."""
+    regularised, proximal = make_model(0.3)[0], make_model(0.0)[0]
+    one = regularised.minimise((0.0,), np.ones(4), None)
+    other = proximal.minimise((0.3,), np.zeros(4), None)
+    np.testing.assert_allclose(one.x, other.x, atol=1e-12)
+    assert regularised.bound(one) == pytest.approx(one.height + 0.15 * one.x @ one.x, rel=1e-12)
