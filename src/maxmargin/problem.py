@@ -89,7 +89,9 @@ class Problem:
         """
         if self.row is None or self.row.p.any() or self.balance is None:
             return TINY
-        return max(5e-5 * float(np.abs(self.balance).sum() ** 2 * self.features.diagonal.mean()), TINY)
+        counted = np.atleast_2d(self.c).max(axis=0) > 0  # rows without weight have no say, whatever they hold
+        square = float(self.features.diagonal[counted].mean()) if counted.any() else 0.0
+        return max(5e-5 * float(np.abs(self.balance).sum() ** 2) * square, TINY)
 
     @cached_property
     def resolution(self) -> float:

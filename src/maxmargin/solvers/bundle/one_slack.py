@@ -68,7 +68,7 @@ class OneSlackRun:
     def __init__(self, solver: OneSlack, problem: Problem, tol: float):
         self.solver, self.problem, self.tol = solver, problem, tol
         self.gamma_n = float(problem.c.sum())  # gamma n
-        self.share = problem.c / self.gamma_n  # 1/n
+        self.share = problem.c / max(self.gamma_n, 1e-300)  # 1/n
         self.y = np.sign(problem.y)
         self.constraints = Cuts(problem.features.samples.d + 1)  # rows q_c with offsets |c|_1 / n
         self.n_iter, self.alpha = 0, None
