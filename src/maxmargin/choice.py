@@ -21,6 +21,8 @@ from .solvers.newton.scale import is_kinked
 from .solvers.newton.system import FORMED
 
 HANDOVER = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
+PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
+CUTS = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
 EFFORT = 600.0  # updates a sample that coordinate descent has for that
 
 
@@ -90,7 +92,10 @@ def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
     smooth = problem.loss.name == "softmax"
     name = "class_newton" if smooth else "class_coordinate"
     reason = f"{problem.loss.name} is {'smooth' if smooth else 'a simplex for each row'}"
-    return [Stage(SOLVERS[name](), tol, reason), cuts]
+    first = Stage(SOLVERS[name](), tol, reason)
+    if smooth or problem.features.n_classes * problem.features.samples.d > CUTS:
+        return [first]
+    return [first._replace(solver=SOLVERS[name](effort=PASSES)), cuts, first]
 
 
 def explain(problem: Problem, solver="auto", tol: float = 1e-3) -> str:

@@ -27,8 +27,14 @@ class ClassCoordinate:
 
     Keerthi et al. 2008, with the exact projection. A free intercept is a proximal term of its own for each class, as
     in `Coordinate`.
+
+    Parameters
+    ----------
+    effort : float
+        Passes after which the run gives up; "auto" goes on with another solver then.
     """
 
+    effort: float = np.inf
     name = "class_coordinate"
 
     def accepts(self, problem: Problem) -> str | None:
@@ -90,7 +96,7 @@ class ClassCoordinateRun:
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while self.n_iter < last:
             largest = self.take_pass()
-            if largest <= FALL * self.seen or self.active == 0:
+            if largest <= FALL * self.seen or self.active == 0 or self.n_iter >= self.solver.effort:
                 outcome = self.look(largest)
                 if outcome is not Outcome.GOING:
                     return outcome
@@ -123,7 +129,7 @@ class ClassCoordinateRun:
         if self.reached():
             return Outcome.DONE
         missed = self.gap > MISSED * self.patience.best or self.active == 0
-        if self.patience.wears_out(self.gap) or largest == 0.0:
+        if self.patience.wears_out(self.gap) or largest == 0.0 or self.n_iter >= self.solver.effort:
             return Outcome.STALLED
         if missed:  # samples that were left out have a part in the gap
             self.recompute()
