@@ -44,7 +44,7 @@ CASES = {  # a problem, the solvers that take it in turn at tol=1e-8, and what t
     "text logistic": (lambda: make_text("logistic"), ["newton"], "logistic is smooth"),
     "poisson": (lambda: make_linear_problem("poisson"), ["newton"], "poisson is smooth"),
     "softmax": (lambda: make_class_problem("softmax"), ["class_newton"], "softmax is smooth"),
-    "multiclass hinge": (lambda: make_class_problem("multiclass_hinge"), ["class_coordinate"], "simplex"),
+    "multiclass hinge": (lambda: make_class_problem("multiclass_hinge"), ["class_coordinate", "bundle"], "simplex"),
     "|w|_1": (lambda: make_linear_problem("logistic", penalty="l1"), ["proximal_newton"], "|w|_1"),
 }
 every_case = pytest.mark.parametrize("case", CASES)
