@@ -70,6 +70,7 @@ class Loss:
 
     name: ClassVar[str]
     target: ClassVar[str]  # "label" (+1/-1), "real", "count" or "none"
+    explosive: ClassVar[bool] = False  # whether it grows like an exponential, and may leave the numbers there are
 
     def row(self, y: np.ndarray, c: np.ndarray) -> Row | None:
         """The five numbers (p, d, e, lo, hi) of c l(.; y), or None if the loss has no such row."""
@@ -331,6 +332,7 @@ class Exponential(Loss):
     """exp(-y f)."""
 
     name = "exponential"
+    explosive = True
     target = "label"
     curvature = np.inf
 
@@ -372,6 +374,7 @@ class Poisson(Loss):
     """exp(f) - y f."""
 
     name = "poisson"
+    explosive = True
     target = "count"
     curvature = np.inf
 

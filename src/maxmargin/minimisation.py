@@ -15,19 +15,16 @@ from pathlib import Path
 import numpy as np
 
 from .interrupt import watch_interrupt
-from .result import Status
+from .result import SENTENCES, Status
 from .solve import Clock
 from .solvers.bundle.cuts import Cuts
 from .solvers.bundle.descent import Descent, Optimality, Round
 from .solvers.bundle.functions import FunctionOracle
 from .solvers.bundle.rules import RULES
 
-SENTENCES = {
+ENDINGS = {
+    **SENTENCES,
     Status.CONVERGED: "The value is within tol of the minimum.",
-    Status.MAX_ITER: "The limit of iterations (max_iter) came first.",
-    Status.MAX_SECONDS: "The time budget (max_seconds) ran out.",
-    Status.INTERRUPTED: "Interrupted from the keyboard; this is the best point so far.",
-    Status.STOPPED: "The callback asked to stop.",
     Status.STALLED: "Neither value nor bound has moved for {rounds} rounds: tol is below what rounding errors allow.",
 }
 UNBOUNDED = "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."
@@ -208,7 +205,7 @@ class Watch:
             return UNBOUNDED.format(value=self.descent.least, size=float(np.linalg.norm(self.descent.best.x)))
         if status is Status.STALLED and self.descent.melted:
             return CROWDED.format(cuts=self.descent.cuts.capacity)
-        return SENTENCES[status].format(rounds=PATIENCE)
+        return ENDINGS[status].format(rounds=PATIENCE)
 
 
 def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int | None, resume) -> Descent:

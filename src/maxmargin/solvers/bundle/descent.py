@@ -150,9 +150,9 @@ class Descent:
             place = self.oracle.between(self.best, place, 0.1)
         return place
 
-    def move_to(self, place, serious: bool = True) -> None:
+    def move_to(self, place) -> None:
         """The best place is this one."""
-        self.best, self.serious, self.last_serious = place, serious, self.n_iter
+        self.best, self.serious, self.last_serious = place, True, self.n_iter
 
     def offer(self, place) -> bool:
         """Take the place if it is better than the best; whether it was."""
@@ -184,7 +184,6 @@ class Descent:
 
     def keep(self, kept: np.ndarray) -> None:
         """Let go of all other cuts."""
-        self.oracle.release([self.cuts.keys[k] for k in np.setdiff1d(np.arange(self.cuts.m), kept)])
         self.weights = None if self.weights is None else self.weigh(self.weights)[kept]
         self.plain = None if self.plain is None else self.weigh(self.plain)[kept]
         self.cuts.keep(kept)

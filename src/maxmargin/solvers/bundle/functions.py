@@ -98,9 +98,6 @@ class FunctionOracle:
                     f"{value:.6g}, at x = {show(x)}."
                 )
 
-    def release(self, keys: list) -> None:
-        """Nothing is kept for a cut."""
-
     def melt(self, keys: list, shares: np.ndarray) -> None:
         """Nothing is kept for a cut."""
 

@@ -47,7 +47,7 @@ class RiskOracle:
         self.problem, self.features, self.tol = problem, problem.features, tol
         self.answers = choose_answers(problem)
         self.many = getattr(self.features, "n_classes", 0)
-        self.explosive = problem.loss.name in ("exponential", "poisson")
+        self.explosive = problem.loss.explosive
         seen = not getattr(problem.terms, "shift_invariant", False)  # an intercept that the loss does not see stays 0
         self.free = problem.balance is not None and not self.many and seen
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
@@ -141,9 +141,6 @@ class RiskOracle:
 
     def check(self, best: RiskPlace, place: RiskPlace, slope: np.ndarray, cuts: Cuts) -> None:
         """The table's losses are convex."""
-
-    def release(self, keys: list) -> None:
-        """Nothing is kept beside the cuts."""
 
     def melt(self, keys: list, shares: np.ndarray) -> list:
         """What is kept of a mean of cuts: the mean of their duals; of scores, all of them."""
