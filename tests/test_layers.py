@@ -16,13 +16,14 @@ import maxmargin
 
 ROOT = Path(maxmargin.__file__).parent
 LAYERS = (
-    ("compiled", "threads", "interrupt"),
+    ("compiled", "threads", "interrupt", "checkpoints"),
     ("losses", "samples", "kernels"),
     ("listwise",),
     ("tiles",),
     ("features", "cache", "normal_equations"),
     ("problem",),
     ("certificate", "result", "refusals"),
+    ("structures", "blocks"),
     ("solvers",),
     ("choice",),
     ("solve",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import singledispatch
 
 import numpy as np
 
@@ -70,7 +71,17 @@ class Certificate:
         )
 
 
-def judge(problem: Problem, point: Point) -> Certificate:
+@singledispatch
+def judge(problem, point) -> Certificate:
+    """P(w, b), D(a) and their gap at a point, from nothing but the problem and the point.
+
+    One judge for each form a problem comes in: that of this file for data in memory, others for structures and blocks.
+    """
+    raise TypeError(f"There is no judge for a problem of type {type(problem).__name__}.")
+
+
+@judge.register
+def judge_in_memory(problem: Problem, point: Point) -> Certificate:
     """P(w, b), D(a) and their gap at a point, from nothing but the problem and the point.
 
     Duals that miss their box or their balance are first made feasible, so that D is a true lower bound whatever

@@ -53,6 +53,8 @@ def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False)
 
 def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:
     """The rule: kernels, classes, smooth or kinked, few features or many, dense or sparse, in that order."""
+    if hasattr(problem, "suggest"):
+        return [Stage(SOLVERS[name](), tol, reason) for name, reason in problem.suggest(tol, warm)]
     features = problem.features
     if getattr(problem.terms, "joint", False):
         return [Stage(SOLVERS["bundle"](), tol, f"{problem.loss.name} is a loss of all scores at once")]

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import time
-import warnings
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -14,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .checkpoints import Store, read_state, write_state
 from .interrupt import watch_interrupt
 from .result import SENTENCES, Status
 from .solve import Clock
@@ -31,7 +28,6 @@ UNBOUNDED = "fun seems to have no minimum: its value is {value:.3g} at |x| = {si
 CROWDED = "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
 PATIENCE = 200  # rounds in which neither value nor bound nor optimality moves before a run gives up
 FAR = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
-SAVED_EVERY = 5.0  # seconds between two checkpoints
 
 
 @dataclass(frozen=True)
@@ -158,9 +154,9 @@ def minimize(
                 if callback is not None and callback(history[-1]):
                     status = Status.STOPPED
                 if store is not None:
-                    store.save_now_and_then(descent)
+                    store.save_now_and_then(lambda: pack(descent))
         if store is not None:
-            store.save(descent)
+            store.save(lambda: pack(descent))
     return Minimum(
         descent.best.x, descent.least, descent.bound, descent.optimality, status, watch.sentence(status),
         descent.n_iter, descent.oracle.n_calls, clock.seconds, method, history, pack(descent),
@@ -210,7 +206,7 @@ class Watch:
 
 def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int | None, resume) -> Descent:
     """A descent at x0, or where an earlier one ended."""
-    state = None if resume is None else resume.state if isinstance(resume, Minimum) else read_state(resume)
+    state = None if resume is None else resume.state if isinstance(resume, Minimum) else read_run(resume)
     if max_cuts is None and (ridge > 0 or "bundle" in method):
         max_cuts = max(len(x0) + 10, 100)
     cuts = Cuts(len(x0), capacity=max_cuts)
@@ -290,62 +286,11 @@ def unpack(state: dict, oracle: FunctionOracle, cuts: Cuts, lo, hi) -> Descent:
     return descent
 
 
-def write_state(state: dict, path: str | os.PathLike) -> None:
-    """Write the state beside the file, then put it in its place: an old file is whole until the new one is."""
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **state)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def read_state(path: str | os.PathLike) -> dict:
+def read_run(path: str | os.PathLike) -> dict:
     """The state in a file."""
     if not isinstance(path, str | os.PathLike) or not Path(path).is_file():
         raise ValueError(f"resume must be a Minimum or the path of a checkpoint, and there is no file {str(path)!r}.")
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            state = {name: arrays[name] for name in arrays.files}
-        missing = [name for name in STATE if name not in state]
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"resume={str(path)!r} is not a checkpoint that can be read: {error}.") from error
-    if missing:
-        raise ValueError(f"resume={str(path)!r} is not a checkpoint that can be read: it lacks {missing[0]!r}.")
-    return state
-
-
-class Store:
-    """The checkpoint of a run; where it cannot be written the run goes on, and says so once."""
-
-    def __init__(self, path: str | os.PathLike):
-        if not isinstance(path, str | os.PathLike):
-            raise TypeError(f"checkpoint must be the path of a file, got {path!r}.")
-        self.path, self.saved, self.failed = Path(path), time.perf_counter(), False
-        if not self.path.parent.is_dir():
-            raise ValueError(f"checkpoint must be in a folder that exists, and there is no {str(self.path.parent)!r}.")
-
-    def save_now_and_then(self, descent: Descent) -> None:
-        """Save if the last time is long ago."""
-        if time.perf_counter() - self.saved > SAVED_EVERY:
-            self.save(descent)
-
-    def save(self, descent: Descent) -> None:
-        """Write the state of the descent."""
-        self.saved = time.perf_counter()
-        try:
-            write_state(pack(descent), self.path)
-        except OSError as error:
-            if not self.failed:
-                warnings.warn(
-                    f"checkpoint={str(self.path)!r} could not be written ({error}); the run goes on without it.",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
-            self.failed = True
+    return read_state(path, STATE, "resume")
 
 
 # ---- what may be asked for ----------------------------------------------------------------------------------------

@@ -116,6 +116,22 @@ class Problem:
         """The number of samples."""
         return self.features.n
 
+    def estimate_seconds(self, support: int) -> float:
+        """How long a certificate takes."""
+        return self.features.estimate_seconds(support)
+
+    def fingerprint(self) -> dict[str, str | int | float]:
+        """Which problem it is, so that a checkpoint is not taken for one of another."""
+        kept = {"loss": repr(self.loss), "samples": self.n, "weight": float(self.c.sum()), "intercept": "free"}
+        if self.balance is None:
+            kept["intercept"] = f"regularised, {self.features.scaling:g}" if self.features.scaling else "none"
+        return {**kept, "targets": float(self.y.ravel() @ np.sin(np.arange(self.y.size)))}
+
+    def origin(self, warm: Point | None) -> Point:
+        """Where a run stands before its first step; the intercept is not known yet."""
+        a = self.feasible(np.zeros(self.shape) if warm is None else warm.a)
+        return Point(a, 0.0 if a.ndim == 1 else np.zeros(len(a)))
+
     def shift(self, scores: np.ndarray, b) -> np.ndarray:
         """f = scores + b, each layer with its own intercept."""
         return scores + (b if np.ndim(b) == 0 else np.asarray(b)[:, None])

@@ -6,9 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-import numpy as np
-
 from .certificate import Certificate, judge
+from .checkpoints import Store
 from .choice import Stage, name_of, plan
 from .interrupt import Interrupt, watch_interrupt
 from .problem import Point, Problem
@@ -29,6 +28,7 @@ def solve(
     warm: Point | None = None,
     callback: Callable[[Progress], bool | None] | None = None,
     interrupt: Interrupt | None = None,
+    checkpoint: Store | None = None,
 ) -> Result:
     """Minimise P until (P - D)/max(|P|, |D|) <= tol, certified.
 
@@ -46,6 +46,9 @@ def solve(
         Called with a `Progress` about twenty times a second; a true return value stops the solve.
     interrupt : Interrupt, optional
         A flag watched by the caller, for several solves that stop together. Without one, Ctrl-C is watched here.
+    checkpoint : Store, optional
+        Where the state of the run is kept: every few seconds by solvers that can pack it, and at the end. If it holds
+        one of the same problem, the solve goes on from there.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def solve(
     stages = plan(problem, solver, tol, warm is not None)
     clock = Clock(max_seconds)
     with watch_interrupt(interrupt) as interrupted, quiet_blas():
-        relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(0.0))
+        relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(0.0), checkpoint)
         trust = Trust(problem, tol)
         history: list[Progress] = []
         status = None
@@ -62,7 +65,7 @@ def solve(
             # The time of the last certificate is held back: it is part of the budget.
             reserve = 0.0
             if max_seconds is not None:
-                reserve = problem.features.estimate_seconds(relay.run.support) + getattr(relay.run, "reserve", 0.0)
+                reserve = problem.estimate_seconds(relay.run.support) + getattr(relay.run, "reserve", 0.0)
             if interrupted:
                 status = Status.INTERRUPTED
             elif clock.late(reserve):
@@ -77,7 +80,9 @@ def solve(
                     status = Status.STOPPED
                 elif outcome is not Outcome.GOING:
                     status = relay.pass_on(outcome, trust)
+                relay.save_now_and_then()
         point, certificate = trust.settle(relay.run)
+        relay.save(point)
     message = " ".join([trust.sentence(status, relay.solver), *relay.notes])
     return Result(
         status, point, certificate, relay.solver, relay.n_iter, clock.seconds, message, history, relay.count(),
@@ -87,19 +92,53 @@ def solve(
 class Relay:
     """The solvers of a plan, one after the other: the next one starts where the last one stood."""
 
-    def __init__(self, problem: Problem, stages: list[Stage], warm: Point | None, asked: Callable[[], bool]):
-        self.problem, self.waiting, self.asked = problem, stages, asked
+    def __init__(
+        self, problem: Problem, stages: list[Stage], warm: Point | None, asked: Callable[[], bool], store: Store | None
+    ):
+        self.problem, self.waiting, self.asked, self.store = problem, stages, asked, store
         self.before, self.notes, self.counted = 0, [], Counter()
-        self.run = self.start(warm)
+        state = None if store is None else store.load(problem.fingerprint())
+        self.run = self.start(warm) if state is None else self.resume(state)
 
     def start(self, warm: Point | None):
         """The run of the next stage."""
         self.stage, *self.waiting = self.waiting
+        return self.begin(lambda: self.solver.start(self.problem, self.stage.tol, warm), warm)
+
+    def begin(self, make: Callable, warm: Point | None):
+        """The run that `make` makes, or one that stands still if it was told to stop before."""
         try:
             with listen(self.asked):
-                return self.solver.start(self.problem, self.stage.tol, warm)
+                return make()
         except Interrupted:
             return Standing(self.problem, warm)
+
+    def resume(self, state: dict):
+        """The run as it was packed, by the solver that was at work; solvers that cannot pack start at its point."""
+        at_work = state["solver"].item()
+        while name_of(self.waiting[0].solver) != at_work:
+            self.waiting = self.waiting[1:]
+            if not self.waiting:
+                raise ValueError(f"checkpoint={str(self.store.path)!r} is of the solver {at_work!r}, not of this one.")
+        if not hasattr(self.waiting[0].solver, "resume"):
+            return self.start(unpack_point(state))
+        self.stage, *self.waiting = self.waiting
+        return self.begin(lambda: self.solver.resume(self.problem, self.stage.tol, state), None)
+
+    def save_now_and_then(self) -> None:
+        """Keep the state, if the last time is long ago and the solver can pack it while it runs."""
+        if self.store is not None and hasattr(self.run, "pack"):
+            self.store.save_now_and_then(lambda: self.pack(self.run.pack()))
+
+    def save(self, point: Point) -> None:
+        """Keep the last state, or the point where the solver has no other; nothing if it has not begun."""
+        if self.store is not None and not isinstance(self.run, Standing):
+            self.store.save(lambda: self.pack(self.run.pack() if hasattr(self.run, "pack") else pack_point(point)))
+
+    def pack(self, state: dict) -> dict:
+        """The state of a run, and of which problem and solver it is."""
+        whose = {"problem_" + key: value for key, value in self.problem.fingerprint().items()}
+        return {"solver": name_of(self.solver), **whose, **state}
 
     @property
     def solver(self):
@@ -164,16 +203,26 @@ class Standing:
     n_iter = support = 0
 
     def __init__(self, problem: Problem, warm: Point | None):
-        a = np.zeros(problem.shape) if warm is None else warm.a
-        self.a = problem.feasible(a)
+        self.origin = problem.origin(warm)
 
     def point(self) -> Point:
-        """The duals of the start; the intercept is not known yet."""
-        return Point(self.a, 0.0 if self.a.ndim == 1 else np.zeros(len(self.a)))
+        """Where it was to start."""
+        return self.origin
 
     def count(self) -> Counter:
         """Nothing was done."""
         return Counter()
+
+
+def pack_point(point: Point) -> dict:
+    """The arrays of a point."""
+    return {key: value for key, value in (("a", point.a), ("b", point.b), ("coef", point.coef)) if value is not None}
+
+
+def unpack_point(state: dict) -> Point:
+    """The point as it was packed."""
+    b = state["b"]
+    return Point(state["a"], float(b) if b.ndim == 0 else b, state.get("coef"))
 
 
 class Trust:
