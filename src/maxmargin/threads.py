@@ -113,6 +113,12 @@ def listen(asked: Callable[[], bool]) -> Iterator[None]:
         _Ear.asked = before
 
 
+def heed() -> None:
+    """Raise Interrupted if the main thread, which this is, was asked to stop."""
+    if threading.current_thread() is threading.main_thread() and _Ear.asked is not None and _Ear.asked():
+        raise Interrupted
+
+
 @cache
 def open_pool(process: int) -> ThreadPoolExecutor:
     """The threads of strips, made when first needed; a forked process has none of its parent's and makes its own."""

@@ -1,0 +1,143 @@
+"""Data in blocks: pieces of rows that are loaded one after the other, and sums over them that do not depend on who adds.
+
+A pass asks every block the same question and adds the answers, eight by eight in the order of the blocks: so the sum is
+the same to the last bit on one process, on two workers, or on a hundred.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..threads import heed
+
+FAN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
+BYTES = 1 << 26  # of a block of one's own making: large for BLAS, and three of them are small beside any memory
+
+
+class Block(NamedTuple):
+    """Some rows: X dense (C order) or CSR, in float32 or float64; targets or labels y; weights or None."""
+
+    X: np.ndarray | sp.csr_array
+    y: np.ndarray | None
+    weight: np.ndarray | None = None
+    number: int = 0
+
+
+class Blocks:
+    """Blocks 0 .. n_blocks - 1, each loaded when it is asked for. A source of data gives `n_blocks` and `load`.
+
+    Attributes
+    ----------
+    counters : Counter
+        Passes over all blocks, and the bytes of questions and answers.
+    seconds : float
+        How long the last pass took.
+    """
+
+    n_blocks: int
+    feature_names: list[str] | None = None
+    where = "on this machine"
+
+    def __init__(self):
+        self.counters: Counter = Counter()
+        self.seconds = 0.0
+
+    def load(self, number: int) -> Block:
+        """The rows of a block."""
+        raise NotImplementedError
+
+    def run(self, task: Callable[..., Any], *arguments) -> Any:
+        """The sum over all blocks of task(block, *arguments), in a fixed order; what a task returns can be added.
+
+        `task` is a function of a module, so that it can travel, and neither it nor what it returns is large.
+        """
+        began = time.perf_counter()
+        fold = Fold(add_all)
+        for block in self.stream():
+            fold.add(task(block, *arguments))
+        self.seconds = time.perf_counter() - began
+        self.counters["passes"] += 1
+        return fold.total()
+
+    def stream(self) -> Iterator[Block]:
+        """The blocks in order, the next one loaded while this one is worked on."""
+        with ThreadPoolExecutor(1, thread_name_prefix="maxmargin-load") as pool:
+            ahead = pool.submit(self.load, 0) if self.n_blocks else None
+            try:
+                for number in range(self.n_blocks):
+                    block = ahead.result()
+                    ahead = pool.submit(self.load, number + 1) if number + 1 < self.n_blocks else None
+                    heed()
+                    yield block
+            finally:
+                if ahead is not None:
+                    ahead.cancel()
+
+
+class Fold:
+    """A sum of parts that arrive in order, FAN at a time: the tree depends on their number only."""
+
+    def __init__(self, join: Callable[[list], Any]):
+        self.join = join
+        self.levels: list[list] = []
+
+    def add(self, part, level: int = 0) -> None:
+        """Take the next part."""
+        if level == len(self.levels):
+            self.levels.append([])
+        self.levels[level].append(part)
+        if len(self.levels[level]) == FAN:
+            whole, self.levels[level] = self.join(self.levels[level]), []
+            self.add(whole, level + 1)
+
+    def total(self):
+        """The sum of all parts."""
+        rest: list = []
+        for level in self.levels:  # the higher ones hold the earlier parts
+            if level or rest:
+                rest = [self.join([*level, *rest])]
+        return rest[0]
+
+
+def add_all(parts: list):
+    """The sum of some parts, from left to right."""
+    return reduce(add, parts)
+
+
+class ArrayBlocks(Blocks):
+    """Blocks of rows of arrays: of memory-mapped ones, only the rows at hand are in memory.
+
+    Parameters
+    ----------
+    X : ndarray, memmap or CSR matrix of shape (n, d)
+    y : ndarray of shape (n,) or None
+    weight : ndarray of shape (n,) or None
+    rows : int, optional
+        Rows of a block; by default as many as make 64 MB.
+    """
+
+    def __init__(self, X, y=None, weight=None, rows: int | None = None):
+        super().__init__()
+        self.X, self.y, self.weight = X, y, weight
+        n, d = X.shape
+        width = X.dtype.itemsize * (d if not sp.issparse(X) else 1 + 2 * X.nnz // max(n, 1))
+        self.rows = max(1, BYTES // max(width, 1)) if rows is None else rows
+        self.n, self.d = n, d
+        self.n_blocks = max(1, -(-n // self.rows))
+
+    def load(self, number: int) -> Block:
+        """A copy of the rows, made on the thread that loads."""
+        part = slice(number * self.rows, min((number + 1) * self.rows, self.n))
+        X = self.X[part]
+        X = X if sp.issparse(X) else np.array(X, order="C", subok=False)
+        y, weight = (None if each is None else np.asarray(each[part]) for each in (self.y, self.weight))
+        return Block(X, y, weight, number)
