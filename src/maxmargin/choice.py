@@ -45,10 +45,20 @@ def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False)
         if solver not in SOLVERS:
             raise ValueError(f"solver must be 'auto', one of {sorted(SOLVERS)} or a solver object, got {solver!r}.")
         solver = SOLVERS[solver]()
-    reason = solver.accepts(problem)
+    reason = refuse_form(problem, solver) or solver.accepts(problem)
     if reason is not None:
         raise ValueError(reason)
     return [Stage(solver, tol, "it was asked for")]
+
+
+def refuse_form(problem, solver) -> str | None:
+    """Why a solver cannot take data of this form, or None: in memory, in blocks, or structures."""
+    form = getattr(problem, "form", "memory")
+    if form in getattr(solver, "forms", ("memory",)):
+        return None
+    able = sorted(name for name, each in SOLVERS.items() if form in getattr(each, "forms", ("memory",)))
+    what = {"memory": "data in memory", "blocks": "data in blocks", "structures": "structures"}[form]
+    return f"solver {name_of(solver)!r} does not take {what}; use one of {able}."
 
 
 def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:

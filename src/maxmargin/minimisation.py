@@ -18,6 +18,7 @@ from .solvers.bundle.cuts import Cuts
 from .solvers.bundle.descent import Descent, Optimality, Round
 from .solvers.bundle.functions import FunctionOracle
 from .solvers.bundle.rules import RULES
+from .solvers.bundle.state import STATE, pack, unpack
 
 ENDINGS = {
     **SENTENCES,
@@ -221,7 +222,7 @@ def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int 
     lo, hi = (np.full(len(x0), -np.inf), np.full(len(x0), np.inf)) if lo is None else (lo, hi)
     if not (np.array_equal(lo, state["lo"]) and np.array_equal(hi, state["hi"])):
         raise ValueError("resume holds a run with other bounds than these.")
-    return unpack(state, FunctionOracle(fun), cuts, lo, hi)
+    return unpack(state, FunctionOracle(fun), cuts, (ridge,), lo, hi)
 
 
 def record(descent: Descent, seconds: float) -> Round:
@@ -230,60 +231,6 @@ def record(descent: Descent, seconds: float) -> Round:
         descent.n_iter, descent.oracle.n_calls, seconds, descent.least, descent.bound, descent.serious, descent.cuts.m,
         float(descent.rule.proximity),
     )  # fmt: skip
-
-
-# ---- what a run needs to go on ------------------------------------------------------------------------------------
-
-MOVING = ("proximity", "least", "run", "radius", "scope")  # what rules change as they go
-
-
-STATE = (
-    "method", "ridge", "start", "x", "value", "slope", "slopes", "offsets", "lo", "hi", "idle", "bound", "n_iter",
-    "n_calls", "weights", "plain",
-)  # fmt: skip
-
-
-def pack(descent: Descent) -> dict:
-    """Everything a descent holds, as arrays."""
-    cuts, best, model = descent.cuts, descent.best, descent.model
-    lo = np.full(len(best.x), -np.inf) if model.lo is None else model.lo
-    hi = np.full(len(best.x), np.inf) if model.hi is None else model.hi
-    state = {
-        "method": descent.rule.name, "ridge": descent.model.ridges[0], "start": descent.start, "x": best.x,
-        "value": best.value, "slope": best.slope, "slopes": cuts.slopes.copy(), "offsets": cuts.offsets.copy(),
-        "lo": lo, "hi": hi, "idle": cuts.idle.copy(), "bound": descent.bound,
-        "n_iter": descent.n_iter, "n_calls": descent.oracle.n_calls,
-    }  # fmt: skip
-    for name in ("weights", "plain"):
-        weights = descent.weigh(getattr(descent, name))
-        state[name] = np.zeros(0) if weights is None else weights
-    state.update({"rule_" + name: getattr(descent.rule, name) for name in MOVING if name in vars(descent.rule)})
-    return state
-
-
-def unpack(state: dict, oracle: FunctionOracle, cuts: Cuts, lo, hi) -> Descent:
-    """A descent as it was packed."""
-    from .solvers.bundle.functions import FunctionPlace
-
-    descent = Descent.__new__(Descent)
-    x = np.array(state["x"], float)
-    for slope, offset in zip(state["slopes"], state["offsets"], strict=True):
-        cuts.add(slope, float(offset))
-    cuts.idle = np.array(state["idle"], int)
-    best = FunctionPlace(x, float(state["value"]), np.array(state["slope"], float))
-    rule = RULES[str(state["method"])]()
-    descent.resume(oracle, rule, np.array(state["start"], float), cuts, (float(state["ridge"]),), lo, hi, best)
-    for name in MOVING:
-        if "rule_" + name in state:
-            setattr(rule, name, np.asarray(state["rule_" + name]).item())
-    descent.n_iter, descent.bound = int(state["n_iter"]), float(state["bound"])
-    oracle.n_calls = int(state["n_calls"])
-    for name in ("weights", "plain"):
-        weights = np.array(state[name], float)
-        setattr(descent, name, weights if len(weights) else None)
-    if descent.weights is not None:
-        descent.measure(cuts.combine(descent.weights))
-    return descent
 
 
 def read_run(path: str | os.PathLike) -> dict:

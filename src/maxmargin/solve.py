@@ -57,24 +57,23 @@ def solve(
     stages = plan(problem, solver, tol, warm is not None)
     clock = Clock(max_seconds)
     with watch_interrupt(interrupt) as interrupted, quiet_blas():
-        relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(0.0), checkpoint)
+        relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(clock.reserve), checkpoint)
         trust = Trust(problem, tol)
         history: list[Progress] = []
         status = None
         while status is None:
             # The time of the last certificate is held back: it is part of the budget.
-            reserve = 0.0
             if max_seconds is not None:
-                reserve = problem.estimate_seconds(relay.run.support) + getattr(relay.run, "reserve", 0.0)
+                clock.reserve = problem.estimate_seconds(relay.run.support) + getattr(relay.run, "reserve", 0.0)
             if interrupted:
                 status = Status.INTERRUPTED
-            elif clock.late(reserve):
+            elif clock.late(clock.reserve):
                 status = Status.MAX_SECONDS
             elif max_iter is not None and relay.n_iter >= max_iter:
                 status = Status.MAX_ITER
             else:
                 steps = 1 << 30 if max_iter is None else max_iter - relay.n_iter
-                outcome = relay.run.advance(steps, min(SLICE, clock.left(reserve)))
+                outcome = relay.advance(steps, min(SLICE, clock.left(clock.reserve)))
                 history.append(relay.progress(clock.seconds))
                 if callback is not None and callback(history[-1]):
                     status = Status.STOPPED
@@ -120,7 +119,7 @@ class Relay:
             self.waiting = self.waiting[1:]
             if not self.waiting:
                 raise ValueError(f"checkpoint={str(self.store.path)!r} is of the solver {at_work!r}, not of this one.")
-        if not hasattr(self.waiting[0].solver, "resume"):
+        if "a" in state:
             return self.start(unpack_point(state))
         self.stage, *self.waiting = self.waiting
         return self.begin(lambda: self.solver.resume(self.problem, self.stage.tol, state), None)
@@ -144,6 +143,16 @@ class Relay:
     def solver(self):
         """The solver at work."""
         return self.stage.solver
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Some steps of the run; one whose steps are long passes over data is told to stop within them."""
+        if getattr(self.problem, "form", "memory") != "blocks":
+            return self.run.advance(max_steps, seconds)
+        try:
+            with listen(self.asked):
+                return self.run.advance(max_steps, seconds)
+        except Interrupted:
+            return Outcome.GOING
 
     @property
     def n_iter(self) -> int:
@@ -182,6 +191,7 @@ class Clock:
 
     def __init__(self, budget: float | None):
         self.began, self.budget = time.perf_counter(), float("inf") if budget is None else budget
+        self.reserve = 0.0  # seconds that are held back for what comes last
 
     @property
     def seconds(self) -> float:

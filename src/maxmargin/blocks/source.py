@@ -1,4 +1,4 @@
-"""Data in blocks: pieces of rows that are loaded one after the other, and sums over them that do not depend on who adds.
+"""Data in blocks: pieces of rows that are loaded one after another, and sums over them that do not depend on who adds.
 
 A pass asks every block the same question and adds the answers, eight by eight in the order of the blocks: so the sum is
 the same to the last bit on one process, on two workers, or on a hundred.

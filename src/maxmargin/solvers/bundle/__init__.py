@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...blocks.problem import BlockProblem
 from ...features import ClassDesign, Design
 from ...problem import Point, Problem
 from ...result import Outcome, Patience, Progress
+from .blocks import BlockBundleRun
 from .cuts import Cuts
 from .descent import Descent
 from .risk import RiskOracle
@@ -41,6 +43,7 @@ class Bundle:
     max_cuts: int = CAPACITY
     memory: Memory | None = field(default=None, repr=False, compare=False)
     name = "bundle"
+    forms = ("memory", "blocks")
 
     def __post_init__(self):
         if METHODS.get(self.method, self.method) not in RULES:
@@ -50,6 +53,8 @@ class Bundle:
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
+        if isinstance(problem, BlockProblem):
+            return None
         features = problem.features
         if not isinstance(features, Design | ClassDesign):
             return "Cutting planes work on linear machines, and these features have a kernel; use 'smo'."
@@ -63,9 +68,23 @@ class Bundle:
         """The same solver with a memory: its cuts serve the next problem that differs in C only."""
         return Bundle(self.method, self.max_cuts, Memory())
 
-    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> BundleRun:
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> BundleRun | BlockBundleRun:
         """A run at `warm`, or at zero."""
+        if isinstance(problem, BlockProblem):
+            return BlockBundleRun(self, self.rule_over_blocks, problem, tol, warm)
         return BundleRun(self, problem, tol, warm)
+
+    def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockBundleRun:
+        """A run as it was packed."""
+        run = BlockBundleRun(self, self.rule_over_blocks, problem, tol, None)
+        run.unpack(state)
+        return run
+
+    @property
+    def rule_over_blocks(self) -> str:
+        """The rule that was asked for; proximal steps in place of OCAS, whose search of a line is several passes."""
+        rule = METHODS.get(self.method, self.method)
+        return "proximal-bundle" if rule == "cutting-plane-line-search" else rule
 
 
 class Memory:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...blocks.problem import BlockProblem
 from ...problem import Point, Problem
 from ...refusals import refuse_shape
 from .absolute import ProximalNewton
+from .blocks import BlockNewtonRun, refuse_blocks
 from .run import NewtonRun
 from .scale import is_kinked
 from .sifting import SiftingRun
@@ -24,17 +26,25 @@ class Newton:
     """
 
     name = "newton"
+    forms = ("memory", "blocks")
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
+        if isinstance(problem, BlockProblem):
+            return refuse_blocks(problem, "Newton's method", kinked=False)
         reason = refuse_shape(problem, "Newton's method")
         if reason is None and problem.row is not None and is_kinked(problem):
             return f"Newton's method needs a smooth loss, and {problem.loss.name!r} has a kink; use 'multipliers'."
         return reason
 
-    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun:
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun | BlockNewtonRun:
         """A run at `warm`, or at zero."""
-        return NewtonRun(self, problem, tol, warm)
+        kind = BlockNewtonRun if isinstance(problem, BlockProblem) else NewtonRun
+        return kind(self, problem, tol, warm)
+
+    def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockNewtonRun:
+        """A run as it was packed."""
+        return BlockNewtonRun(self, problem, tol, None, state)
 
 
 @dataclass(frozen=True)
@@ -55,17 +65,25 @@ class Multipliers:
     hasty: bool = False
 
     name = "multipliers"
+    forms = ("memory", "blocks")
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
+        if isinstance(problem, BlockProblem):
+            return refuse_blocks(problem, "The method of multipliers", kinked=True)
         reason = refuse_shape(problem, "The method of multipliers")
         if reason is None and problem.row is None:
             return f"The method of multipliers needs a piecewise loss, not {problem.loss.name!r}; use 'newton'."
         return reason
 
-    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun:
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun | BlockNewtonRun:
         """A run at `warm`, or at zero."""
-        return NewtonRun(self, problem, tol, warm)
+        kind = BlockNewtonRun if isinstance(problem, BlockProblem) else NewtonRun
+        return kind(self, problem, tol, warm)
+
+    def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockNewtonRun:
+        """A run as it was packed."""
+        return BlockNewtonRun(self, problem, tol, None, state)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,128 @@
+"""The first pass over blocks: what the data are, and whether they are sound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import scipy.sparse as sp
+
+from .source import Block
+
+LARGEST = 1e100  # values beyond overflow when they are squared
+MOST_LABELS = 10_000
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Sums over rows: how many, of how many features, their weights, and moments or labels of their targets.
+
+    Attributes
+    ----------
+    n, d : int
+        Rows that count, and features; d is -1 where no block has rows.
+    weight : float
+        sum_i s_i over sample weights.
+    mean, square, size : float
+        sum_i s_i y_i, sum_i s_i y_i^2 and sum_i s_i |y_i| of real targets.
+    labels, totals : ndarray
+        The classes, and the weight of each.
+    negative : int
+        Rows with a negative weight, which are left out.
+    fault : str
+        What is wrong with the first unsound block; empty if all are sound.
+    """
+
+    n: int = 0
+    d: int = -1
+    weight: float = 0.0
+    mean: float = 0.0
+    square: float = 0.0
+    size: float = 0.0
+    labels: np.ndarray | None = None
+    totals: np.ndarray | None = None
+    negative: int = 0
+    fault: str = ""
+
+    def __add__(self, other: Survey) -> Survey:
+        if self.fault or other.fault:
+            return self if self.fault else other
+        if -1 not in (self.d, other.d) and self.d != other.d:
+            return Survey(fault=f"X must have as many features in every block, and blocks have {self.d} and {other.d}")
+        summed = {
+            each.name: getattr(self, each.name) + getattr(other, each.name)
+            for each in fields(self)
+            if each.type in ("int", "float")
+        }
+        labels, totals = join_labels(self, other)
+        return Survey(**{**summed, "d": max(self.d, other.d), "labels": labels, "totals": totals})
+
+
+def join_labels(one: Survey, other: Survey) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The classes of both, and their weights."""
+    if one.labels is None or other.labels is None:
+        return (other.labels, other.totals) if one.labels is None else (one.labels, one.totals)
+    labels, place = np.unique(np.concatenate([one.labels, other.labels]), return_inverse=True)
+    return labels, np.bincount(place, weights=np.concatenate([one.totals, other.totals]), minlength=len(labels))
+
+
+def survey_block(block: Block, target: str) -> Survey:
+    """What a block holds; `target` is "label", "real" or "count"."""
+    n, d = block.X.shape
+    fault = find_fault(block, target)
+    if fault:
+        return Survey(fault=f"{fault} (block {block.number})")
+    weight = np.ones(n) if block.weight is None else np.maximum(np.asarray(block.weight, float), 0.0)
+    negative = 0 if block.weight is None else int((np.asarray(block.weight) < 0).sum())
+    counted = Survey(int((weight > 0).sum()), d if n else -1, float(weight.sum()), negative=negative)
+    if n == 0:
+        return counted
+    if target == "label":
+        labels, place = np.unique(block.y, return_inverse=True)
+        if len(labels) > MOST_LABELS:
+            return Survey(fault=f"y has more than {MOST_LABELS} different labels in one block")
+        totals = np.bincount(place, weights=weight, minlength=len(labels))
+        return counted + Survey(labels=labels, totals=totals)
+    y = np.asarray(block.y, float)
+    return counted + Survey(mean=float(weight @ y), square=float(weight @ (y * y)), size=float(weight @ np.abs(y)))
+
+
+def find_fault(block: Block, target: str) -> str:
+    """The first thing that is wrong with a block, or nothing."""
+    n = block.X.shape[0]
+    if block.y is None:
+        return "y is missing: give targets beside X, or blocks that hold them"
+    if len(block.y) != n:
+        return f"X and y must have as many rows, and have {n} and {len(block.y)}"
+    if fault := find_bad_number("X", block.X.data if sp.issparse(block.X) else block.X):
+        return fault
+    if block.weight is not None:
+        if len(block.weight) != n:
+            return f"X and sample_weight must have as many rows, and have {n} and {len(block.weight)}"
+        if fault := find_bad_number("sample_weight", np.asarray(block.weight, float)):
+            return fault
+    y = np.asarray(block.y)
+    if y.dtype.kind == "f" or target != "label":
+        if y.dtype.kind not in "fiub":
+            return f"y must be numbers, and is of type {y.dtype}"
+        if fault := find_bad_number("y", y):
+            return fault
+        if target == "label" and (y != np.floor(y)).any():
+            return "Unknown label type: y holds numbers that are no integers, and classes are expected"
+        if target == "count" and (y < 0).any():
+            return f"y must not be negative for this loss, and y reaches {float(y.min()):g}"
+    return ""
+
+
+def find_bad_number(name: str, values: np.ndarray) -> str:
+    """A sentence on numbers that are not finite or too large, or nothing."""
+    if values.size == 0 or values.dtype.kind in "iub":
+        return ""
+    low, high = float(values.min()), float(values.max())  # NaN if there is one
+    if np.isnan(low) or np.isnan(high):
+        return f"{name} contains NaN"
+    if np.isinf(low) or np.isinf(high):
+        return f"{name} contains infinity"
+    if max(-low, high) > LARGEST:
+        return f"{name} reaches {max(-low, high):.2g}; values beyond {LARGEST:g} overflow, so scale them"
+    return ""

@@ -1,0 +1,155 @@
+"""The judge of problems over blocks: one pass for P and D, and a second where the duals must be brought to balance."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ..certificate import Certificate, judge, measure_violation
+from ..problem import Problem
+from .problem import BlockPoint, BlockProblem, Pose
+from .source import Block
+
+SHIFTS = (1.0, 100.0, 1e4)  # times the scale of the scores: how far intercepts are moved to find duals that balance
+
+
+class Spare(NamedTuple):
+    """The dual furthest from its bounds, its row of the loss table and its sample: it can take up an imbalance."""
+
+    slack: float = -1.0
+    a: float = 0.0
+    p: float = 0.0
+    d: float = 0.0
+    e: float = 0.0
+    x: np.ndarray | None = None
+
+    def price(self, a: float) -> float:
+        """conj(a)."""
+        return self.p * a + 0.5 * self.d * a * a + self.e * abs(a)
+
+
+class Weighed(NamedTuple):
+    """Sums over rows: losses at (w, b), conjugates of the duals, sum_i a_i x_i, sum_i a_i; and the worst violation."""
+
+    losses: float
+    conjugates: float
+    pulled: np.ndarray
+    total: float | np.ndarray
+    kkt: float
+    spare: Spare
+
+    def __add__(self, other: Weighed) -> Weighed:
+        summed = (mine + its for mine, its in zip(self[:4], other[:4], strict=True))
+        return Weighed(*summed, max(self.kkt, other.kkt), max(self.spare, other.spare, key=lambda each: each.slack))
+
+
+class Extremes(NamedTuple):
+    """Conjugates, sum_i a_i x_i and sum_i a_i of the duals at shifted intercepts, one entry a shift."""
+
+    conjugates: np.ndarray
+    pulled: np.ndarray
+    totals: np.ndarray
+
+    def __add__(self, other: Extremes) -> Extremes:
+        return Extremes(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+
+@judge.register
+def judge_blocks(problem: BlockProblem, point: BlockPoint) -> Certificate:
+    """P(w, b), D(a) and their gap, summed over blocks.
+
+    The duals of a block are made by the recipe of the point, and put into their domain here. Where a free intercept
+    asks them to balance over all blocks and they do not, a little of the duals at other intercepts is mixed in: D is a
+    true lower bound whatever the recipe was.
+    """
+    sums = problem.blocks.run(weigh_block, problem.pose, point.coef, point.b, point.a)
+    primal = 0.5 * float(np.sum(point.coef * point.coef)) + sums.losses
+    conjugates, pulled = balance(problem, point, sums) if problem.pose.free else (sums.conjugates, sums.pulled)
+    dual = -0.5 * float(np.sum(pulled * pulled)) - conjugates
+    return Certificate(primal, dual, sums.kkt, floor=problem.floor, resolution=problem.resolution)
+
+
+def weigh_block(block: Block, pose: Pose, coef: np.ndarray, b, recipe) -> Weighed:
+    """The sums of one block."""
+    problem = pose.pose(block)
+    a = confine(problem, recipe.duals(problem))
+    f = problem.shift(problem.features.scores(coef), b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = float(problem.terms.value(f).sum())
+    kkt = measure_violation(problem, a, f) if problem.n else 0.0
+    conjugates = float(problem.terms.conjugate(a).sum())
+    return Weighed(losses, conjugates, problem.features.combine(a), a.sum(axis=-1), kkt, find_spare(problem, a))
+
+
+def confine(problem: Problem, a: np.ndarray) -> np.ndarray:
+    """The duals in their domain, each row by itself."""
+    if problem.row is not None:
+        return np.minimum(np.maximum(a, problem.row.lo), problem.row.hi)
+    return problem.terms.repair(a, None) if hasattr(problem.terms, "repair") else a
+
+
+def find_spare(problem: Problem, a: np.ndarray) -> Spare:
+    """The dual furthest from its bounds, where the loss has a row."""
+    row = problem.row
+    if row is None or problem.balance is None or not problem.n:
+        return Spare()
+    slack = np.minimum(a - row.lo, row.hi - a)
+    k = int(np.argmax(slack))
+    X = problem.features.samples.take(slice(k, k + 1)).X
+    x = np.asarray(X.toarray() if hasattr(X, "toarray") else X, float).ravel()
+    return Spare(float(slack[k]), float(a[k]), float(row.p[k]), float(row.d[k]), float(row.e[k]), np.append(x, 0.0))
+
+
+def balance(problem: BlockProblem, point: BlockPoint, sums: Weighed) -> tuple[float, np.ndarray]:
+    """sum conj(a) and sum a_i x_i of duals that sum to zero, from those of the point that nearly do."""
+    missing, spare = -sums.total, sums.spare
+    if np.ndim(missing) == 0 and abs(float(missing)) < spare.slack:  # one dual takes it up
+        taken = spare.price(spare.a + float(missing)) - spare.price(spare.a)
+        return sums.conjugates + taken, sums.pulled + float(missing) * spare.x
+    for shift in SHIFTS:
+        shifts = shift * problem.scale * spread_shifts(problem)
+        found = problem.blocks.run(weigh_extremes, problem.pose, point.coef, point.b, shifts)
+        shares = find_shares(np.atleast_1d(sums.total), found.totals.reshape(len(shifts), -1))
+        if shares is not None:
+            rest = 1.0 - shares.sum()
+            pulled = rest * sums.pulled + np.tensordot(shares, found.pulled, 1)
+            return rest * sums.conjugates + float(shares @ found.conjugates), pulled
+    return np.inf, sums.pulled
+
+
+def spread_shifts(problem: BlockProblem) -> np.ndarray:
+    """Intercepts up and down, or those of each class."""
+    k = problem.pose.n_classes
+    return np.array([1.0, -1.0]) if k is None else np.concatenate([np.eye(k), -np.eye(k)])
+
+
+def weigh_extremes(block: Block, pose: Pose, coef: np.ndarray, b, shifts: np.ndarray) -> Extremes:
+    """The duals that rows answer with where intercepts are shifted: feasible, and out of balance either way."""
+    problem = pose.pose(block)
+    f = problem.shift(problem.features.scores(coef), b)
+    conjugates, pulled, totals = [], [], []
+    for shift in shifts:
+        with np.errstate(over="ignore", invalid="ignore"):
+            a = confine(problem, problem.terms.response(problem.shift(f, shift))[0])
+        conjugates.append(float(problem.terms.conjugate(a).sum()))
+        pulled.append(problem.features.combine(a))
+        totals.append(a.sum(axis=-1))
+    return Extremes(np.array(conjugates), np.array(pulled), np.array(totals))
+
+
+def find_shares(total: np.ndarray, totals: np.ndarray) -> np.ndarray | None:
+    """The least shares t with (1 - sum t) total + sum_j t_j totals_j = 0, or None; convexity bounds what they cost."""
+    unit = max(float(np.abs(totals).max()), 1e-300)
+    if not np.isfinite(unit):
+        return None
+    if len(total) == 1:  # one equation, solved exactly by the shift that leads to the other side
+        across = np.flatnonzero(totals[:, 0] * total[0] < 0)[:1]
+        return np.eye(len(totals))[across[0]] * (total[0] / (total[0] - totals[across[0], 0])) if len(across) else None
+    answer = linprog(
+        np.ones(len(totals)), A_ub=np.ones((1, len(totals))), b_ub=[1.0], A_eq=(totals - total).T / unit,
+        b_eq=-total / unit, method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )  # fmt: skip
+    return np.maximum(answer.x, 0.0) if answer.status == 0 else None

@@ -1,0 +1,394 @@
+"""Newton's method and the method of multipliers over blocks: each pass returns sums and a matrix of the features.
+
+The duals that the method of multipliers remembers are of the size of n. Here they are not remembered but made again:
+those of a row follow from the scores at the u where each width was solved, so the few u and widths so far are all the
+state there is. It does not depend on who holds the rows, and a worker that is lost takes nothing with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ...blocks.problem import FORMED, BlockPoint, BlockProblem, Pose
+from ...blocks.source import Block
+from ...features import Design
+from ...normal_equations import form_normal_matrix
+from ...problem import Problem
+from ...result import Outcome, Patience, Progress
+from ...samples import wrap
+from .block import Block as Place
+from .oracle import RowOracle, TermOracle
+from .run import COARSE_TOL, NARROWER, NARROWEST, SOLVED, NewtonRun
+
+PATIENCE = 40  # passes without a fall of the gap by a tenth before a run gives up
+SAMPLED = 1 << 22  # numbers of the sample that is solved first
+MANY = 8  # times the rows of the sample, at least, is what makes a sample worth its pass
+RATIOS = 0.5 ** np.array([1, 2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 40])  # of a step that is too long
+DECREASE = 1e-4  # of the promised fall that a whole step must reach
+
+
+class Steps(NamedTuple):
+    """a_k = argmax -a f_k - conj(a) - (width_k/span) (a - a_{k-1})^2 / 2, the method of multipliers.
+
+    Rows of smooth losses need no width: they answer to the last scores.
+    """
+
+    u: np.ndarray  # (k, d + 1): where each width was solved, the last row being where the run stands
+    widths: np.ndarray
+    middle: bool  # whether a_0 is amid the bounds, or zero
+    constant: float
+
+    def duals(self, problem: Problem) -> np.ndarray:
+        """The last a_k of each row."""
+        f, oracle = self.follow(problem)
+        return oracle.respond(f).a
+
+    def project(self, problem: Problem) -> np.ndarray:
+        """The scores at every u, a column each."""
+        columns = np.asfortranarray(problem.features.samples.project(np.ascontiguousarray(self.u[:, :-1].T)))
+        return columns + self.constant * self.u[:, -1]
+
+    def follow(self, problem: Problem) -> tuple[np.ndarray, RowOracle | TermOracle]:
+        """The scores at the last u, and an oracle whose proximal terms are centred as they are there."""
+        F = self.project(problem)
+        if problem.row is None:
+            return np.ascontiguousarray(F[:, -1]), TermOracle(problem.terms)
+        row = problem.row
+        a0 = 0.5 * (row.lo + row.hi) if self.middle else np.zeros(problem.n)
+        oracle = RowOracle(row, a0, 0.0)
+        for k in range(len(self.widths)):
+            oracle.width = float(self.widths[k])
+            if k < len(self.widths) - 1:
+                oracle.a0 = oracle.respond(np.ascontiguousarray(F[:, k])).a
+        return np.ascontiguousarray(F[:, -1]), oracle
+
+
+class Pull(NamedTuple):
+    """Sums over rows at u: what Newton's method minimises, losses, conjugates, a, bends; Z'a and Z' diag(bend) Z."""
+
+    smooth: float
+    losses: float
+    conjugates: float
+    total: float
+    bends: float
+    bending: int
+    pulled: np.ndarray
+    matrix: np.ndarray
+
+    def __add__(self, other: Pull) -> Pull:
+        return Pull(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+
+class Slopes(NamedTuple):
+    """sum_i a_i move_i at some points of a line."""
+
+    leans: np.ndarray
+
+    def __add__(self, other: Slopes) -> Slopes:
+        return Slopes(self.leans + other.leans)
+
+
+class Drawn(NamedTuple):
+    """Rows drawn by lot, their targets and weights, block after block."""
+
+    X: list
+    y: list
+    c: list
+
+    def __add__(self, other: Drawn) -> Drawn:
+        return Drawn(self.X + other.X, self.y + other.y, self.c + other.c)
+
+
+def pull_block(block: Block, pose: Pose, steps: Steps) -> Pull:
+    """The sums of one block at the last of the steps."""
+    problem = pose.pose(block)
+    f, oracle = steps.follow(problem)
+    place = Place(problem.features.samples, oracle, steps.constant, 0.0, np.zeros(problem.features.samples.d + 1))
+    response = oracle.respond(f)
+    matrix = form_normal_matrix(problem.features.samples, response.bend, steps.constant)
+    return Pull(
+        response.smooth, response.losses, response.conjugates, response.total, float(response.bend.sum()),
+        response.bending, place.combine(response.a), matrix,
+    )  # fmt: skip
+
+
+def lean_block(block: Block, pose: Pose, steps: Steps, step: np.ndarray) -> Slopes:
+    """How the rows of one block lean along the way `step` from the last of the steps, at several lengths."""
+    problem = pose.pose(block)
+    f, oracle = steps.follow(problem)
+    move = problem.features.samples.project(step[:-1]) + steps.constant * step[-1]
+    return Slopes(np.array([oracle.lean(f, move, float(t))[0] for t in RATIOS]))
+
+
+def draw_block(block: Block, pose: Pose, share: float) -> Drawn:
+    """Some rows of one block; which ones depends on its number only."""
+    problem = pose.pose(block)
+    drawn = np.random.default_rng(block.number).random(problem.n) < share
+    rows = np.flatnonzero(drawn & (problem.c > 0))
+    X = problem.features.samples.take(rows).X
+    return Drawn([X], [problem.y[rows]], [problem.c[rows] / share])
+
+
+@dataclass
+class Stand:
+    """Where the run stands: u, the width of the kinks, and the sums there."""
+
+    u: np.ndarray
+    sums: Pull
+
+
+class BlockNewtonRun:
+    """Newton steps on all rows, each a pass; for kinked losses within the method of multipliers."""
+
+    def __init__(self, solver, problem: BlockProblem, tol: float, warm: BlockPoint | None, state: dict | None = None):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.free, self.kinked = problem.pose.free, problem.kinked
+        self.constant = 1.0 if self.free else problem.pose.scaling
+        self.ridge = 0.0 if self.free else 1.0
+        self.patience = Patience(PATIENCE)
+        self.n_iter, self.counters = 0, Counter()
+        self.solved: list[tuple[np.ndarray, float]] = []  # u and width, for every width that was solved
+        self.middle, self.width = False, 2.0 * problem.scale if self.kinked else 0.0
+        self.stood: Stand | None = None
+        if state is not None:
+            self.unpack(state)
+        elif warm is not None:
+            self.adopt(warm)
+        else:
+            self.u = np.zeros(problem.d + 1)
+            self.u[-1] = problem.centre if self.free else 0.0
+            self.start_coarse()
+
+    # ---- where to start -----------------------------------------------------------------------------------
+
+    def adopt(self, warm: BlockPoint) -> None:
+        """Stand at a point, with kinks wide enough to leave it."""
+        self.u = np.array(warm.coef, float)
+        if self.free:
+            self.u[-1] = float(warm.b)
+        self.middle, self.width = True, 0.1 * self.width
+
+    def start_coarse(self) -> None:
+        """Solve a sample of the rows, weighted up, where there are many more than that."""
+        problem = self.problem
+        rows = SAMPLED // (problem.d + 1)
+        if problem.n < MANY * rows or rows < 80 * problem.d:
+            return
+        drawn = problem.blocks.run(draw_block, problem.pose, rows / problem.n)
+        part = join_rows(drawn, problem.pose)
+        run = NewtonRun(self.solver, part, max(COARSE_TOL, self.tol), None)
+        while run.advance(1 << 30, 1.0) is Outcome.GOING:
+            pass
+        run.point()
+        self.u = run.whole.u.copy()
+        self.middle, self.width = True, max(float(run.whole.oracle.width), self.uncertainty(part.n))
+
+    def uncertainty(self, rows: int) -> float:
+        """How wide kinks must be that a sample's solution is near that of all rows: the error of a mean score."""
+        return self.problem.scale * float(np.sqrt((self.problem.d + 1) / rows)) if self.kinked else 0.0
+
+    # ---- moving -------------------------------------------------------------------------------------------
+
+    def steps_at(self, u: np.ndarray) -> Steps:
+        """The recipe of the duals at u."""
+        us = [each for each, _ in self.solved]
+        widths = [width for _, width in self.solved]
+        return Steps(np.array([*us, u]), np.array([*widths, self.width]), self.middle, self.constant)
+
+    def ask(self, u: np.ndarray) -> Stand:
+        """A pass: the sums at u."""
+        self.counters["passes"] += 1
+        return Stand(u, self.problem.blocks.run(pull_block, self.problem.pose, self.steps_at(u)))
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Passes for about `seconds`, at most `max_steps`."""
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        if self.stood is None:
+            self.stood = self.ask(self.u)
+        while True:
+            if self.reached():
+                return Outcome.DONE
+            if self.n_iter >= last or time.perf_counter() >= end:
+                return Outcome.GOING
+            if self.kinked and self.is_solved():
+                self.narrow()
+            else:
+                self.take_step()
+            self.n_iter += 1
+            if self.patience.wears_out(self.gap) or not np.isfinite(self.gap):
+                return Outcome.STALLED
+
+    def take_step(self) -> None:
+        """A Newton step, shorter where it leads up."""
+        step = self.find_step()
+        slope = float(self.gradient @ step)
+        ahead = self.ask(self.u + step)
+        fallen = self.value(ahead) <= self.value(self.stood) + DECREASE * slope
+        if not fallen and abs(float(self.gradient_at(ahead) @ step)) > 0.5 * abs(slope):
+            ahead = self.ask(self.u + self.search(step, slope) * step)
+        self.stood, self.u = ahead, ahead.u
+
+    def find_step(self) -> np.ndarray:
+        """(R + Z' diag(bend) Z) step = -gradient, by Cholesky."""
+        matrix = self.stood.sums.matrix.copy()
+        size = len(matrix)
+        matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
+        damping = abs(self.gradient[-1]) / (10.0 * self.problem.scale) + 1e-14 if self.free else 0.0
+        matrix[-1, -1] += self.ridge + damping
+        if matrix[-1, -1] <= 0.0:
+            matrix[-1, -1] = 1.0  # no constant feature
+        try:
+            factor = cho_factor(matrix, check_finite=False)
+        except LinAlgError:
+            matrix[np.arange(size), np.arange(size)] += 1e-10 * np.trace(matrix)
+            factor = cho_factor(matrix, check_finite=False)
+        return -cho_solve(factor, self.gradient, check_finite=False)
+
+    def search(self, step: np.ndarray, slope: float) -> float:
+        """t < 1 where the slope along the step vanishes, from the slopes at a dozen lengths in one pass."""
+        self.counters["passes"] += 1
+        found = self.problem.blocks.run(lean_block, self.problem.pose, self.steps_at(self.u), step)
+        curve = float(step[:-1] @ step[:-1] + self.ridge * step[-1] ** 2)
+        slopes = slope + float(self.stood.sums.pulled @ step) - found.leans + RATIOS * curve
+        slopes = np.where(np.isfinite(slopes), slopes, np.inf)
+        below = np.flatnonzero(slopes <= 0)  # RATIOS fall, and so do the slopes
+        if len(below) == 0:
+            return float(RATIOS[-1])
+        k = int(below[0])
+        low, high, at_low, at_high = RATIOS[k], RATIOS[k - 1] if k else 1.0, slopes[k], slopes[k - 1] if k else np.inf
+        return float(low - at_low * (high - low) / (at_high - at_low)) if np.isfinite(at_high) else float(low)
+
+    def narrow(self) -> None:
+        """The method of multipliers: the duals found are the centres of narrower proximal terms."""
+        self.solved.append((self.u, self.width))
+        self.width *= NARROWER
+        self.counters["widths"] += 1
+        self.stood = self.ask(self.u)
+
+    # ---- how far it is ------------------------------------------------------------------------------------
+
+    def gradient_at(self, stand: Stand) -> np.ndarray:
+        """R u - Z'a."""
+        gradient = stand.u - stand.sums.pulled
+        gradient[-1] += (self.ridge - 1.0) * stand.u[-1]
+        return gradient
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """That where the run stands."""
+        return self.gradient_at(self.stood)
+
+    def penalty(self, u: np.ndarray) -> float:
+        """1/2 |w|^2, and that of a regularised intercept."""
+        return 0.5 * float(u[:-1] @ u[:-1] + self.ridge * u[-1] ** 2)
+
+    def value(self, stand: Stand) -> float:
+        """What a step must lower."""
+        value = self.penalty(stand.u) + stand.sums.smooth
+        return value if np.isfinite(value) else np.inf
+
+    @property
+    def primal(self) -> float:
+        """P at u."""
+        return self.penalty(self.u) + self.stood.sums.losses
+
+    @property
+    def dual(self) -> float:
+        """D at the duals, for the intercept where it is: what they miss of their balance is charged at its price."""
+        sums = self.stood.sums
+        price = self.u[-1] * sums.total if self.free else 0.0
+        return -self.penalty(sums.pulled) - sums.conjugates - price
+
+    @property
+    def gap(self) -> float:
+        """P - D."""
+        return self.primal - self.dual
+
+    def leftover(self) -> float:
+        """What the gradient adds to the gap: |g|^2 / 2, that of a free intercept over its curvature."""
+        slope, tail = self.gradient[:-1], float(self.gradient[-1])
+        last = 1.0 if not self.free else max(self.stood.sums.bends, 1e-12)
+        return 0.5 * float(slope @ slope) + 0.5 * tail * tail / last
+
+    def is_solved(self) -> bool:
+        """Whether the gradient is a small part of the gap: what is left is the width of the kinks."""
+        return self.leftover() <= SOLVED * self.gap and self.width > NARROWEST * self.problem.scale
+
+    def reached(self) -> bool:
+        """Whether the gap and the intercept's part in it are within tol."""
+        limit = max(self.tol * max(abs(self.primal), abs(self.dual)), self.problem.resolution)
+        tail = abs(self.gradient[-1]) * self.problem.scale if self.free else 0.0
+        return self.gap <= 0.9 * limit and tail <= limit
+
+    # ---- what the loop asks -------------------------------------------------------------------------------
+
+    @cached_property
+    def a(self) -> np.ndarray:
+        """The duals are not kept."""
+        return np.zeros(1)
+
+    @property
+    def support(self) -> int:
+        """All rows have a say."""
+        return self.problem.n
+
+    def progress(self, seconds: float) -> Progress:
+        """The solver's own view of P and D."""
+        if self.stood is None:
+            return Progress(self.n_iter, seconds, np.inf, -np.inf, 0)
+        return Progress(self.n_iter, seconds, self.primal, self.dual, self.stood.sums.bending)
+
+    def point(self) -> BlockPoint:
+        """w, the intercept, and the recipe of the duals."""
+        coef = self.u.copy()
+        if self.free:
+            coef[-1] = 0.0
+        return BlockPoint(self.steps_at(self.u), float(self.u[-1]) if self.free else 0.0, coef)
+
+    def refresh(self, scores) -> None:
+        """The judge found the gap wider than the run did: aim lower."""
+        self.tol *= 0.5
+
+    def count(self) -> Counter:
+        """Passes over the data, widths, and the bytes that moved."""
+        return Counter({**self.counters, **self.problem.blocks.counters})
+
+    def pack(self) -> dict:
+        """All there is to go on from."""
+        steps = self.steps_at(self.u)
+        return {"u": steps.u, "widths": steps.widths, "middle": steps.middle, "n_iter": self.n_iter, "tol": self.tol}
+
+    def unpack(self, state: dict) -> None:
+        """Stand where a run was packed; the tolerance is this one's."""
+        *earlier, self.u = np.array(state["u"], float)
+        *widths, self.width = (float(width) for width in state["widths"])
+        self.solved = list(zip(earlier, widths, strict=True))
+        self.middle, self.n_iter = bool(state["middle"]), int(state["n_iter"])
+
+
+def join_rows(drawn: Drawn, pose: Pose) -> Problem:
+    """The problem of the rows that were drawn, one block under another."""
+    X = sp.vstack(drawn.X, format="csr") if sp.issparse(drawn.X[0]) else np.concatenate(drawn.X)
+    y, c = np.concatenate(drawn.y), np.concatenate(drawn.c)
+    return Problem(Design(wrap(X), pose.scaling), y, c, pose.loss, 0.0 if pose.free else None)
+
+
+def refuse_blocks(problem: BlockProblem, name: str, kinked: bool) -> str | None:
+    """Why a second-order method cannot take a problem over blocks, or None."""
+    if problem.pose.n_classes is not None:
+        return f"{name} takes one score a sample, and this problem has {problem.pose.n_classes}; use 'bundle'."
+    if problem.d > FORMED:
+        return f"{name} adds up a matrix of the features over blocks, and {problem.d} are too many; use 'bundle'."
+    if kinked and problem.loss.row(np.ones(1), np.ones(1)) is None:
+        return f"{name} needs a piecewise loss, not {problem.loss.name!r}; use 'newton'."
+    if not kinked and problem.kinked:
+        return f"{name} needs a smooth loss, and {problem.loss.name!r} has a kink; use 'multipliers'."
+    return None
