@@ -44,7 +44,7 @@ def find_odd_feature(X) -> str | None:
 
 def diagnose(X, kernel: Kernel, result: Result, C: float | None) -> str:
     """What the data and the kernel suggest to do about a fit that did not reach its tolerance."""
-    if kernel.name not in ("precomputed", "callable"):
+    if kernel.name not in ("precomputed", "callable") and X is not None:  # of data in blocks there is no X to look at
         odd = find_odd_feature(X)
         if odd is not None:
             return odd

@@ -129,7 +129,7 @@ class Relay:
         if self.store is not None and hasattr(self.run, "pack"):
             self.store.save_now_and_then(lambda: self.pack(self.run.pack()))
 
-    def save(self, point: Point) -> None:
+    def save(self, point: Point | None) -> None:
         """Keep the last state, or the point where the solver has no other; nothing if it has not begun."""
         if self.store is not None and not isinstance(self.run, Standing):
             self.store.save(lambda: self.pack(self.run.pack() if hasattr(self.run, "pack") else pack_point(point)))
@@ -153,6 +153,9 @@ class Relay:
                 return self.run.advance(max_steps, seconds)
         except Interrupted:
             return Outcome.GOING
+        except Exception:  # a cluster that is lost, say: what was reached is kept
+            self.save(None)
+            raise
 
     @property
     def n_iter(self) -> int:

@@ -16,13 +16,14 @@ from .linear_machine import LinearClassifier, LinearMachine, LinearRegressor
 from .multiclass import split_weighing_one
 from .regression import make_loss
 from .tasks import Task
-from .validation import LINEAR_CONSTRAINTS
+from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS
 
 LIBLINEAR_CONSTRAINTS: dict = {
     **LINEAR_CONSTRAINTS,
     "dual": ["boolean", StrOptions({"auto"})],
     "fit_intercept": ["boolean"],
     "random_state": ["random_state"],
+    "checkpoint": CHECKPOINT_CONSTRAINT,
 }
 
 
@@ -86,6 +87,10 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         Start from the last fit, if it was on the same samples.
     n_jobs : int, default=None
         Binary problems solved side by side; None is all cores.
+    checkpoint : path, default=None
+        A file that receives the state of the fit, every few seconds where data come in blocks and else at its end; if
+        it holds one of the same problem, the fit goes on from there. For each of several problems there is a file,
+        with its number added to the name.
 
     Attributes
     ----------
@@ -126,6 +131,7 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         max_seconds=None,
         warm_start=False,
         n_jobs=None,
+        checkpoint=None,
     ):
         self.penalty = penalty
         self.loss = loss
@@ -144,6 +150,7 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
 
     def _loss(self) -> Loss:
         return LOSSES[self.loss]()
@@ -160,6 +167,9 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         """LIBLINEAR's one-vs-rest: the rest is not weighed."""
         return split_weighing_one(y, c, class_weight)
 
+    def _weigh_one(self, class_weight: np.ndarray, positive: int) -> np.ndarray:
+        return np.where(np.arange(len(class_weight)) == positive, class_weight, 1.0)
+
 
 class LinearSVR(LiblinearMachine, LinearRegressor):
     """min 1/2 |w|^2 + C sum_i s_i max(0, |<w, x_i> + b - y_i| - epsilon): linear regression, certified.
@@ -172,7 +182,7 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
         Half the width of the tube.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
     tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter, intercept, solver, max_seconds, \
-    warm_start
+    warm_start, checkpoint
         As in `LinearSVC`.
 
     Attributes
@@ -206,6 +216,7 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
         solver="auto",
         max_seconds=None,
         warm_start=False,
+        checkpoint=None,
     ):
         self.epsilon = epsilon
         self.tol = tol
@@ -221,6 +232,7 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
         self.solver = solver
         self.max_seconds = max_seconds
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
 
     def _loss(self) -> Loss:
         return make_loss(self.loss, self)

@@ -12,6 +12,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..blocks import Blocks
+from ..blocks.problem import BlockProblem, Targets
+from ..blocks.survey import Survey
 from ..features import Design
 from ..formulations import Risk
 from ..interrupt import watch_interrupt
@@ -20,6 +23,7 @@ from ..result import Result
 from ..samples import Dense, Sparse, tile_rows, wrap
 from ..solve import solve
 from ..threads import STRIPS, quiet_blas, run_strips
+from .block_machine import comes_in_blocks, cost_of, fit_blocks, open_store, over_blocks, pose_blocks
 from .certified import CertifiedMachine
 from .multiclass import split_one_vs_rest, weigh_classes
 from .tasks import Budget, Task, run_side_by_side
@@ -48,6 +52,8 @@ class LinearMachine(CertifiedMachine):
 
     def _fit(self, X, y, sample_weight):
         """Validate, pose, solve, unpack."""
+        if comes_in_blocks(X):
+            return fit_blocks(self, X, y, sample_weight)
         X, y = check_design(self, X, y)
         y = self._encode(y)
         weight = check_weight(sample_weight, check_length(X, y))
@@ -96,11 +102,13 @@ class LinearMachine(CertifiedMachine):
         shared = all(np.array_equal(task.index, tasks[0].index) for task in tasks[1:])
         whole = tasks[0].cut(features) if shared else None  # rows without weight are taken out once for all tasks
 
+        stores = {id(task): open_store(self, k, len(tasks)) for k, task in enumerate(tasks)}
+
         def run(task: Task, start: Point | None) -> LinearFit:
             problem = self._pose(task.cut(features) if whole is None else whole, task)
             result = solve(
                 problem, self.solver, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
-                max_seconds=budget.share(), warm=start, interrupt=budget.interrupt,
+                max_seconds=budget.share(), warm=start, interrupt=budget.interrupt, checkpoint=stores[id(task)],
             )  # fmt: skip
             return LinearFit(result, *self._read(problem, result.point))
 
@@ -162,15 +170,16 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         return self.multi_class != "ovr"
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """min 1/2 |w|^2 + sum_i c_i l(<w, x_i> + b; y_i) for each class against the rest, certified.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training vectors; float64 or float32 and C-ordered or CSR data are not copied.
+        X : {array-like, sparse matrix, Dask collection, Blocks} of shape (n_samples, n_features)
+            Training vectors; float64 or float32 and C-ordered or CSR data are not copied. Dask arrays and data frames,
+            `Blocks` and large memory-mapped arrays are read block by block, see docs/scaling.md.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels; None only where X is an object of `Blocks`, which holds them.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C. Weight 2 equals the row twice; rows with weight zero or less are left out.
 
@@ -184,12 +193,16 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         """Class indices 0..k-1; sets classes_."""
         check_classification_targets(y)
         self.classes_, y = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        self._check_count()
+        return y
+
+    def _check_count(self) -> None:
+        """One class is none to tell from another."""
         if len(self.classes_) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
                 f"{self.classes_[0]}"
             )
-        return y
 
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
         """One task in all for two classes, the second being +1, or for classes solved as one; else one a class."""
@@ -205,13 +218,39 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         self._check_classes(y, weighed)
         return tasks
 
+    def _target_of_blocks(self) -> str:
+        return "label"
+
+    def _pose_blocks(self, blocks: Blocks, survey: Survey) -> list[BlockProblem]:
+        """The same problems over blocks: one in all, or one for each class."""
+        self.classes_ = survey.labels
+        self._check_count()
+        class_weight = weigh_classes(self.class_weight, self.classes_, np.arange(len(self.classes_)), survey.totals)
+        self._check_totals(survey.totals * class_weight)
+        k = len(self.classes_)
+        if self._joint:
+            targets = [Targets(cost_of(self), self.classes_, None, class_weight)]
+            return [pose_blocks(self, blocks, survey, each, self._joint_loss(), k) for each in targets]
+        weights = [class_weight if k == 2 else self._weigh_one(class_weight, each) for each in range(k)]
+        targets = [Targets(cost_of(self), self.classes_, each, weights[each]) for each in range(k)]
+        return [pose_blocks(self, blocks, survey, each, self._loss(), None) for each in targets[1 if k == 2 else 0 :]]
+
+    def _weigh_one(self, class_weight: np.ndarray, positive: int) -> np.ndarray:
+        """The weights of all classes where one stands against the rest."""
+        return class_weight
+
+    def _unpack_blocks(self, read: list, results: list[Result]) -> None:
+        self._unpack([LinearFit(result, *each) for result, each in zip(results, read, strict=True)])
+
     def _split(self, y: np.ndarray, c: np.ndarray, class_weight: np.ndarray) -> list[Task]:
         """One task for each class against the rest, every sample weighed by its own class."""
         return split_one_vs_rest(y, c * class_weight[y], len(class_weight))
 
     def _check_classes(self, y: np.ndarray, c: np.ndarray) -> None:
         """Every class has a sample that counts."""
-        totals = np.bincount(y, weights=c, minlength=len(self.classes_))
+        self._check_totals(np.bincount(y, weights=c, minlength=len(self.classes_)))
+
+    def _check_totals(self, totals: np.ndarray) -> None:
         if not totals.all():
             label = self.classes_[totals == 0][0]
             raise ValueError(f"Invalid input - class {label} has no sample of positive weight.")
@@ -247,6 +286,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         else:  # the loss sees differences only, so that free intercepts are known up to a constant
             self._store(w, b - b.mean() if self._intercept_kind == "free" else b)
 
+    @over_blocks
     def decision_function(self, X) -> np.ndarray:
         """f(x) = <w, x> + b of each machine.
 
@@ -262,6 +302,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         f = self._scores(X)
         return f.ravel() if f.shape[1] == 1 else f
 
+    @over_blocks
     def predict(self, X) -> np.ndarray:
         """The class with f(x) largest; for two classes the second where f(x) > 0.
 
@@ -281,15 +322,17 @@ class LinearRegressor(RegressorMixin, LinearMachine):
     """Real targets: one problem over all samples of positive weight."""
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """min 1/2 |w|^2 + sum_i c_i l(<w, x_i> + b; y_i), certified.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training vectors; float64 or float32 and C-ordered or CSR data are not copied.
+        X : {array-like, sparse matrix, Dask collection, Blocks} of shape (n_samples, n_features)
+            Training vectors; float64 or float32 and C-ordered or CSR data are not copied. Dask arrays and data frames,
+            `Blocks` and large memory-mapped arrays are read block by block, see docs/scaling.md.
         y : array-like of shape (n_samples,)
-            Targets; counts, or other numbers not below zero, for loss="poisson".
+            Targets; counts, or other numbers not below zero, for loss="poisson". None only where X is an object of
+            `Blocks`, which holds them.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplies C. Weight 2 equals the row twice; rows with weight zero or less are left out.
 
@@ -309,10 +352,21 @@ class LinearRegressor(RegressorMixin, LinearMachine):
         index = np.flatnonzero(c > 0)
         return [Task(index, y[index], c[index])]
 
+    def _target_of_blocks(self) -> str:
+        return self._loss().target
+
+    def _pose_blocks(self, blocks: Blocks, survey: Survey) -> list[BlockProblem]:
+        """The same problem over blocks."""
+        return [pose_blocks(self, blocks, survey, Targets(cost_of(self)), self._loss(), None)]
+
+    def _unpack_blocks(self, read: list, results: list[Result]) -> None:
+        self._unpack([LinearFit(results[0], *read[0])])
+
     def _unpack(self, fits: list[LinearFit]) -> None:
         """coef_ of shape (d,), intercept_ of shape (1,)."""
         self._store(fits[0].w, np.atleast_1d(fits[0].b))
 
+    @over_blocks
     def predict(self, X) -> np.ndarray:
         """f(x) = <w, x> + b.
 

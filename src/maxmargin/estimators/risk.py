@@ -14,10 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from ..features import ClassDesign, Design
 from ..losses import LOSSES, Loss, MulticlassHinge, Multivariate, Softmax
 from ..problem import Problem
+from .block_machine import over_blocks
 from .linear_machine import LinearClassifier, LinearRegressor
 from .regression import make_loss
 from .tasks import Task
-from .validation import LINEAR_CONSTRAINTS, check_size
+from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
 
 CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "exponential", "logistic")
 REGRESSION_LOSSES = (
@@ -69,6 +70,8 @@ class RiskClassifier(LinearClassifier):
         Binary problems solved side by side; None is all cores.
     verbose : int, default=0
         Print status and certificate after the fit.
+    checkpoint : path, default=None
+        As in `LinearSVC`.
 
     Attributes
     ----------
@@ -88,6 +91,7 @@ class RiskClassifier(LinearClassifier):
         "label_costs": ["array-like", None],
         "label_scales": ["array-like", None],
         "n_jobs": [Integral, None],
+        "checkpoint": CHECKPOINT_CONSTRAINT,
     }
 
     def __init__(
@@ -108,6 +112,7 @@ class RiskClassifier(LinearClassifier):
         warm_start=False,
         n_jobs=None,
         verbose=0,
+        checkpoint=None,
     ):
         self.loss = loss
         self.C = C
@@ -124,6 +129,7 @@ class RiskClassifier(LinearClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _check_arguments(self, X) -> None:
         needed = JOINT_LOSSES.get(self.multi_class, self.loss)
@@ -153,6 +159,7 @@ class RiskClassifier(LinearClassifier):
         self._fitted_loss, self._fitted_softmax = self.loss, self.multi_class == "softmax"
 
     @available_if(_has_probabilities)
+    @over_blocks
     def predict_proba(self, X) -> np.ndarray:
         """P(y = k | x): 1 / (1 + exp(-f)) for the logistic loss, 1 / (1 + exp(-2 f)) for the exponential one.
 
@@ -169,6 +176,7 @@ class RiskClassifier(LinearClassifier):
         return np.exp(self.predict_log_proba(X))
 
     @available_if(_has_probabilities)
+    @over_blocks
     def predict_log_proba(self, X) -> np.ndarray:
         """log P(y = k | x), without a detour by numbers that vanish.
 
@@ -232,7 +240,7 @@ class RiskRegressor(LinearRegressor):
         For loss="huber": where the quadratic turns linear.
     M : array-like of shape (n_targets, n_targets), default=None
         For loss="multivariate": symmetric and positive semidefinite; the identity by default.
-    tol, intercept, intercept_scaling, solver, max_iter, max_seconds, warm_start, verbose
+    tol, intercept, intercept_scaling, solver, max_iter, max_seconds, warm_start, verbose, checkpoint
         As in `RiskClassifier`.
 
     Attributes
@@ -250,6 +258,7 @@ class RiskRegressor(LinearRegressor):
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "threshold": [Interval(Real, 0.0, None, closed="neither")],
+        "checkpoint": CHECKPOINT_CONSTRAINT,
     }
 
     def __init__(
@@ -269,6 +278,7 @@ class RiskRegressor(LinearRegressor):
         max_seconds=None,
         warm_start=False,
         verbose=0,
+        checkpoint=None,
     ):
         self.loss = loss
         self.C = C
@@ -284,6 +294,7 @@ class RiskRegressor(LinearRegressor):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -321,6 +332,11 @@ class RiskRegressor(LinearRegressor):
     def _loss(self) -> Loss:
         return make_loss(self.loss, self)
 
+    def _pose_blocks(self, blocks, survey) -> list:
+        if self.loss == "poisson" and self._intercept_kind == "free" and survey.mean <= 0:
+            raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
+        return super()._pose_blocks(blocks, survey)
+
     def _pose(self, features: Design, task: Task) -> Problem:
         """As for one target, or a problem of all of them with an intercept for each."""
         if not self._vector:
@@ -337,6 +353,7 @@ class RiskRegressor(LinearRegressor):
         super()._unpack(fits)
         self._fitted_loss = self.loss
 
+    @over_blocks
     def predict(self, X) -> np.ndarray:
         """f(x) = <w, x> + b, and exp(f(x)) for loss="poisson".
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from numbers import Integral, Real
 
@@ -20,6 +21,7 @@ HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can te
 
 C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
 NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
+CHECKPOINT_CONSTRAINT = [str, os.PathLike, None]
 INTERCEPT_CONSTRAINT = [StrOptions(set(INTERCEPTS))]
 SOLVE_CONSTRAINTS: dict = {
     "tol": [Interval(Real, 0.0, None, closed="neither")],
