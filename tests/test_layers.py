@@ -29,7 +29,9 @@ LAYERS = (
     ("solve",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
-COMPILED_GUESTS = ("samples", "listwise", "normal_equations", "kernels", "cache", "certificate", "solvers")
+COMPILED_GUESTS = (
+    "samples", "listwise", "normal_equations", "kernels", "cache", "certificate", "structures", "blocks", "solvers",
+)  # fmt: skip
 ROOMS = {"matplotlib": ("plots",), "numba": ("compiled",)}
 
 

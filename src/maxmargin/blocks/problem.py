@@ -51,6 +51,8 @@ class Targets:
             c *= np.maximum(np.asarray(block.weight, float), 0.0)
         if self.classes is None:
             return np.asarray(block.y, float), c
+        if self.positive is not None and (self.class_weight is None or (self.class_weight == 1.0).all()):
+            return np.where(np.asarray(block.y) == self.classes[self.positive], 1.0, -1.0), c
         index = np.searchsorted(self.classes, np.asarray(block.y))
         if self.class_weight is not None:
             c *= self.class_weight[index]
@@ -70,7 +72,9 @@ class Pose:
     def pose(self, block: Block) -> Problem:
         """The problem of one block alone."""
         y, c = self.targets.read(block)
-        features = Design(wrap(block.X), self.scaling)
+        # Dense float32 is widened once: strip by strip, for every product, that took a fifth of a pass.
+        X = block.X if hasattr(block.X, "indptr") else block.X.astype(np.float64, copy=False)
+        features = Design(wrap(X), self.scaling)
         if self.n_classes is None:
             return Problem(features, y, c, self.loss, 0.0 if self.free else None)
         balance = np.zeros(self.n_classes) if self.free else None

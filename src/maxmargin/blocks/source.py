@@ -129,15 +129,15 @@ class ArrayBlocks(Blocks):
         super().__init__()
         self.X, self.y, self.weight = X, y, weight
         n, d = X.shape
-        width = X.dtype.itemsize * (d if not sp.issparse(X) else 1 + 2 * X.nnz // max(n, 1))
+        width = 8 * (d if not sp.issparse(X) else 1 + 2 * X.nnz // max(n, 1))
         self.rows = max(1, BYTES // max(width, 1)) if rows is None else rows
         self.n, self.d = n, d
         self.n_blocks = max(1, -(-n // self.rows))
 
     def load(self, number: int) -> Block:
-        """A copy of the rows, made on the thread that loads."""
+        """A copy of the rows in float64, made on the thread that loads."""
         part = slice(number * self.rows, min((number + 1) * self.rows, self.n))
         X = self.X[part]
-        X = X if sp.issparse(X) else np.array(X, order="C", subok=False)
+        X = X if sp.issparse(X) else np.array(X, np.float64, order="C", subok=False)
         y, weight = (None if each is None else np.asarray(each[part]) for each in (self.y, self.weight))
         return Block(X, y, weight, number)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from ..certificate import Certificate, judge, measure_violation
+from ..certificate import ROUNDING, Certificate, judge, measure_violation
 from ..problem import Problem
 from .problem import BlockPoint, BlockProblem, Pose
 from .source import Block
@@ -30,6 +30,17 @@ class Spare(NamedTuple):
         return self.p * a + 0.5 * self.d * a * a + self.e * abs(a)
 
 
+class Room(NamedTuple):
+    """How far the duals between their bounds can go one way: in sum, in sum_i a_i x_i, and what that adds to conj."""
+
+    total: float = 0.0
+    pulled: np.ndarray | float = 0.0
+    price: float = 0.0
+
+    def __add__(self, other: Room) -> Room:
+        return Room(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+
 class Weighed(NamedTuple):
     """Sums over rows: losses at (w, b), conjugates of the duals, sum_i a_i x_i, sum_i a_i; and the worst violation."""
 
@@ -37,11 +48,13 @@ class Weighed(NamedTuple):
     conjugates: float
     pulled: np.ndarray
     total: float | np.ndarray
+    up: Room
+    down: Room
     kkt: float
     spare: Spare
 
     def __add__(self, other: Weighed) -> Weighed:
-        summed = (mine + its for mine, its in zip(self[:4], other[:4], strict=True))
+        summed = (mine + its for mine, its in zip(self[:6], other[:6], strict=True))
         return Weighed(*summed, max(self.kkt, other.kkt), max(self.spare, other.spare, key=lambda each: each.slack))
 
 
@@ -76,11 +89,21 @@ def weigh_block(block: Block, pose: Pose, coef: np.ndarray, b, recipe) -> Weighe
     problem = pose.pose(block)
     a = confine(problem, recipe.duals(problem))
     f = problem.shift(problem.features.scores(coef), b)
+    losses, conjugates, kkt = add_up(problem, a, f)
+    pulled, total = problem.features.combine(a), a.sum(axis=-1)
+    return Weighed(losses, conjugates, pulled, total, *find_rooms(problem, a), kkt, find_spare(problem, a))
+
+
+def add_up(problem: Problem, a: np.ndarray, f: np.ndarray) -> tuple[float, float, float]:
+    """The sums of losses and conjugates, and the largest violation; in one compiled pass where the loss has a row."""
+    if problem.row is not None:
+        from ..compiled.row_sums import sum_rows
+
+        margin = ROUNDING * max(a.max(initial=0.0), -a.min(initial=0.0))
+        return sum_rows(f, a, *map(np.ascontiguousarray, problem.row), margin)[:3]
     with np.errstate(over="ignore", invalid="ignore"):
-        losses = float(problem.terms.value(f).sum())
-    kkt = measure_violation(problem, a, f) if problem.n else 0.0
-    conjugates = float(problem.terms.conjugate(a).sum())
-    return Weighed(losses, conjugates, problem.features.combine(a), a.sum(axis=-1), kkt, find_spare(problem, a))
+        losses, conjugates = float(problem.terms.value(f).sum()), float(problem.terms.conjugate(a).sum())
+    return losses, conjugates, measure_violation(problem, a, f) if problem.n else 0.0
 
 
 def confine(problem: Problem, a: np.ndarray) -> np.ndarray:
@@ -102,12 +125,30 @@ def find_spare(problem: Problem, a: np.ndarray) -> Spare:
     return Spare(float(slack[k]), float(a[k]), float(row.p[k]), float(row.d[k]), float(row.e[k]), np.append(x, 0.0))
 
 
+def find_rooms(problem: Problem, a: np.ndarray) -> tuple[Room, Room]:
+    """How far the duals between two finite bounds can go up and down: near the optimum that costs next to nothing."""
+    row = problem.row
+    if row is None or problem.balance is None:
+        return Room(), Room()
+    inner = np.flatnonzero((a > row.lo) & (a < row.hi) & np.isfinite(row.hi - row.lo))
+    features, a, part = problem.features.subset(inner), a[inner], type(row)(*(each[inner] for each in row))
+    rooms = []
+    for end in (part.hi, part.lo):
+        price = float((part.conjugate(end) - part.conjugate(a)).sum())
+        rooms.append(Room(float((end - a).sum()), features.combine(end - a), price))
+    return rooms[0], rooms[1]
+
+
 def balance(problem: BlockProblem, point: BlockPoint, sums: Weighed) -> tuple[float, np.ndarray]:
     """sum conj(a) and sum a_i x_i of duals that sum to zero, from those of the point that nearly do."""
     missing, spare = -sums.total, sums.spare
     if np.ndim(missing) == 0 and abs(float(missing)) < spare.slack:  # one dual takes it up
         taken = spare.price(spare.a + float(missing)) - spare.price(spare.a)
         return sums.conjugates + taken, sums.pulled + float(missing) * spare.x
+    room = sums.up if np.all(missing > 0) else sums.down
+    if np.ndim(missing) == 0 and abs(float(missing)) <= abs(room.total):  # those between their bounds take it up
+        share = float(missing) / room.total
+        return sums.conjugates + share * room.price, sums.pulled + share * room.pulled
     for shift in SHIFTS:
         shifts = shift * problem.scale * spread_shifts(problem)
         found = problem.blocks.run(weigh_extremes, problem.pose, point.coef, point.b, shifts)

@@ -62,7 +62,9 @@ class Steps(NamedTuple):
         if problem.row is None:
             return np.ascontiguousarray(F[:, -1]), TermOracle(problem.terms)
         row = problem.row
-        a0 = 0.5 * (row.lo + row.hi) if self.middle else np.zeros(problem.n)
+        a0 = np.zeros(problem.n)
+        if self.middle:
+            a0 = np.multiply(0.5, row.lo + row.hi, out=a0, where=np.isfinite(row.hi - row.lo))
         oracle = RowOracle(row, a0, 0.0)
         for k in range(len(self.widths)):
             oracle.width = float(self.widths[k])

@@ -1,0 +1,341 @@
+"""Cutting planes for structured problems: a cut is one labelling for each sample, and one slack serves them all.
+
+    r(w) = sum_i c_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>] >= offset - <w, g>   for any labellings z_i,
+    offset = sum_i c_i Delta(y_i, z_i),   g = sum_i c_i (psi(x_i, y_i) - psi(x_i, z_i))
+
+Joachims, Finley and Yu (2009) make the next cut at the minimum of the cuts so far; a proximal bundle stays near the best
+w, and needs far fewer cuts. Their cache of labellings serves here as well: a cut of remembered labellings is as valid as
+one of the oracle, and where it shows already that w is no better than the best one, the oracle is not asked.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...result import Outcome, Patience, Progress
+from ...structures.examples import Sheet
+from ...structures.problem import StructuredPoint, StructuredProblem
+from .cuts import Cuts
+from .descent import Descent, Optimality
+from .rules import RULES
+
+METHODS = {
+    "one-slack": "cutting-plane",
+    "proximal-bundle": "proximal-bundle",
+    "trust-region-bundle": "trust-region-bundle",
+    "level-bundle": "level-bundle",
+}
+CAPACITY = 200  # cuts that are held at most
+ROOM = 1 << 29  # bytes that they may take
+PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
+
+
+class Unfinished(Exception):
+    """The time of a slice is over in the midst of a pass of the oracle."""
+
+
+@dataclass(frozen=True)
+class StructuredBundle:
+    """min max_k offset_k - <g_k, w> + 1/2 |w|^2, cut by cut, each cut a labelling of all samples.
+
+    Parameters
+    ----------
+    method : {"proximal-bundle", "one-slack", "trust-region-bundle", "level-bundle"}, default="proximal-bundle"
+        Where the next cut is made: "one-slack" is the method of Joachims, Finley and Yu (2009).
+    max_cuts : int, default=200
+        Cuts that are held at most; beyond that they are melted into their mean. Fewer where w is long.
+    cache : int, default=10
+        Labellings remembered for each sample, of models whose oracle is asked sample by sample; 0 for none.
+    """
+
+    method: str = "proximal-bundle"
+    max_cuts: int = CAPACITY
+    cache: int = 10
+    name = "structured_bundle"
+
+    def __post_init__(self):
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {sorted(METHODS)}, got {self.method!r}.")
+        if self.max_cuts < 4:
+            raise ValueError(f"max_cuts must be 4 or more, got {self.max_cuts!r}.")
+        if self.cache < 0:
+            raise ValueError(f"cache must be 0 or more, got {self.cache!r}.")
+
+    def accepts(self, problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        if not isinstance(problem, StructuredProblem):
+            return "The structured bundle is for structured problems; use 'bundle'."
+        return None
+
+    def start(self, problem: StructuredProblem, tol: float, warm: StructuredPoint | None = None) -> StructuredBundleRun:
+        """A run at `warm`, or at zero."""
+        return StructuredBundleRun(self, problem, tol, None if warm is None else warm.w)
+
+    def resume(self, problem: StructuredProblem, tol: float, state: dict) -> StructuredBundleRun:
+        """The run as it was packed."""
+        run = StructuredBundleRun(self, problem, tol, state["x0"])
+        run.unpack(state)
+        return run
+
+
+class StructuredPlace:
+    """w as x, the risk there, and the labellings that attain it."""
+
+    def __init__(self, x: np.ndarray, value: float, sheet):
+        self.x, self.value, self.sheet = x, value, sheet
+
+
+class StructuredOracle:
+    """The risk of a structured problem; a pass over the samples that runs out of time is gone on with later."""
+
+    explosive = False
+
+    def __init__(self, problem: StructuredProblem, cache: int):
+        self.problem, self.examples = problem, problem.examples
+        self.cache = None if self.examples.packed or cache == 0 else Cache(self.examples, cache)
+        self.end, self.place, self.at = np.inf, 0, None
+        self.values, self.bounds = np.zeros(problem.n), np.zeros(problem.n)
+        self.sheet = self.examples.blank()
+        self.ceiling = np.inf  # a place whose risk and ridge are more is of no use but for its cut
+        self.n_calls = self.n_recalls = 0
+
+    def locate(self, x: np.ndarray) -> StructuredPlace:
+        """The risk at x: one pass of the oracle, or the cache where that is enough."""
+        if self.at is None or not np.array_equal(self.at, x):
+            recalled = None if self.cache is None else self.recall(x)
+            if recalled is not None:
+                return recalled
+            self.at, self.place = x.copy(), 0
+        while self.place < self.problem.n:
+            stop = min(self.place + self.examples.step, self.problem.n)
+            self.examples.maximise(x, self.place, stop, self.sheet, self.values, self.bounds)
+            self.place = stop
+            if stop < self.problem.n and time.perf_counter() >= self.end:
+                raise Unfinished
+        self.n_calls += 1
+        self.at, sheet = None, self.sheet.copy()
+        if self.cache is not None:
+            self.cache.keep(sheet)
+        return StructuredPlace(x, float(self.problem.c @ self.values), sheet)
+
+    def recall(self, x: np.ndarray) -> StructuredPlace | None:
+        """The best labellings of the cache at x, if they show that x is no better than the best place."""
+        sheet, values = self.cache.maximise(x)
+        value = float(self.problem.c @ values)
+        if value + 0.5 * float(x @ x) < self.ceiling:
+            return None
+        self.n_recalls += 1
+        return StructuredPlace(x, value, sheet)
+
+    def cut(self, place: StructuredPlace) -> tuple[np.ndarray, float, list]:
+        """phi = -g, offset = sum_i c_i Delta_i."""
+        g = self.examples.combine(place.sheet, self.problem.c)
+        return -g, place.value + float(g @ place.x), [(1.0, place.sheet)]
+
+    def check(self, best, place, slope: np.ndarray, cuts: Cuts) -> None:
+        """A cut is valid whatever the labellings are."""
+
+    def melt(self, keys: list, shares: np.ndarray) -> list:
+        """A mean of cuts holds the labellings of all of them, with their shares."""
+        return [(share * weight, sheet) for share, key in zip(shares, keys, strict=True) for weight, sheet in key]
+
+
+class Cache:
+    """The last few labellings that the oracle found for each sample, as rows of the library."""
+
+    def __init__(self, examples, depth: int):
+        self.examples, self.depth = examples, depth
+        self.rows = examples.right[:, None].copy()  # one column a labelling, the newest last
+
+    def keep(self, sheet: np.ndarray) -> None:
+        """Remember a labelling of each sample; those that are known move to the end."""
+        columns = np.column_stack([self.rows, sheet])
+        if columns.shape[1] > self.depth:
+            again = (columns[:, :-1] == sheet[:, None]).argmax(axis=1)  # the place of the same one, or the oldest
+            stay = np.ones(columns.shape, bool)
+            stay[np.arange(len(columns)), again] = False
+            columns = columns[stay].reshape(len(columns), -1)
+        self.rows = columns
+
+    def maximise(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The highest remembered labelling of each sample, and its height."""
+        known, place = np.unique(self.rows, return_inverse=True)
+        heights = np.array([self.examples.height(row, w) for row in known])[place.reshape(self.rows.shape)]
+        best = heights.argmax(axis=1)
+        each = np.arange(len(best))
+        return self.rows[each, best], heights[each, best]
+
+
+class StructuredBundleRun:
+    """A descent on the risk of a structured problem, as the one loop of all solvers wants it."""
+
+    def __init__(self, solver: StructuredBundle, problem: StructuredProblem, tol: float, x0: np.ndarray | None):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.oracle = StructuredOracle(problem, solver.cache)
+        self.x0 = np.zeros(problem.size) if x0 is None else np.array(x0, float)
+        self.descent: Descent | None = None
+        self.patience, self.worn = Patience(PATIENCE), False
+
+    @property
+    def capacity(self) -> int:
+        """Cuts that there is room for."""
+        return int(max(8, min(self.solver.max_cuts, ROOM // (8 * self.problem.size))))
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Rounds for about `seconds`, at most `max_steps`; a round that is not finished is gone on with next time."""
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        self.oracle.end = end
+        if self.worn:
+            return Outcome.STALLED
+        try:
+            if self.descent is None:
+                self.begin()
+            while True:
+                if self.reached():
+                    return Outcome.DONE
+                if self.n_iter >= last or time.perf_counter() >= end:
+                    return Outcome.GOING
+                self.take_round()
+                if self.patience.wears_out(self.descent.gap):
+                    return Outcome.STALLED
+        except Unfinished:
+            return Outcome.GOING
+
+    def begin(self) -> None:
+        """The cut at the start."""
+        cuts = Cuts(self.problem.size, capacity=self.capacity)
+        rule = RULES[METHODS[self.solver.method]]()
+        self.descent = Descent(self.oracle, rule, self.x0, cuts, (1.0,))
+
+    def take_round(self) -> None:
+        """One round; if the time is over in its midst, all but the oracle is as before it.
+
+        The next step finds the same place again, since it starts from the same numbers, and the oracle goes on there.
+        """
+        before = dict(vars(self.descent)), dict(vars(self.descent.rule))
+        self.oracle.ceiling = self.descent.least
+        try:
+            self.descent.take_round()
+        except Unfinished:
+            vars(self.descent).update(before[0])
+            vars(self.descent.rule).update(before[1])
+            raise
+
+    def reached(self) -> bool:
+        """Whether the gap is within tol, as far as the oracle can tell."""
+        least, bound = self.descent.least, self.descent.bound
+        return bool(np.isfinite(bound)) and self.descent.gap <= 0.9 * self.tol * max(abs(least), abs(bound))
+
+    @property
+    def n_iter(self) -> int:
+        """Rounds."""
+        return 0 if self.descent is None else self.descent.n_iter
+
+    @property
+    def kept(self) -> list[tuple[float, object]]:
+        """The labellings behind the best bound, and their weights."""
+        if self.descent is None:
+            return [(1.0, self.problem.examples.blank())]
+        self.descent.bound_by_ridge()
+        weights = self.descent.weigh(self.descent.plain)
+        return [(weights[k] * share, sheet) for k in np.flatnonzero(weights) for share, sheet in self.cuts.keys[k]]
+
+    @property
+    def cuts(self) -> Cuts:
+        """The bundle."""
+        return self.descent.cuts
+
+    @property
+    def a(self) -> np.ndarray:
+        """The weights of the labellings, one row a sheet."""
+        return np.array([weight for weight, _ in self.kept])[:, None] * self.problem.c
+
+    @property
+    def support(self) -> int:
+        """Sheets of a point."""
+        if self.descent is None or self.descent.plain is None:
+            return 1
+        return sum(len(self.cuts.keys[k]) for k in np.flatnonzero(self.descent.plain))
+
+    def progress(self, seconds: float) -> Progress:
+        """The solver's own view of P and D."""
+        if self.descent is None:
+            return Progress(0, seconds, np.inf, -np.inf, 0)
+        return Progress(self.n_iter, seconds, self.descent.least, self.descent.bound, self.cuts.m)
+
+    def point(self) -> StructuredPoint:
+        """The best w, and the labellings of the cuts with the weights of the master."""
+        publish, c = self.problem.examples.publish, self.problem.c
+        w = self.x0 if self.descent is None else self.descent.best.x
+        return StructuredPoint(w.copy(), tuple(Sheet(publish(sheet), weight * c) for weight, sheet in self.kept))
+
+    def refresh(self, scores) -> None:
+        """The judge found the gap wider than the run did: aim lower, unless the oracle itself is the reason."""
+        self.tol *= 0.5
+        self.worn = not self.problem.examples.exact
+
+    def count(self) -> Counter:
+        """Passes of the oracle, and cuts made of remembered labellings."""
+        return Counter(oracle_passes=self.oracle.n_calls, cached_passes=self.oracle.n_recalls)
+
+    # ---- checkpoints ----------------------------------------------------------------------------------------
+
+    def pack(self) -> dict:
+        """The labellings of all cuts, their weights, the best place and the rule; the cuts are made of them again."""
+        state = {"x0": self.x0}
+        descent = self.descent
+        if descent is None:
+            return state
+        keys = descent.cuts.keys
+        shares = [(k, share) for k, key in enumerate(keys) for share, _ in key]
+        sheets = [sheet for key in keys for _, sheet in key]
+        nothing = np.zeros(0)
+        numbers = [descent.n_iter, descent.melted, descent.last_serious, self.oracle.n_calls, self.oracle.n_recalls]
+        return {
+            **state, **self.problem.examples.store([*sheets, descent.best.sheet]),
+            "shares": np.array(shares), "idle": descent.cuts.idle, "x": descent.best.x, "value": descent.best.value,
+            "weights": nothing if descent.weights is None else descent.weigh(descent.weights),
+            "plain": nothing if descent.plain is None else descent.weigh(descent.plain),
+            "numbers": np.array(numbers), "bound": descent.bound, "optimality": np.array(descent.optimality),
+            "measured": descent.measured is descent.best, "serious": descent.serious,
+            "rule": repr({key: float(value) for key, value in vars(descent.rule).items()}),
+            "patience": np.array([self.patience.best, self.patience.left]),
+        }  # fmt: skip
+
+    def unpack(self, state: dict) -> None:
+        """As it was packed: every cut is made again of its labellings."""
+        if "x" not in state:
+            return
+        *sheets, last = self.problem.examples.restore(state)
+        cuts = Cuts(self.problem.size, capacity=self.capacity)
+        owner, share = state["shares"][:, 0].astype(int), state["shares"][:, 1]
+        for k in range(len(state["idle"])):
+            key = [(float(share[j]), sheets[j]) for j in np.flatnonzero(owner == k)]
+            cuts.add(*self.mix(key), key)
+        cuts.idle = state["idle"].copy()
+        best = StructuredPlace(state["x"].copy(), float(state["value"]), last)
+        rule = RULES[METHODS[self.solver.method]]()
+        self.descent = descent = Descent.__new__(Descent)
+        descent.resume(self.oracle, rule, self.x0, cuts, (1.0,), None, None, best)
+        descent.weights = state["weights"].copy() if state["weights"].size else None
+        descent.plain = state["plain"].copy() if state["plain"].size else None
+        numbers = [int(each) for each in state["numbers"]]
+        descent.n_iter, descent.melted, descent.last_serious, self.oracle.n_calls, self.oracle.n_recalls = numbers
+        descent.bound, descent.serious = float(state["bound"]), bool(state["serious"])
+        descent.optimality = Optimality(*(float(each) for each in state["optimality"]))
+        descent.measured = best if bool(state["measured"]) else None
+        vars(rule).update(ast.literal_eval(str(state["rule"])))
+        self.patience.best, self.patience.left = float(state["patience"][0]), int(state["patience"][1])
+
+    def mix(self, key: list) -> tuple[np.ndarray, float]:
+        """Slope and offset of a cut of several labellings."""
+        slope, offset, c = np.zeros(self.problem.size), 0.0, self.problem.c
+        for share, sheet in key:
+            slope -= share * self.problem.examples.combine(sheet, c)
+            offset += share * float(c @ self.problem.examples.measure(sheet, self.x0)[0])
+        return slope, offset
