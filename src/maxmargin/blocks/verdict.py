@@ -142,6 +142,8 @@ def find_rooms(problem: Problem, a: np.ndarray) -> tuple[Room, Room]:
 def balance(problem: BlockProblem, point: BlockPoint, sums: Weighed) -> tuple[float, np.ndarray]:
     """sum conj(a) and sum a_i x_i of duals that sum to zero, from those of the point that nearly do."""
     missing, spare = -sums.total, sums.spare
+    if not np.any(missing):
+        return sums.conjugates, sums.pulled
     if np.ndim(missing) == 0 and abs(float(missing)) < spare.slack:  # one dual takes it up
         taken = spare.price(spare.a + float(missing)) - spare.price(spare.a)
         return sums.conjugates + taken, sums.pulled + float(missing) * spare.x

@@ -64,7 +64,8 @@ def cut_block(block: Block, pose: Pose, coef: np.ndarray, tail: np.ndarray) -> C
     problem = pose.pose(block)
     f = problem.features.scores(coef)
     answer = choose_answers(problem).answer(f, shape_tail(tail, f))
-    return Cut(answer.value, problem.features.combine(answer.a), np.atleast_1d(answer.total))
+    with np.errstate(over="ignore", invalid="ignore"):  # an exponential may leave the numbers there are
+        return Cut(answer.value, problem.features.combine(answer.a), np.atleast_1d(answer.total))
 
 
 class BlockOracle(FunctionOracle):
