@@ -60,6 +60,8 @@ def test_every_loss_has_an_example():
         "class_coordinate",
         "vector_ridge",
         "one_slack",
+        "frank_wolfe",
+        "structured_bundle",
     }
 
 

@@ -15,17 +15,20 @@ from .estimators import (
     RankSVM,
     RiskClassifier,
     RiskRegressor,
+    StructuredSVM,
     path,
 )  # fmt: skip
 from .minimisation import Minimum, minimize
 from .paths import Path
 from .result import Result, Status
 from .solve import solve
-from .solvers import SMO, Bundle, Coordinate, InteriorPoint, Multipliers, Newton
+from .solvers import SMO, Bundle, Coordinate, FrankWolfe, InteriorPoint, Multipliers, Newton, StructuredBundle
+from .structures import ChainModel, MulticlassModel, StructuredModel
 
 __version__ = "0.1.0"
 __all__ = [
-    "SMO", "SVC", "SVR", "Bundle", "Certificate", "Coordinate", "InteriorPoint", "LinearSVC", "LinearSVR", "MetricSVC",
-    "Minimum", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result", "RiskClassifier",
-    "RiskRegressor", "Status", "certify", "explain", "minimize", "path", "solve",
+    "SMO", "SVC", "SVR", "Bundle", "Certificate", "ChainModel", "Coordinate", "FrankWolfe", "InteriorPoint",
+    "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR",
+    "OneClassSVM", "Path", "RankSVM", "Result", "RiskClassifier", "RiskRegressor", "Status", "StructuredBundle",
+    "StructuredModel", "StructuredSVM", "certify", "explain", "minimize", "path", "solve",
 ]  # fmt: skip

@@ -54,10 +54,10 @@ def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False)
 def refuse_form(problem, solver) -> str | None:
     """Why a solver cannot take data of this form, or None: in memory, in blocks, or structures."""
     form = getattr(problem, "form", "memory")
-    if form in getattr(solver, "forms", ("memory",)):
+    if form == "memory" or form in getattr(solver, "forms", ("memory",)):  # of data in memory each solver says itself
         return None
     able = sorted(name for name, each in SOLVERS.items() if form in getattr(each, "forms", ("memory",)))
-    what = {"memory": "data in memory", "blocks": "data in blocks", "structures": "structures"}[form]
+    what = {"blocks": "data in blocks", "structures": "structured outputs"}[form]
     return f"solver {name_of(solver)!r} does not take {what}; use one of {able}."
 
 

@@ -20,7 +20,9 @@ import scipy.sparse as sp
 from ..threads import heed
 
 FAN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
-BYTES = 1 << 26  # of a block of one's own making: large for BLAS, and three of them are small beside any memory
+# Bytes of a block of one's own making: large for BLAS, and below the 32 MB from which on the C library maps memory anew
+# for every block and has all its pages zeroed again: a quarter of a pass at 64 MB.
+BYTES = 1 << 24
 
 
 class Block(NamedTuple):
@@ -122,7 +124,7 @@ class ArrayBlocks(Blocks):
     y : ndarray of shape (n,) or None
     weight : ndarray of shape (n,) or None
     rows : int, optional
-        Rows of a block; by default as many as make 64 MB.
+        Rows of a block; by default as many as make 16 MB in float64.
     """
 
     def __init__(self, X, y=None, weight=None, rows: int | None = None):

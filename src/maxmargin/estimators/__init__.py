@@ -8,6 +8,7 @@ from .path import path
 from .ranking import RankSVM
 from .regression import SVR, NuSVR
 from .risk import RiskClassifier, RiskRegressor
+from .structured import StructuredSVM
 
 __all__ = [
     "SVC",
@@ -21,5 +22,6 @@ __all__ = [
     "RankSVM",
     "RiskClassifier",
     "RiskRegressor",
+    "StructuredSVM",
     "path",
 ]

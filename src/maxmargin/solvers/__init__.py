@@ -2,9 +2,11 @@
 
 from .bundle import Bundle
 from .bundle.one_slack import OneSlack
+from .bundle.structured import StructuredBundle
 from .class_coordinate import ClassCoordinate
 from .class_newton import ClassNewton
 from .coordinate import Coordinate
+from .frank_wolfe import FrankWolfe
 from .newton import InteriorPoint, Multipliers, Newton, ProximalNewton
 from .smo import SMO
 from .vector_ridge import VectorRidge
@@ -21,4 +23,6 @@ SOLVERS = {
     "vector_ridge": VectorRidge,
     "bundle": Bundle,
     "one_slack": OneSlack,
+    "frank_wolfe": FrankWolfe,
+    "structured_bundle": StructuredBundle,
 }

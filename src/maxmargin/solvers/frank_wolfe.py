@@ -27,6 +27,7 @@ FALL = 0.5  # of the gap at the last look, by which the sum of block gaps must h
 LATEST = 15  # passes after which the gap is looked at in any case
 LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
 SPARE = 0.05  # of the tolerance, shared out over the samples: a block whose gap is smaller is left alone
+SMALL = 0.1  # of the mean gap: a sample with less is left out of passes over kept labellings
 CHUNK = 64  # samples between two looks at the clock
 ROOM = 1 << 28  # bytes for labellings kept; beyond that the lightest of a sample makes room for a new one
 
@@ -46,6 +47,7 @@ class FrankWolfe:
     kept: int = KEPT
     cached_passes: int = CACHED
     name = "frank_wolfe"
+    forms = ("structures",)
 
     def __post_init__(self):
         for name in ("kept", "cached_passes"):
@@ -56,7 +58,7 @@ class FrankWolfe:
     def accepts(self, problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
         if not isinstance(problem, StructuredProblem):
-            return "The block Frank-Wolfe method is for structured problems; use 'auto'."
+            return "The block Frank-Wolfe method is for structured outputs, and these are scores."
         return None
 
     def start(self, problem: StructuredProblem, tol: float, warm: StructuredPoint | None = None) -> FrankWolfeRun:
@@ -311,6 +313,7 @@ class FrankWolfeRun:
         self.primal, self.dual, self.seen, self.best = np.inf, -np.inf, np.inf, None
         self.values, self.bounds = np.zeros(problem.n), np.zeros(problem.n)
         self.found = problem.examples.blank()
+        self.route: np.ndarray | None = None  # the samples of this pass, in order
         self.due = False  # whether a look follows this cycle
         self.looks, self.worn, self.weary = 0, False, Patience(LOOKS)
 
@@ -331,21 +334,26 @@ class FrankWolfeRun:
 
     def visit_on(self) -> Outcome:
         """A few more samples of this pass."""
-        n, asked = self.problem.n, self.phase == "oracle"
         order = self.order()
-        stop = min(self.place + (CHUNK if self.problem.examples.packed else 1), n)
-        self.blocks.visit(order, self.place, stop, asked, self.enough(), self.sums)
+        stop = min(self.place + (CHUNK if self.problem.examples.packed else 1), len(order))
+        self.blocks.visit(order, self.place, stop, self.phase == "oracle", self.enough(), self.sums)
         self.place = stop
-        if stop == n:
+        if stop == len(order):
             self.finish_pass()
         return Outcome.GOING
 
     def order(self) -> np.ndarray:
-        """The order of the samples in this pass: a permutation that depends on the number of the pass only."""
-        if getattr(self, "_ordered", None) != self.n_passes:
-            self._ordered = self.n_passes
-            self._order = np.random.default_rng([SEED, self.n_passes]).permutation(self.problem.n)
-        return self._order
+        """The samples of this pass, in an order that depends on the number of the pass only.
+
+        The oracle is asked for all of them. A pass over kept labellings leaves out those whose gap was small when they
+        were last visited (Osokin et al. 2016 draw samples by their gaps): towards the end that is more than half.
+        """
+        if self.route is None:
+            self.route = np.random.default_rng([SEED, self.n_passes]).permutation(self.problem.n)
+            if self.phase == "cached":
+                gaps = np.maximum(self.blocks.gaps, 0.0)
+                self.route = self.route[gaps[self.route] >= SMALL * gaps.mean()]
+        return self.route
 
     def enough(self) -> np.ndarray:
         """Block gaps that are not worth a step."""
@@ -355,7 +363,7 @@ class FrankWolfeRun:
     def finish_pass(self) -> None:
         """Which pass comes next: another over kept labellings while that pays, else one of the oracle, or a look."""
         self.cycle += self.sums
-        self.n_passes, self.place = self.n_passes + 1, 0
+        self.n_passes, self.place, self.route = self.n_passes + 1, 0, None
         gap, risen, work = self.sums
         if self.phase == "oracle":
             self.n_iter, self.since, self.n_cached = self.n_iter + 1, self.since + 1, 0
@@ -445,6 +453,7 @@ class FrankWolfeRun:
         return {
             **self.blocks.pack(), "numbers": np.array(numbers), "phase": self.phase, "sums": self.sums,
             "cycle": self.cycle, "values": self.values, "bounds": self.bounds, "best": best, "found": found,
+            "route": self.order(),
             "beliefs": np.array([self.primal, self.dual, self.seen, self.weary.best, self.weary.left]),
         }  # fmt: skip
 
@@ -455,6 +464,7 @@ class FrankWolfeRun:
         self.n_iter, self.n_passes, self.n_cached, self.since, self.place, self.looks, due = numbers
         self.due, self.phase = bool(due), str(state["phase"])
         self.sums, self.cycle = state["sums"].copy(), state["cycle"].copy()
+        self.route = state["route"].copy()
         self.values[:], self.bounds[:] = state["values"], state["bounds"]
         self.best = state["best"].copy() if state["best"].size else None
         self.primal, self.dual, self.seen, self.weary.best, left = (float(each) for each in state["beliefs"])

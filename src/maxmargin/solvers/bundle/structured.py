@@ -57,6 +57,7 @@ class StructuredBundle:
     max_cuts: int = CAPACITY
     cache: int = 10
     name = "structured_bundle"
+    forms = ("structures",)
 
     def __post_init__(self):
         if self.method not in METHODS:
@@ -69,7 +70,7 @@ class StructuredBundle:
     def accepts(self, problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
         if not isinstance(problem, StructuredProblem):
-            return "The structured bundle is for structured problems; use 'bundle'."
+            return "The structured bundle is for structured outputs, and these are scores."
         return None
 
     def start(self, problem: StructuredProblem, tol: float, warm: StructuredPoint | None = None) -> StructuredBundleRun:

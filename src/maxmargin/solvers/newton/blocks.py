@@ -132,11 +132,10 @@ def lean_block(block: Block, pose: Pose, steps: Steps, step: np.ndarray) -> Slop
 
 def draw_block(block: Block, pose: Pose, share: float) -> Drawn:
     """Some rows of one block; which ones depends on its number only."""
-    problem = pose.pose(block)
-    drawn = np.random.default_rng(block.number).random(problem.n) < share
-    rows = np.flatnonzero(drawn & (problem.c > 0))
-    X = problem.features.samples.take(rows).X
-    return Drawn([X], [problem.y[rows]], [problem.c[rows] / share])
+    y, c = pose.targets.read(block)
+    drawn = np.random.default_rng(block.number).random(len(c)) < share
+    rows = np.flatnonzero(drawn & (c > 0))
+    return Drawn([block.X[rows]], [y[rows]], [c[rows] / share])
 
 
 @dataclass

@@ -1,0 +1,257 @@
+"""StructuredSVM: outputs that are sequences, matchings, trees, or anything else that an oracle can search."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..checkpoints import Store
+from ..interrupt import watch_interrupt
+from ..result import Result, Status
+from ..solve import solve
+from ..structures.model import check_model, gather, prepare
+from ..structures.problem import StructuredPoint, StructuredProblem
+from .validation import C_CONSTRAINT, SOLVE_CONSTRAINTS
+
+SOLVERS = ("frank_wolfe", "structured_bundle")
+
+
+class StructuredSVM(BaseEstimator):
+    """min 1/2 |w|^2 + C sum_i s_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>], certified.
+
+    Margin rescaling (Taskar et al. 2003; Tsochantaridis et al. 2005), without an intercept. psi, Delta and the search for
+    the largest z belong to the model.
+
+    Parameters
+    ----------
+    model : StructuredModel
+        `ChainModel()`, `MulticlassModel()`, or an object with the methods joint_feature, loss and argmax.
+    C : float, default=1.0
+        Weight of the losses against 1/2 |w|^2; the losses of a sample are those of all its parts.
+    tol : float, default=1e-3
+        The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
+    solver : "auto", "frank_wolfe", "structured_bundle" or a solver object, default="auto"
+    max_iter : int, default=-1
+        Limit of iterations of the solver (passes over the samples, or cuts); -1 for none.
+    max_seconds : float, default=None
+        Time for the fit; the best point so far is kept.
+    checkpoint : path, default=None
+        A file in which the state of the fit is kept every few seconds and at the end. If it holds the state of an
+        earlier fit of the same problem, this one goes on from there.
+    warm_start : bool, default=False
+        Start from the last fit, if it was on the same samples.
+    n_jobs : int, default=None
+        Processes that the oracle of a model of one's own is asked in, by "structured_bundle" and by the judge; None for
+        one. The models of this package use all cores by themselves.
+    verbose : int, default=0
+        Print status and certificate after the fit.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_weights,)
+        w.
+    model_ : StructuredModel
+        A copy of the model, prepared with the training data.
+    certificate_ : Certificate
+        P, D and their gap. If the model is not exact, P comes from its upper bounds, and is infinite without them.
+    result_ : Result
+        Status, history, counters; ``result_.point`` holds the labellings and their weights.
+    n_iter_ : int
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **SOLVE_CONSTRAINTS,
+        "model": "no_validation",
+        "C": C_CONSTRAINT,
+        "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["accepts", "start"])],
+        "checkpoint": "no_validation",
+        "n_jobs": [Integral, None],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        model,
+        *,
+        C=1.0,
+        tol=1e-3,
+        solver="auto",
+        max_iter=-1,
+        max_seconds=None,
+        checkpoint=None,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.model = model
+        self.C = C
+        self.tol = tol
+        self.solver = solver
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """min P(w) over the samples, to a certified gap.
+
+        Parameters
+        ----------
+        X : list of n inputs, or what the model takes
+        y : list of n labellings
+        sample_weight : array-like of shape (n,), default=None
+            Weight 2 equals the sample twice.
+
+        Returns
+        -------
+        self
+        """
+        check_model(self.model)
+        if isinstance(self.solver, type):
+            raise ValueError(f"solver must be a name or an object, got the class {self.solver.__name__}.")
+        n = check_lengths(X, y)
+        weight = check_weight(sample_weight, n)
+        counted = np.flatnonzero(weight > 0)
+        if len(counted) < n:
+            X, y, weight = take(X, counted), take(y, counted), weight[counted]
+        store = None if self.checkpoint is None else Store(self.checkpoint)
+        model = copy.deepcopy(self.model)
+        size = prepare(model, X, y)
+        examples = gather(model, X, y, self.n_jobs).begin(size)
+        problem = StructuredProblem(examples, float(self.C) * weight)
+        with watch_interrupt() as interrupted:
+            result = solve(
+                problem, self.solver, tol=self.tol, max_iter=None if self.max_iter < 0 else self.max_iter,
+                max_seconds=self.max_seconds, warm=self._warm(problem), interrupt=interrupted, checkpoint=store,
+            )  # fmt: skip
+            self._keep(model, result)
+            self._report(examples, bool(interrupted))
+        return self
+
+    def _warm(self, problem: StructuredProblem) -> StructuredPoint | None:
+        """The point of the last fit, if it was on samples like these."""
+        point = getattr(self, "result_", None) and self.result_.point
+        if not self.warm_start or point is None or len(point.w) != problem.size:
+            return None
+        fits = all(len(sheet.weight) == problem.n and problem.examples.fits(sheet.labelling) for sheet in point.sheets)
+        return point if fits else None
+
+    def _keep(self, model, result: Result) -> None:
+        """What the fit found."""
+        self.model_, self.result_, self.certificate_ = model, result, result.certificate
+        self.coef_, self.n_iter_ = result.point.w, result.n_iter
+
+    def _report(self, examples, interrupted: bool) -> None:
+        """Warn once if the tolerance was not reached, and pass on Ctrl-C."""
+        if self.verbose:
+            print(f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}")
+        if interrupted:
+            raise KeyboardInterrupt
+        if not self.result_.converged:
+            warnings.warn(self._explain(examples), ConvergenceWarning, stacklevel=4)
+
+    def _explain(self, examples) -> str:
+        """Why the fit stopped, how far from optimal it may be, and what to do."""
+        name, gap = type(self.model_).__name__, self.certificate_.relative_gap
+        if not np.isfinite(self.certificate_.primal) and not examples.exact:
+            return (
+                f"{name} has an approximate argmax and no upper_bound, so nobody knows how far from optimal w is: the "
+                f"certified gap is infinite; the lower bound {self.certificate_.dual:.6g} on P holds."
+            )
+        known = f"The certified relative gap is {gap:.2g}, tol is {self.tol:g}."
+        if self.result_.status is Status.STALLED and not examples.exact:
+            return f"{name} has an approximate argmax, and its upper_bound leaves a gap that no w can close. {known}"
+        return f"{self.result_.message} {known} Allow more time or iterations, a larger tol, or a smaller C."
+
+    def predict(self, X) -> list:
+        """argmax_z <w, psi(x, z)>.
+
+        Parameters
+        ----------
+        X : list of inputs, or what the model takes
+
+        Returns
+        -------
+        list of labellings; an array of classes for `MulticlassModel`
+        """
+        check_is_fitted(self, "coef_")
+        if count(X) == 0:
+            raise ValueError("X must hold at least one sample, got none.")
+        answer = gather(self.model_, X).predict(self.coef_)
+        return self.model_.read(answer, X) if hasattr(self.model_, "read") else answer
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """1 - sum_i s_i Delta(y_i, f(x_i)) / sum_i s_i parts(y_i): the share of right labels for sequences.
+
+        For `ChainModel` the parts are the labels of all sequences together, for other models each sample is one part,
+        unless the model has a method `parts`. With costs other than 0 and 1 it is 1 minus the mean cost of a part.
+
+        Parameters
+        ----------
+        X : list of inputs, or what the model takes
+        y : list of labellings
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        float
+        """
+        weight = check_weight(sample_weight, check_lengths(X, y))
+        answers = self.predict(X)
+        losses = np.array([self.model_.loss(right, z) for right, z in zip(y, answers, strict=True)])
+        parts = np.array([getattr(self.model_, "parts", lambda labels: 1.0)(right) for right in y])
+        return float(1.0 - (weight @ losses) / (weight @ parts))
+
+
+def count(X) -> int:
+    """The number of samples of a list or a matrix."""
+    try:
+        return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    except (TypeError, IndexError):
+        raise ValueError(f"X and y must be lists or arrays of samples, got {type(X).__name__}.") from None
+
+
+def check_lengths(X, y) -> int:
+    """The number of samples, the same in X and y, and not zero."""
+    n, labels = count(X), count(y)
+    if n != labels:
+        raise ValueError(f"X has {n} samples and y has {labels}; there must be one labelling for each sample.")
+    if n == 0:
+        raise ValueError("X must hold at least one sample, got none.")
+    return n
+
+
+def check_weight(weight, n: int) -> np.ndarray:
+    """Weights of the samples: finite, not negative, and not all zero."""
+    if weight is None:
+        return np.ones(n)
+    try:
+        weight = np.asarray(weight, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be {n} numbers, got {weight!r}.") from None
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have the shape ({n},), got {weight.shape}.")
+    if not np.isfinite(weight).all() or weight.min() < 0:
+        bad = int(np.flatnonzero(~np.isfinite(weight) | (weight < 0))[0])
+        raise ValueError(f"sample_weight must be finite and not negative, but sample_weight[{bad}] is {weight[bad]}.")
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for all samples.")
+    return weight
+
+
+def take(X, index: np.ndarray):
+    """Some of the samples."""
+    return X[index] if hasattr(X, "shape") else [X[i] for i in index]

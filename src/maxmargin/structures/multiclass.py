@@ -1,0 +1,82 @@
+"""Classes as the smallest structure: one label, and features that are those of its class."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from .chain import ChainModel, check_labels
+
+
+class MulticlassModel(ChainModel):
+    """<w, psi(x, z)> = <u[z], x>; Delta is 0/1, or a table of costs: the machine of Crammer and Singer.
+
+    X is a matrix, dense or sparse, and y holds one label for each of its rows.
+
+    Parameters
+    ----------
+    label_costs : array-like of shape (k, k), default=None
+        label_costs[r, s] is what class s costs where class r is right, in the order of the sorted classes. None: every
+        wrong class costs 1.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (k,)
+        The classes, sorted; known after `prepare`.
+    """
+
+    edges = False
+
+    def prepare(self, X, y) -> int:
+        """d k weights: the classes are those of y."""
+        rows, _ = self.stack(X)
+        self.n_features_ = rows.shape[1]
+        return self.settle(check_labels(y, 0))
+
+    def gather(self, X, y=None, n_jobs: int | None = None):
+        """Every row is a sequence of one label."""
+        from .chain import ChainExamples
+
+        rows, starts = self.stack(X, self.n_features_)
+        return ChainExamples(rows, starts, None if y is None else self.encode(y, 0), self.costs_, self.edges)
+
+    def stack(self, X, n_features: int | None = None) -> tuple[sp.csr_array, np.ndarray]:
+        """The matrix itself."""
+        from sklearn.utils import check_array
+
+        rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+        if n_features is not None and rows.shape[1] != n_features:
+            raise ValueError(f"X has {rows.shape[1]} features, and the model was fitted on {n_features}.")
+        return sp.csr_array(rows), np.arange(rows.shape[0] + 1)
+
+    def joint_feature(self, x, y) -> tuple[np.ndarray, np.ndarray]:
+        """psi(x, y): the features of x in the place of class y."""
+        return super().joint_feature(as_row(x), [y])
+
+    def loss(self, y, z) -> float:
+        """The cost of class z where y is right."""
+        return super().loss([y], [z])
+
+    def argmax(self, x, w, y=None):
+        """argmax_z <u[z], x> (+ Delta(y, z))."""
+        examples = self.gather(as_row(x), None if y is None else [y])
+        sheet = examples.blank()
+        examples.decode(np.ascontiguousarray(w, float), 0, 1, y is not None, sheet, np.empty(1))
+        return self.labels_[sheet][0]
+
+    def parts(self, y) -> float:
+        """One."""
+        return 1.0
+
+    def split(self, w: np.ndarray) -> np.ndarray:
+        """The weights of classes and features (k, d)."""
+        return np.asarray(w).reshape(self.n_features_, len(self.labels_)).T
+
+    def read(self, sheet: np.ndarray, X) -> np.ndarray:
+        """A sheet as classes."""
+        return self.labels_[sheet]
+
+
+def as_row(x):
+    """One sample as a matrix of one row."""
+    return x if sp.issparse(x) else np.reshape(x, (1, -1))

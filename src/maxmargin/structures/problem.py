@@ -1,0 +1,100 @@
+"""The structured problem: margin rescaling over any model, without an intercept.
+
+    P(w)     = 1/2 |w|^2 + sum_i c_i max_z [ Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)> ]
+    D(alpha) = -1/2 |w(alpha)|^2 + sum_i sum_z alpha_i(z) Delta(y_i, z)
+    w(alpha) = sum_i sum_z alpha_i(z) (psi(x_i, y_i) - psi(x_i, z)),   alpha_i(z) >= 0,   sum_z alpha_i(z) = c_i
+
+Any labellings with any weights on those simplices give a true lower bound D, whoever found them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..problem import TINY
+from .examples import Sheet
+
+WIDE = 200_000  # weights beyond which cuts, each as long as w, cost more than the oracle
+
+
+class StructuredPoint(NamedTuple):
+    """A candidate: w, and sheets of labellings with their weights alpha."""
+
+    w: np.ndarray
+    sheets: tuple[Sheet, ...]
+
+    @property
+    def a(self) -> np.ndarray:
+        """The weights, one row a sheet."""
+        return np.array([sheet.weight for sheet in self.sheets])
+
+    @property
+    def b(self) -> float:
+        """There is no intercept."""
+        return 0.0
+
+    @property
+    def coef(self) -> np.ndarray:
+        """w."""
+        return self.w
+
+
+@dataclass(frozen=True, eq=False)
+class StructuredProblem:
+    """P = 1/2 |w|^2 + sum_i c_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>]; see the module.
+
+    Parameters
+    ----------
+    examples : ListedExamples or ChainExamples
+        The samples, as a model gathers them.
+    c : ndarray of shape (n,)
+        C times sample weight, all positive.
+    """
+
+    examples: object
+    c: np.ndarray
+    form = "structures"
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return self.examples.n
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return self.examples.size
+
+    @property
+    def floor(self) -> float:
+        """P and D have a scale of their own, that of Delta."""
+        return TINY
+
+    @cached_property
+    def resolution(self) -> float:
+        """How far P and D may differ by rounding alone."""
+        return 1e-15 * float(self.c.sum())
+
+    def origin(self, warm: StructuredPoint | None) -> StructuredPoint:
+        """The labels themselves, with all the weight: w = 0, and D = 0."""
+        if warm is not None:
+            return warm
+        labelling = self.examples.publish(self.examples.blank())
+        return StructuredPoint(np.zeros(self.size), (Sheet(labelling, self.c.copy()),))
+
+    def estimate_seconds(self, support: int) -> float:
+        """How long a certificate of so many sheets takes."""
+        return self.examples.pace.estimate(support)
+
+    def suggest(self, tol: float, warm: bool) -> list[tuple[str, str]]:
+        """Which solvers to try, and why."""
+        return [("frank_wolfe", f"{self.n} samples are worth a step each")]
+
+    def fingerprint(self) -> dict[str, str | int | float]:
+        """Which problem it is, so that a checkpoint is not taken for one of another."""
+        weight = float(self.c @ np.cos(np.arange(self.n)))
+        return {**self.examples.fingerprint(), "weight": float(self.c.sum()), "weight_by_sample": weight}

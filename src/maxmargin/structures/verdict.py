@@ -1,0 +1,44 @@
+"""The judge of structured problems: P from the model's oracle, D from the model's features, nothing from a solver."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ..certificate import Certificate, judge
+from .problem import StructuredPoint, StructuredProblem
+
+
+@judge.register
+def judge_structure(problem: StructuredProblem, point: StructuredPoint) -> Certificate:
+    """P(w), D(alpha) and their gap, from the model and the point alone.
+
+    The oracle is asked for every sample at w. Where it may miss the best labelling, the model's upper bound takes its
+    place, and without one P is infinite. Every labelling of the point is looked at afresh; its weights are clipped at
+    zero and scaled so that those of each sample sum to c_i, so that D is a true lower bound whatever was handed in.
+    """
+    examples, c = problem.examples.afresh(), problem.c
+    w = np.ascontiguousarray(point.w, float)
+    sheet, values, bounds = examples.blank(), np.empty(problem.n), np.empty(problem.n)
+    examples.maximise(w, 0, problem.n, sheet, values, bounds)
+    began = time.perf_counter()
+    sums = sum((np.maximum(each.weight, 0.0) for each in point.sheets), np.zeros(problem.n))
+    scale = np.where(sums > 0, c / np.where(sums > 0, sums, 1.0), 0.0)  # without weights all of it is on y, worth 0
+    w_of_a, linear, means = np.zeros(problem.size), 0.0, np.zeros(problem.n)
+    for each in point.sheets:
+        a = np.maximum(each.weight, 0.0) * scale
+        labelling = examples.admit(each.labelling)
+        losses, heights = examples.measure(labelling, w)
+        w_of_a += examples.combine(labelling, a)
+        linear += float(a @ losses)
+        means += a / c * heights
+    examples.pace.sheet = (time.perf_counter() - began) / max(len(point.sheets), 1)
+    return Certificate(
+        primal=0.5 * float(w @ w) + float(c @ bounds),
+        dual=linear - 0.5 * float(w_of_a @ w_of_a),
+        kkt=float(np.maximum(bounds - means, 0.0).max()),
+        convex=True,
+        floor=problem.floor,
+        resolution=problem.resolution,
+    )
