@@ -104,9 +104,14 @@ class Loss:
 
 
 def _row(p, d, e, lo, hi, like: np.ndarray) -> Row:
-    """The five numbers as full arrays of one shape."""
+    """The five numbers as full arrays of one shape; what is one already is not copied, since nobody writes to a row."""
     zero = np.zeros(np.broadcast(p, lo, hi, like).shape)
-    return Row(zero + p, zero + d, zero + e, zero + lo, zero + hi)
+
+    def fill(part) -> np.ndarray:
+        full = isinstance(part, np.ndarray) and part.shape == zero.shape and part.dtype == zero.dtype
+        return part if full else zero if np.ndim(part) == 0 and part == 0.0 else zero + part
+
+    return Row(fill(p), fill(d), fill(e), fill(lo), fill(hi))
 
 
 def _inverse(c: np.ndarray) -> np.ndarray:

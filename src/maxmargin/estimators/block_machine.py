@@ -37,9 +37,7 @@ def open_blocks_of(X, y, weight) -> Blocks:
         return DaskBlocks(X, y, weight)
     if isinstance(X, Blocks):
         if y is not None or weight is not None:
-            raise ValueError(
-                "y and sample_weight must be None where X is an object of Blocks: it holds its own."
-            )
+            raise ValueError("y and sample_weight must be None where X is an object of Blocks: it holds its own.")
         return X
     for name, each in (("y", y), ("sample_weight", weight)):
         if each is not None and len(each) != len(X):
@@ -88,7 +86,11 @@ def fit_blocks(machine, X, y, sample_weight):
 
 
 def refuse_what_blocks_cannot(machine) -> None:
-    """|w|_1 and targets of several numbers are for data in memory."""
+    """Losses of whole lists, |w|_1 and targets of several numbers are for data in memory."""
+    if not hasattr(machine, "checkpoint"):
+        raise ValueError(
+            f"{type(machine).__name__} needs data in memory, since its loss does not split over rows; X must be an array."
+        )
     if getattr(machine, "penalty", "l2") != "l2":
         raise ValueError(f"penalty={machine.penalty!r} needs data in memory; data in blocks take penalty='l2'.")
     if getattr(machine, "_vector", False):

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, validate_data
 
+from ..blocks import Blocks
 from ..formulations import INTERCEPTS
 from ..kernels import KERNELS, Kernel, Precomputed
 from ..samples import Given
@@ -70,6 +71,11 @@ def refuse_types(estimator, *names: str) -> None:
 def check_samples(estimator, X, y, *, reset: bool = True):
     """X as a float32 or float64 matrix (C order or CSR), y beside it; untouched for a callable kernel."""
     refuse_types(estimator, "kernel", "solver")
+    if isinstance(X, Blocks):
+        raise ValueError(
+            f"{type(estimator).__name__} needs data in memory; on blocks take a linear machine, with a "
+            "BlockwiseTransformer of a kernel map in front."
+        )
     if is_function(estimator.kernel):
         check_consistent_length(X, y)
         return X, y
