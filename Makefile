@@ -18,7 +18,8 @@ demo: setup
 
 # Tests that watch the clock run alone: two at a time on two cores they would time each other. Those that fail are run
 # once more, since another program may have had the core.
-CLOCK := tests/test_never_hangs.py tests/test_solve.py tests/test_minimize_limits.py
+CLOCK := tests/test_never_hangs.py tests/test_solve.py tests/test_minimize_limits.py tests/test_block_limits.py \
+	$(wildcard tests/test_distributed*.py)
 
 test: setup lint
 	$(RUN) -m pytest -n 2 -m "not slow" $(addprefix --ignore=,$(CLOCK))

@@ -2,62 +2,27 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from block_problems import INTERCEPTS, D, N, make_data, pose_in_blocks, pose_in_memory
 from sklearn.datasets import load_iris
 
 from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 from maxmargin.blocks import ArrayBlocks, Blocks
-from maxmargin.blocks.problem import BlockPoint, BlockProblem, Pose, Rest, Targets
+from maxmargin.blocks.problem import BlockPoint, Rest
 from maxmargin.blocks.source import Fold, add_all
-from maxmargin.blocks.survey import survey_block
 from maxmargin.certificate import judge
 from maxmargin.checkpoints import Store
 from maxmargin.estimators import block_machine
-from maxmargin.features import Design
-from maxmargin.interrupt import Interrupt
 from maxmargin.losses import LOSSES
-from maxmargin.problem import Point, Problem
+from maxmargin.problem import Point
 from maxmargin.result import Status
-from maxmargin.samples import wrap
 from maxmargin.solve import solve
 from maxmargin.solvers import Bundle
 from maxmargin.solvers.newton import blocks as newton_blocks
 
-N, D = 900, 6
 SCALAR = [name for name in LOSSES if name != "novelty"]
-INTERCEPTS = {"free": (True, 0.0), "regularised": (False, 1.0), "none": (False, 0.0)}
-
-
-def make_data(loss, seed: int = 0):
-    """Rows and the kind of targets that the loss is for."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, D))
-    z = X @ rng.normal(size=D) + 0.5 * rng.normal(size=N) + 0.3
-    if loss.target == "label":
-        return X, np.where(z > 0, 1.0, -1.0)
-    return X, np.round(np.exp(0.3 * z)) if loss.target == "count" else 3.0 * z + 5.0
-
-
-def pose_in_blocks(X, y, loss, intercept: str, n_blocks: int = 3, C: float = 0.5) -> BlockProblem:
-    """The problem over so many blocks."""
-    free, scaling = INTERCEPTS[intercept]
-    blocks = ArrayBlocks(X, y, rows=-(-len(y) // n_blocks))
-    survey = blocks.run(survey_block, loss.target)
-    assert survey.fault == ""
-    classes = survey.labels if loss.target == "label" else None
-    targets = Targets(C, classes, None if classes is None else 1)
-    return BlockProblem(blocks, Pose(targets, loss, free, scaling), survey, C * survey.weight)
-
-
-def pose_in_memory(X, y, loss, intercept: str, C: float = 0.5) -> Problem:
-    """The same problem over all rows at once."""
-    free, scaling = INTERCEPTS[intercept]
-    return Problem(Design(wrap(X), scaling), y, np.full(len(y), C), loss, 0.0 if free else None)
 
 
 # ---- sums ----------------------------------------------------------------------------------------------------------
@@ -273,49 +238,7 @@ def test_predictions_come_block_by_block():
     assert np.array_equal(regressor.predict(blocks), regressor.predict(X))
 
 
-# ---- time, interrupts, checkpoints -----------------------------------------------------------------------------------
-
-
-class SlowBlocks(ArrayBlocks):
-    """Blocks that take their time."""
-
-    delay = 0.02
-
-    def load(self, number):
-        """Wait, then load."""
-        time.sleep(self.delay)
-        return super().load(number)
-
-
-def slow_problem(tol_blocks: int = 10) -> BlockProblem:
-    """A hinge problem whose passes take a fifth of a second."""
-    loss = LOSSES["hinge"]()
-    X, y = make_data(loss)
-    problem = pose_in_blocks(X, y, loss, "free", tol_blocks)
-    slow = SlowBlocks(X, y, rows=problem.blocks.rows)
-    slow.run(survey_block, "label")
-    return BlockProblem(slow, problem.pose, problem.survey, problem.weight)
-
-
-def test_a_budget_holds_with_slow_blocks():
-    """max_seconds ends the fit between two blocks, and the certificate still comes."""
-    began = time.perf_counter()
-    result = solve(slow_problem(), tol=1e-12, max_seconds=1.5)
-    assert time.perf_counter() - began < 2.5
-    assert result.status is Status.MAX_SECONDS
-    assert np.isfinite(result.certificate.relative_gap)
-
-
-def test_an_interrupt_ends_a_pass():
-    """Ctrl-C does not wait for the end of the data."""
-    flag = Interrupt()
-    timer = threading.Timer(0.7, lambda: setattr(flag, "raised", True))
-    timer.start()
-    began = time.perf_counter()
-    result = solve(slow_problem(), tol=1e-12, interrupt=flag)
-    assert time.perf_counter() - began < 2.5
-    assert result.status is Status.INTERRUPTED
-    assert np.isfinite(result.certificate.relative_gap)
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", ["auto", "bundle"])
