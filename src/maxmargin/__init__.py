@@ -1,11 +1,13 @@
 """Support vector machines with a certificate: a drop-in for scikit-learn's svm classes, and any convex loss."""
 
 from .audit import certify
+from .blocks import open_blocks
 from .certificate import Certificate
 from .choice import explain
 from .estimators import (
     SVC,
     SVR,
+    BlockwiseTransformer,
     LinearSVC,
     LinearSVR,
     MetricSVC,
@@ -27,8 +29,8 @@ from .structures import ChainModel, MulticlassModel, StructuredModel
 
 __version__ = "0.1.0"
 __all__ = [
-    "SMO", "SVC", "SVR", "Bundle", "Certificate", "ChainModel", "Coordinate", "FrankWolfe", "InteriorPoint",
-    "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR",
+    "SMO", "SVC", "SVR", "BlockwiseTransformer", "Bundle", "Certificate", "ChainModel", "Coordinate", "FrankWolfe",
+    "InteriorPoint", "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR",
     "OneClassSVM", "Path", "RankSVM", "Result", "RiskClassifier", "RiskRegressor", "Status", "StructuredBundle",
-    "StructuredModel", "StructuredSVM", "certify", "explain", "minimize", "path", "solve",
+    "StructuredModel", "StructuredSVM", "certify", "explain", "minimize", "open_blocks", "path", "solve",
 ]  # fmt: skip

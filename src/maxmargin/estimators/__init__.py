@@ -1,5 +1,6 @@
 """The estimators: fit = validate, pose the problem, solve, unpack."""
 
+from .blockwise import BlockwiseTransformer
 from .classification import SVC, NuSVC
 from .linear import LinearSVC, LinearSVR
 from .metric import MetricSVC
@@ -13,6 +14,7 @@ from .structured import StructuredSVM
 __all__ = [
     "SVC",
     "SVR",
+    "BlockwiseTransformer",
     "LinearSVC",
     "LinearSVR",
     "MetricSVC",

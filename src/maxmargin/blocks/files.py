@@ -1,0 +1,450 @@
+"""Files on a disk as blocks: LIBSVM text, Parquet and arrays of NumPy, none of them ever whole in memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .source import BYTES, ArrayBlocks, Block, Blocks
+
+OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+TEXTS = (".svm", ".libsvm", ".svmlight", ".txt")
+CHUNK = 1 << 20  # bytes that are read at a time where only ends of lines are looked for
+
+
+def open_blocks(path, y=None, **options) -> Blocks:
+    """The blocks of a file, by its suffix: .npy, .parquet, or .svm, .libsvm, .svmlight and .txt, also compressed.
+
+    Parameters
+    ----------
+    path : path, or list of paths; for Parquet also a folder
+    y : path or array, optional
+        Targets for an .npy file; the other formats hold their own.
+    **options
+        Those of `NpyBlocks`, `ParquetBlocks` or `LibsvmBlocks`.
+    """
+    paths = list_paths(path)
+    suffixes = {find_suffix(each) for each in paths}
+    if suffixes == {".npy"} and len(paths) == 1:
+        return NpyBlocks(paths[0], y, **options)
+    if y is not None:
+        raise ValueError(f"y is for .npy files; {paths[0].name!r} holds its own targets.")
+    if suffixes <= {".parquet", ".pq", "folder"}:
+        return ParquetBlocks(path, **options)
+    if suffixes <= set(TEXTS):
+        return LibsvmBlocks(path, **options)
+    raise ValueError(
+        f"path must end in .npy, .parquet, .svm, .libsvm, .svmlight or .txt, the texts also with .gz, .bz2 or .xz, and "
+        f"one kind at a time (.npy one file), got {', '.join(each.name for each in paths[:3])}."
+    )
+
+
+def list_paths(path) -> list[Path]:
+    """One path or several, all of them there."""
+    single = isinstance(path, str | os.PathLike)
+    if not single and not (isinstance(path, Sequence) and path and all(isinstance(p, str | os.PathLike) for p in path)):
+        raise TypeError(f"path must be a path or a list of paths, got {path!r}.")
+    paths = [Path(each) for each in ([path] if single else path)]
+    for each in paths:
+        if not each.exists():
+            raise FileNotFoundError(f"path={str(each)!r} does not exist.")
+    return paths
+
+
+def find_suffix(path: Path) -> str:
+    """The suffix that says what a file holds, beneath that of its compression."""
+    if path.is_dir():
+        return "folder"
+    return Path(path.stem).suffix.lower() if path.suffix.lower() in OPENERS else path.suffix.lower()
+
+
+# ---- LIBSVM ---------------------------------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """Whole lines of a file: the bytes from start to stop of its text."""
+
+    path: Path
+    start: int
+    stop: int
+
+
+class Lines(NamedTuple):
+    """Parsed lines; indices as they are written."""
+
+    labels: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+
+class LibsvmBlocks(Blocks):
+    """Rows of `label index:value index:value ...  # comment` as blocks of CSR, cut at ends of lines.
+
+    A first scan reads everything once, finds the faults, the number of features, and whether indices begin at 0. It is
+    left out where `n_features` and `zero_based` are given and no file is compressed. A pass reads and parses each file
+    once. A compressed file is unpacked from its beginning to the block that is asked for: blocks in order cost one
+    unpacking a pass, blocks out of order one each, so spread plain files over workers, or several small ones.
+
+    Parameters
+    ----------
+    path : path, or list of paths
+        Plain, or compressed with .gz, .bz2 or .xz.
+    n_features : int, optional
+        By default the largest index found.
+    zero_based : bool or "auto"
+        "auto" means that indices begin at 0 if there is a 0, and at 1 otherwise.
+    dtype : float64 or float32
+    block_bytes : int
+        Bytes of text in a block.
+    """
+
+    def __init__(
+        self, path, n_features: int | None = None, zero_based="auto", dtype=np.float64, block_bytes: int = BYTES
+    ):
+        super().__init__()
+        if not isinstance(block_bytes, Integral) or block_bytes < 1:
+            raise ValueError(f"block_bytes must be a positive integer, got {block_bytes!r}.")
+        if zero_based not in (True, False, "auto"):
+            raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
+        if n_features is not None and (not isinstance(n_features, Integral) or n_features < 1):
+            raise ValueError(f"n_features must be a positive integer, got {n_features!r}.")
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
+        paths = list_paths(path)
+        self.dtype, self.tape = np.dtype(dtype), Tape()
+        self.pieces = [piece for each in paths for piece in cut_text(each, block_bytes)]
+        self.n_blocks = len(self.pieces)
+        self.n: int | None = None
+        self.first, self.d = int(zero_based is False), n_features
+        if n_features is None or zero_based == "auto":
+            self._scan(n_features, zero_based)
+
+    def _scan(self, n_features: int | None, zero_based) -> None:
+        """Count rows and features, block by block."""
+        self.n, low, high = 0, np.iinfo(np.int32).max, -1
+        for piece in self.pieces:
+            lines = parse_piece(self.tape.read(piece), piece)
+            self.n += len(lines.labels)
+            low = min(low, int(lines.indices.min(initial=low)))
+            high = max(high, int(lines.indices.max(initial=-1)))
+        self.first = int(low > 0) if zero_based == "auto" else int(zero_based is False)
+        self.d = max(high + 1 - self.first, 0) if n_features is None else n_features
+
+    def load(self, number: int) -> Block:
+        """The lines of a piece, read and parsed."""
+        piece = self.pieces[number]
+        labels, indptr, indices, values = parse_piece(self.tape.read(piece), piece)
+        indices = indices - np.int32(self.first) if self.first else indices
+        if len(indices) and (indices.min() < 0 or indices.max() >= self.d):
+            wrong = np.flatnonzero((indices < 0) | (indices >= self.d))[0]
+            raise ValueError(
+                f"{piece.path}, row {np.searchsorted(indptr, wrong, side='right')} after byte {piece.start}: index "
+                f"{indices[wrong] + self.first} is not among {self.d} features that begin at {self.first}."
+            )
+        X = sp.csr_array((values.astype(self.dtype, copy=False), indices, indptr), shape=(len(labels), self.d))
+        X.has_canonical_format = True  # the parser refuses indices that do not rise
+        return Block(X, labels, None, number)
+
+
+class Tape:
+    """Pieces of text: sought in plain files, and wound forward to in compressed ones, which stay open in between."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.path: Path | None = None
+        self.file: BinaryIO | None = None
+        self.place = 0
+
+    def __getstate__(self) -> dict:
+        return {}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__()
+
+    def read(self, piece: Piece) -> bytes:
+        """The bytes of a piece."""
+        if piece.path.suffix.lower() not in OPENERS:
+            with open(piece.path, "rb") as file:
+                file.seek(piece.start)
+                return file.read(piece.stop - piece.start)
+        with self.lock:
+            if self.path != piece.path or self.place > piece.start:
+                self.close()
+                self.path, self.file, self.place = piece.path, open_text(piece.path), 0
+            while self.place < piece.start:
+                self.place += len(self.file.read(min(CHUNK, piece.start - self.place)))
+            text = self.file.read(piece.stop - piece.start)
+            self.place = piece.stop
+            return text
+
+    def close(self) -> None:
+        """Forget the file that is open."""
+        if self.file is not None:
+            self.file.close()
+        self.path = self.file = None
+
+    def __del__(self):
+        self.close()
+
+
+def open_text(path: Path) -> BinaryIO:
+    """The bytes of a text file, unpacked."""
+    return OPENERS.get(path.suffix.lower(), open)(path, "rb")
+
+
+def cut_text(path: Path, size: int) -> Iterable[Piece]:
+    """Pieces of about `size` bytes that end at ends of lines; an empty file is one empty piece."""
+    start = 0
+    with open_text(path) as file:
+        while True:
+            length = wind(file, size) if path.suffix.lower() in OPENERS else jump(file, size)
+            length += len(file.readline())
+            if length or not start:
+                yield Piece(path, start, start + length)
+            start += length
+            if not length:
+                return
+
+
+def jump(file: BinaryIO, size: int) -> int:
+    """Go forward in a plain file, not beyond its end; by how much."""
+    start = file.tell()
+    return file.seek(min(start + size, os.fstat(file.fileno()).st_size)) - start
+
+
+def wind(file: BinaryIO, size: int) -> int:
+    """Go forward in a compressed file; by how much."""
+    done = 0
+    while done < size and (step := len(file.read(min(CHUNK, size - done)))):
+        done += step
+    return done
+
+
+def parse_piece(text: bytes, piece: Piece) -> Lines:
+    """The arrays of some lines, or a sentence with the number of the line that is broken."""
+    from ..compiled.libsvm_text import SOUND, count_marks, parse_lines
+
+    letters = np.frombuffer(text, np.uint8)
+    rows, pairs = count_marks(letters)
+    labels, values, indices = np.empty(rows), np.empty(pairs), np.empty(pairs, np.int32)
+    indptr, unsure = np.empty(rows + 1, np.int64), np.empty((rows + pairs, 3), np.int64)
+    rows, pairs, left, verdict, place = parse_lines(letters, labels, indptr, indices, values, unsure)
+    if verdict != SOUND:
+        raise ValueError(describe_fault(text, piece, place, verdict))
+    for slot, start, stop in unsure[:left].tolist():
+        try:
+            value = float(text[start:stop])
+        except ValueError:
+            raise ValueError(describe_fault(text, piece, start, SOUND)) from None
+        if slot < 0:
+            labels[-1 - slot] = value
+        else:
+            values[slot] = value
+    index_type = np.int32 if pairs < np.iinfo(np.int32).max else np.int64
+    return Lines(
+        labels[:rows].copy(), indptr[: rows + 1].astype(index_type), indices[:pairs].copy(), values[:pairs].copy()
+    )
+
+
+def describe_fault(text: bytes, piece: Piece, place: int, verdict: int) -> str:
+    """The file, the line, the word that is wrong, and what it should have been."""
+    from ..compiled.libsvm_text import NO_PAIR, NOT_RISING, SOUND
+
+    word = text[place : place + 60].split()[0].decode(errors="replace")
+    expected = {
+        SOUND: "a number was expected",
+        NO_PAIR: "qid: is not known here, and rankings need data in memory" if word.startswith("qid:")
+        else "index:value was expected",
+        NOT_RISING: "the indices of a line must rise",
+    }.get(verdict, "an index must be below 2147483647")  # fmt: skip
+    line = count_lines(piece) + text.count(b"\n", 0, place) + 1
+    return f"{piece.path}, line {line}: {expected}, got {word!r}."
+
+
+def count_lines(piece: Piece) -> int:
+    """Lines of the file before a piece."""
+    lines, left = 0, piece.start
+    with open_text(piece.path) as file:
+        while left:
+            part = file.read(min(CHUNK, left))
+            lines, left = lines + part.count(b"\n"), left - len(part)
+    return lines
+
+
+# ---- Parquet --------------------------------------------------------------------------------------------------------
+
+
+class Groups(NamedTuple):
+    """Row groups of a Parquet file that make one block."""
+
+    path: Path
+    groups: list[int]
+
+
+class ParquetBlocks(Blocks):
+    """Columns of Parquet files as blocks: row groups, small ones together up to 16 MB.
+
+    A row group is read as a whole, so files with row groups of gigabytes need as much memory. Missing values are NaN.
+
+    Parameters
+    ----------
+    path : path, list of paths, or a folder, whose .parquet files are taken by name
+    target : str, optional
+        The column of y, of numbers or of labels.
+    weight : str, optional
+        The column of sample weights.
+    features : list of str, optional
+        The columns of X; by default all others, without an index that pandas wrote.
+    """
+
+    def __init__(
+        self, path, target: str | None = None, weight: str | None = None, features: Sequence[str] | None = None
+    ):
+        super().__init__()
+        paths = list_parquet(path)
+        schema = read_footer(paths[0]).schema_arrow
+        named = [name for name in (target, weight, *(features or ())) if name is not None]
+        for name in named:
+            if name not in schema.names:
+                raise ValueError(f"{paths[0]} has no column {name!r}; it has {', '.join(schema.names[:20])}.")
+        self.target, self.weight = target, weight
+        self.feature_names = list(features) if features is not None else list_others(schema, target, weight)
+        self.dtype = check_types(schema, self.feature_names)
+        self.d = len(self.feature_names)
+        self.pieces, self.n = cut_groups(paths, schema, self.d * self.dtype.itemsize)
+        self.n_blocks = len(self.pieces)
+
+    def load(self, number: int) -> Block:
+        """Read some row groups."""
+        from pyarrow.parquet import ParquetFile
+
+        path, groups = self.pieces[number]
+        named = [name for name in (self.target, self.weight) if name is not None]
+        with ParquetFile(path) as file:
+            table = file.read_row_groups(groups, columns=[*self.feature_names, *named], use_threads=False)
+        X = np.empty((table.num_rows, self.d), self.dtype)
+        for j, name in enumerate(self.feature_names):
+            X[:, j] = table.column(name).to_numpy()
+        y = None if self.target is None else table.column(self.target).to_numpy()
+        weight = None if self.weight is None else table.column(self.weight).to_numpy().astype(np.float64)
+        return Block(X, y, weight, number)
+
+
+def list_parquet(path) -> list[Path]:
+    """The files of a folder by name, or the paths given."""
+    paths = []
+    for each in list_paths(path):
+        found = sorted(each.rglob("*.parquet")) if each.is_dir() else [each]
+        if not found:
+            raise ValueError(f"path={str(each)!r} is a folder without .parquet files.")
+        paths += found
+    return paths
+
+
+def read_footer(path: Path):
+    """What a Parquet file says of itself."""
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow; install it with: pip install 'maxmargin[cluster]'.") from error
+    try:
+        return ParquetFile(path)
+    except ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}") from error
+
+
+def list_others(schema, *taken: str | None) -> list[str]:
+    """All columns but those taken, and but an index of pandas."""
+    return [name for name in schema.names if name not in taken and not name.startswith("__index_level_")]
+
+
+def check_types(schema, names: Sequence[str]) -> np.dtype:
+    """float32 if all columns are, else float64; columns that are no numbers are refused."""
+    import pyarrow.types as kinds
+
+    if not names:
+        raise ValueError("features must name at least one column, and none is left.")
+    types = [schema.field(name).type for name in names]
+    for name, kind in zip(names, types, strict=True):
+        if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind)):
+            raise ValueError(f"features must be columns of numbers, but {name!r} is of type {kind}.")
+    return np.dtype(np.float32 if all(map(kinds.is_float32, types)) else np.float64)
+
+
+def cut_groups(paths: list[Path], schema, width: int) -> tuple[list[Groups], int]:
+    """Row groups of each file, together up to 16 MB, and the number of rows; all files have the same columns."""
+    pieces, n = [], 0
+    for path in paths:
+        with read_footer(path) as footer:
+            if not footer.schema_arrow.equals(schema, check_metadata=False):
+                raise ValueError(f"{path} has other columns than {paths[0]}, or other types.")
+            rows = [footer.metadata.row_group(k).num_rows for k in range(footer.num_row_groups)]
+        groups, filled = [], 0
+        for k, count in enumerate(rows):
+            if groups and filled + count * width > BYTES:
+                pieces.append(Groups(path, groups))
+                groups, filled = [], 0
+            groups, filled = [*groups, k], filled + count * width
+        if groups:
+            pieces.append(Groups(path, groups))
+        n += sum(rows)
+    if not pieces:
+        raise ValueError(f"{paths[0]} has no rows.")
+    return pieces, n
+
+
+# ---- arrays of NumPy ------------------------------------------------------------------------------------------------
+
+
+class NpyBlocks(ArrayBlocks):
+    """Rows of X in an .npy file, y and weight in another or in memory; the files are mapped, not read.
+
+    Parameters
+    ----------
+    path : path of an .npy file of shape (n, d)
+    y, weight : path of an .npy file, or array of shape (n,), optional
+    rows : int, optional
+        Rows of a block; by default as many as make 16 MB.
+    """
+
+    def __init__(self, path, y=None, weight=None, rows: int | None = None):
+        self.sources = (path, y, weight)
+        X, y, weight = (map_array(each, name) for each, name in zip(self.sources, ("path", "y", "weight"), strict=True))
+        if X is None or X.ndim != 2:
+            raise ValueError(f"path must be an .npy file of two dimensions, got {path!r} of {getattr(X, 'ndim', 0)}.")
+        if X.dtype.kind not in "biuf":
+            raise ValueError(f"path must hold real numbers, got {path!r} of {X.dtype}.")
+        for name, values in (("y", y), ("weight", weight)):
+            if values is not None and values.shape != (len(X),):
+                raise ValueError(f"{name} must have one value for each of the {len(X)} rows, got shape {values.shape}.")
+        super().__init__(X, y, weight, rows)
+
+    def __getstate__(self) -> dict:
+        """The paths and not what is mapped, or a pickle would hold the data."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("X", "y", "weight")}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self.X, self.y, self.weight = map(map_array, self.sources, ("path", "y", "weight"))
+
+
+def map_array(source, name: str) -> np.ndarray | None:
+    """An .npy file as a mapped array; an array as it is."""
+    if source is None or not isinstance(source, str | os.PathLike):
+        return source if source is None else np.asarray(source)
+    try:
+        return np.load(source, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{name}={str(source)!r} cannot be mapped as an .npy file: {error}") from error
