@@ -30,7 +30,8 @@ from .structures import ChainModel, MulticlassModel, StructuredModel
 __version__ = "0.1.0"
 __all__ = [
     "SMO", "SVC", "SVR", "BlockwiseTransformer", "Bundle", "Certificate", "ChainModel", "Coordinate", "FrankWolfe",
-    "InteriorPoint", "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR",
-    "OneClassSVM", "Path", "RankSVM", "Result", "RiskClassifier", "RiskRegressor", "Status", "StructuredBundle",
-    "StructuredModel", "StructuredSVM", "certify", "explain", "minimize", "open_blocks", "path", "solve",
+    "InteriorPoint", "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton",
+    "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result", "RiskClassifier", "RiskRegressor", "Status",
+    "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "explain", "minimize", "open_blocks", "path",
+    "solve",
 ]  # fmt: skip

@@ -7,12 +7,15 @@ What travels are questions and answers; rows do not leave the workers.
 
 from __future__ import annotations
 
+import io
 import pickle
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
-from itertools import count
+from functools import cache, partial
+from itertools import count, repeat
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -25,7 +28,9 @@ from .threads import heed, quiet_blas
 ATTEMPTS = 4  # a pass is asked once, and three times again if the cluster fails it
 AWAKE = 0.1  # seconds between two looks at the keyboard and the clock while a pass is under way
 LOOK = 20  # such looks between two counts of the workers
-HEAVY = 1 << 23  # bytes of a graph that holds data: it is sent once, and not with each pass
+HEAVY = 1 << 14  # bytes of a recipe, from which on it is held by a worker: it contains the data
+LARGE = 1 << 12  # bytes of an array that is worth a name of its own, where several blocks hold it
+SHARED = -1  # in place of the number of the one block that needs a key
 
 
 class ClusterLost(RuntimeError):
@@ -45,11 +50,11 @@ def is_array(X) -> bool:
 class DaskBlocks(Blocks):
     """sum_k task(block_k, ...), each task on the worker that holds block k, or that reads it.
 
-    A persisted collection is used where it lies. One that is not persisted is read anew in each pass, block by block,
-    and a block is dropped when it has given its answer: so data may be larger than the memory of all workers. A
-    collection that depends on all of its data, such as X - X.mean(axis=0), is computed anew in each pass too; persist
-    it, or compute the mean first. Data that are part of the graph, as `from_array` of an array in memory makes it, are
-    sent to the workers once and held there.
+    A persisted collection is used where it lies. One that is not persisted is read anew in each pass: a block is read
+    and asked in one task, and dropped when it has answered, so data may be larger than the memory of all workers, and
+    a worker holds as many blocks as it has threads. What several blocks share, such as the mean in X - X.mean(axis=0),
+    is computed anew in each pass too; persist X, or compute the mean before. Data that are part of the graph, as
+    `from_array` of an array in memory makes it, are sent to the workers once and held there.
 
     Without a client no cluster is started, and blocks are computed here, one after the other.
 
@@ -75,45 +80,62 @@ class DaskBlocks(Blocks):
         super().__init__()
         X = check_samples(X)
         self.feature_names = None if is_array(X) else [str(name) for name in X.columns]
-        self.n, self.d = (sum(X.chunks[0]) if knows_rows(X) else None), len(X.columns) if not is_array(X) else X.shape[1]
+        self.d = X.shape[1] if is_array(X) else len(X.columns)
+        self.n = sum(X.chunks[0]) if knows_rows(X) else None
         y, weight = cut_like(y, X, "y"), cut_like(weight, X, "weight")
         if weight is not None:
             check_numbers(weight.dtype, "weight")
         self.patience = patience
         self.client = find_client(client, (X, y, weight))
-        self.graph, self.keys = merge_graphs((X, y, weight), self.client)
-        self.n_blocks = len(self.keys)
+        self.held = [X, y, weight]  # or their futures would be forgotten
+        self.recipes, self.shared = write_recipes((X, y, weight), packed=self.client is not None)
+        self.n_blocks = len(self.recipes)
+        self._hold_literals()
 
     @classmethod
     def spread(cls, source: Blocks, client=None, patience: float = 60.0) -> DaskBlocks:
         """The blocks of a source that every worker can read, such as files in a shared folder.
 
-        The source itself travels, once a pass, and each worker loads the blocks it is asked for.
+        The source travels once, and workers load the blocks they are asked for.
         """
+        from dask.task_spec import DataNode, Task, TaskRef
+
         self = cls.__new__(cls)
         Blocks.__init__(self)
         self.patience, self.client = patience, find_client(client, ())
         self.feature_names, self.n_blocks = source.feature_names, source.n_blocks
         self.n, self.d = getattr(source, "n", None), getattr(source, "d", None)
         name = f"maxmargin-source-{uuid4().hex}"
-        self.graph = {name: Held(source)} | {
-            (f"maxmargin-load-{name[-32:]}", k): (partial(load_block, k), name) for k in range(self.n_blocks)
-        }
-        self.keys = [(key, None, None) for key in self.graph if key != name]
+        self.held, self.shared = [], {name: DataNode(name, source)}
+        self.recipes = [
+            Recipe(k, {"block": Task("block", partial(load_block, k), TaskRef(name))}, ("block", None, None), [name])
+            for k in range(self.n_blocks)
+        ]
+        self._hold_literals()
         return self
+
+    def _hold_literals(self) -> None:
+        """Data that the graph holds go to the workers now, and not with each pass."""
+        from dask.task_spec import DataNode
+
+        literals = {key: node for key, node in self.shared.items() if isinstance(node, DataNode)}
+        if self.client is not None and literals:
+            with keep_quiet():
+                self.held.append(self.client.get(literals, list(literals), sync=False))
+            self.shared = {key: node for key, node in self.shared.items() if key not in literals}
 
     @property
     def where(self) -> str:
         """Who computes."""
-        return "on this machine" if self.client is None else f"on {len(self.client.nthreads())} workers"
+        return "on this machine" if self.client is None else f"on {count_workers(self.client)} workers"
 
     def load(self, number: int) -> Block:
         """The rows of a block, brought to this process."""
         from dask.local import get_sync
-        from dask.optimization import cull
+        from dask.task_spec import Task
 
-        name = f"maxmargin-block-{uuid4().hex}"
-        graph, _ = cull({**self.graph, name: (partial(read_block, number), *self.keys[number])}, name)
+        recipe, name = self.recipes[number], f"maxmargin-block-{uuid4().hex}"
+        graph = take_needed(self.shared, recipe.inputs) | {name: Task(name, recipe.follow, recipe.refer())}
         return get_sync(graph, name) if self.client is None else self.client.get(graph, name)
 
     def run(self, task: Callable[..., Any], *arguments) -> Any:
@@ -122,7 +144,7 @@ class DaskBlocks(Blocks):
             with quiet_blas():
                 return super().run(task, *arguments)
         began = time.perf_counter()
-        question = Held((task, arguments))
+        question = (task, arguments)
         answer = self._insist(question, getattr(task, "__name__", "task"))
         self.seconds = time.perf_counter() - began
         self.counters["passes"] += 1
@@ -130,7 +152,7 @@ class DaskBlocks(Blocks):
         self.counters["bytes_in"] += answer.moved + measure_pickle(answer.value)
         return answer.value
 
-    def _insist(self, question: Held, name: str) -> Answer:
+    def _insist(self, question: tuple, name: str) -> Answer:
         """Ask until there is an answer, or an error that is not the cluster's."""
         reason: Exception | None = None
         for attempt in range(ATTEMPTS):
@@ -140,57 +162,55 @@ class DaskBlocks(Blocks):
                 return self._ask(question, name)
             except Setback as setback:
                 reason = setback
-        raise ClusterLost(self._say_lost(f"{reason}; {ATTEMPTS} attempts failed")) from reason
+        raise ClusterLost(self._say_lost(f"{ATTEMPTS} attempts failed, the last with {reason}")) from reason
 
-    def _ask(self, question: Held, name: str) -> Answer:
+    def _ask(self, question: tuple, name: str) -> Answer:
         """One attempt at a pass."""
-        import dask
-
         graph, root = self._plan(question, name)
         try:
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            with keep_quiet():
                 future = self.client.get(graph, root, sync=False)
         except Exception as error:
             if self.client.status == "running":
                 raise
             raise Setback(f"{type(error).__name__}: {error}") from error
-        del graph
         try:
             self._await(future)
             return fetch(future)
         finally:
             self._let_go(future)
 
-    def _plan(self, question: Held, name: str) -> tuple[dict, Any]:
+    def _plan(self, question: tuple, name: str) -> tuple[dict, Any]:
         """The graph of a pass and the key of its sum."""
+        from dask.task_spec import DataNode, List, Task, TaskRef
+
         token, number = uuid4().hex, count()
         asked, ask, join = (f"maxmargin-{part}-{token}" for part in ("question", name, "sum"))
-        graph = {**self.graph, asked: question}
+        graph = {**self.shared, asked: DataNode(asked, question)}
 
         def add_later(keys: list) -> tuple:
             key = (join, next(number))
-            graph[key] = (join_answers, keys)
+            graph[key] = Task(key, join_answers, List(*map(TaskRef, keys)))
             return key
 
         fold = Fold(add_later)
-        for k, keys in enumerate(self.keys):
-            graph[ask, k] = (partial(answer_question, k), asked, *keys)
-            fold.add((ask, k))
+        for recipe in self.recipes:
+            key = (ask, recipe.number)
+            graph[key] = Task(key, answer_question, recipe, TaskRef(asked), recipe.refer())
+            fold.add(key)
         return graph, fold.total()
 
     def _await(self, future) -> None:
         """Wait until a future is done, with an eye on the keyboard, the clock and the workers."""
-        from distributed import wait
-
-        alone = None
+        alone, done = None, threading.Event()
+        future.add_done_callback(lambda _: done.set())
         for look in count():
             heed()
             if future.status != "pending":
                 return
-            with suppress(TimeoutError, Exception):  # what became of it is told by its status
-                wait([future], timeout=AWAKE)
-            if look % LOOK == LOOK - 1 and self.client.status == "running":
-                alone = None if self.client.nthreads() else alone or time.perf_counter()
+            done.wait(AWAKE)
+            if look % LOOK == LOOK - 1:
+                alone = None if count_workers(self.client) else alone or time.perf_counter()
                 if alone and time.perf_counter() - alone > self.patience:
                     raise ClusterLost(self._say_lost(f"no worker for {self.patience:g} seconds"))
 
@@ -200,10 +220,10 @@ class DaskBlocks(Blocks):
         while self.client.status in ("running", "connecting"):
             heed()
             time.sleep(AWAKE)
-            if self.client.status == "running" and self.client.nthreads():
+            if count_workers(self.client):
                 return
             if time.perf_counter() > deadline:
-                raise ClusterLost(self._say_lost(f"{reason}; no worker for {self.patience:g} seconds")) from reason
+                raise ClusterLost(self._say_lost(f"no worker for {self.patience:g} seconds after {reason}")) from reason
         raise ClusterLost(self._say_lost(reason)) from reason
 
     def _let_go(self, future) -> None:
@@ -217,7 +237,7 @@ class DaskBlocks(Blocks):
         """The one sentence about a lost cluster."""
         return (
             f"The cluster was lost after {self.counters['passes']} passes ({reason}); "
-            "with checkpoint= the fit can go on from its last state, on another client."
+            "with checkpoint= a fit goes on from its last state, on another client."
         )
 
 
@@ -225,35 +245,73 @@ class Setback(Exception):
     """A pass failed for reasons of the cluster, not of the data."""
 
 
-class Held:
-    """Something that travels as a whole: Dask does not look for tasks within it."""
+class Recipe(NamedTuple):
+    """How to make a block: tasks of its own, the keys of X, y and weight among them, and the keys that it needs.
 
-    def __init__(self, content):
-        self.content = content
+    For a cluster the tasks are packed: neither this process nor the scheduler unpacks them in each pass. Where they
+    contain data, a worker holds them, and the recipe has the key.
+    """
+
+    number: int
+    tasks: dict | bytes | str
+    keys: tuple
+    inputs: list
+
+    def refer(self):
+        """References to what it needs, as an argument of a task."""
+        from dask.task_spec import List, TaskRef
+
+        return List(*map(TaskRef, self.inputs))
+
+    def follow(self, inputs: list) -> Block:
+        """Make the block."""
+        from dask.local import get_sync
+        from dask.task_spec import DataNode
+
+        given = dict(zip(self.inputs, inputs, strict=True))
+        tasks = given.pop(self.tasks) if isinstance(self.tasks, str) else self.tasks
+        tasks = Unpacker(tasks, given).load() if isinstance(tasks, bytes) else tasks
+        wanted = [key for key in self.keys if key is not None]
+        made = get_sync(tasks | {key: DataNode(key, value) for key, value in given.items()}, wanted)
+        found = dict(zip(wanted, made, strict=True))
+        return read_block(self.number, *(found.get(key) for key in self.keys))
+
+
+class Unpacker(pickle.Unpickler):
+    """Reads tasks in which arrays that all blocks share stand as names."""
+
+    def __init__(self, packed: bytes, given: dict):
+        super().__init__(io.BytesIO(packed))
+        self.given = given
+
+    def persistent_load(self, name: str) -> np.ndarray:
+        """The array of a name."""
+        return self.given[name]
 
 
 class Answer(NamedTuple):
-    """A sum of answers, the bytes that moved to make it, and the workers that took part."""
+    """A sum of answers, the bytes that moved to make it, where it was made, and the workers that took part."""
 
     value: Any
     moved: int
+    place: str
     places: frozenset
 
 
-def answer_question(number: int, question: Held, X, y, weight) -> Answer:
-    """Put the question to a block, on the worker that has it."""
-    task, arguments = question.content
-    block = read_block(number, X, y, weight)
+def answer_question(recipe: Recipe, question: tuple, inputs: list) -> Answer:
+    """Make a block and put the question to it, on the worker that has it or reads it."""
+    task, arguments = question
+    here = name_place()
     with quiet_blas():
-        return Answer(task(block, *arguments), 0, frozenset([name_place()]))
+        return Answer(task(recipe.follow(inputs), *arguments), 0, here, frozenset([here]))
 
 
 def join_answers(answers: list[Answer]) -> Answer:
     """The sum of some answers; those of other workers have moved to this one."""
-    here, places = name_place(), frozenset().union(*(answer.places for answer in answers))
-    # an answer of one worker that is not this one has come from there; a sum of several was made on one of them
-    moved = sum(answer.moved + (here not in answer.places) * measure_pickle(answer.value) for answer in answers)
-    return Answer(add_all([answer.value for answer in answers]), moved, places)
+    here = name_place()
+    moved = sum(answer.moved + (answer.place != here) * measure_pickle(answer.value) for answer in answers)
+    places = frozenset().union(*(answer.places for answer in answers))
+    return Answer(add_all([answer.value for answer in answers]), moved, here, places)
 
 
 def name_place() -> str:
@@ -261,6 +319,14 @@ def name_place() -> str:
     from distributed import get_worker
 
     return get_worker().address
+
+
+def count_workers(client) -> int:
+    """How many workers there are; none where the scheduler does not answer."""
+    try:
+        return len(client.nthreads()) if client.status == "running" else 0
+    except (OSError, RuntimeError):  # the connection is gone, or is being closed
+        return 0
 
 
 def measure_pickle(value) -> int:
@@ -276,7 +342,9 @@ def fetch(future) -> Answer:
     """What a future that is done holds; an error of a task is raised as it is, one of the cluster as a setback."""
     from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
-    if future.status == "error" and not isinstance(future.exception(), KilledWorker | NoWorkerError | NoValidWorkerError):
+    if future.status == "error" and not isinstance(
+        future.exception(), KilledWorker | NoWorkerError | NoValidWorkerError
+    ):
         return future.result()
     try:
         return future.result()
@@ -284,9 +352,9 @@ def fetch(future) -> Answer:
         raise Setback(f"{type(error).__name__}: {error}") from error
 
 
-def load_block(number: int, source: Held) -> Block:
+def load_block(number: int, source: Blocks) -> Block:
     """A block of a source, on the worker that asks for it."""
-    return source.content.load(number)
+    return source.load(number)
 
 
 def read_block(number: int, X, y, weight) -> Block:
@@ -336,7 +404,7 @@ def choose_precision(*dtypes) -> np.dtype:
 
 def check_samples(X):
     """X with all its columns in one chunk, or a sentence that says what it is instead."""
-    if not is_collection(X) or not (is_array(X) or hasattr(X, "columns")):
+    if not is_collection(X) or not (is_array(X) or (hasattr(X, "columns") and X.ndim == 2)):
         raise ValueError(f"X must be a dask array or DataFrame, got {type(X).__module__}.{type(X).__name__}.")
     if not is_array(X):
         for name, dtype in X.dtypes.items():
@@ -434,30 +502,128 @@ def find_client(client, collections: tuple):
     return client
 
 
-def merge_graphs(collections: tuple, client) -> tuple[dict, list[tuple]]:
-    """One graph of all collections, and the keys of each block: X, y and weight."""
-    import dask
+def write_recipes(collections: tuple, *, packed: bool) -> tuple[list[Recipe], dict]:
+    """A recipe for each block, and the tasks that several blocks share."""
+    graph, blocks = merge_graphs(collections)
+    owners = find_owners(graph, blocks)
+    own: list[dict] = [{} for _ in blocks]
+    for key, owner in owners.items():
+        if owner != SHARED:
+            own[owner][key] = graph[key]
+    recipes = []
+    for k, wanted in enumerate(blocks):
+        needed = set(wanted).union(*(find_needs(graph, key) for key in own[k])) - {None}
+        recipes.append(Recipe(k, own[k], wanted, sorted(needed - set(own[k]), key=str)))
+    shared = {key: graph[key] for key, owner in owners.items() if owner == SHARED and not is_held(graph, key)}
+    if packed:
+        recipes, literals = pack_recipes(recipes)
+        shared |= literals
+    return recipes, shared
+
+
+def pack_recipes(recipes: list[Recipe]) -> tuple[list[Recipe], dict]:
+    """Recipes as bytes, and the data that were found in them, to be held by the workers.
+
+    Those are arrays that several recipes have in common, such as those of a function that maps all blocks, and recipes
+    that are large without them, since the rows of a block are written out in them.
+    """
+    from dask.task_spec import DataNode
+
+    packs = [pack_tasks(recipe.tasks, {}) for recipe in recipes]
+    times = Counter(mark for _, found in packs for mark in found)
+    names = {mark: f"maxmargin-array-{uuid4().hex}" for mark, number in times.items() if number > 1}
+    literals = {names[mark]: each for _, found in packs for mark, each in found.items() if mark in names}
+    token, done = uuid4().hex, []
+    for recipe, (tasks, found) in zip(recipes, packs, strict=True):
+        inputs = [*recipe.inputs, *(names[mark] for mark in found if mark in names)]
+        if len(inputs) > len(recipe.inputs):
+            tasks, _ = pack_tasks(recipe.tasks, names)
+        if len(tasks) > HEAVY:
+            name = f"maxmargin-rows-{token}-{recipe.number}"
+            literals[name], tasks, inputs = tasks, name, [*inputs, name]
+        done.append(recipe._replace(tasks=tasks, inputs=inputs))
+    return done, {name: DataNode(name, each) for name, each in literals.items()}
+
+
+def pack_tasks(tasks: dict, names: dict[int, str]) -> tuple[bytes, dict[int, np.ndarray]]:
+    """A pickle in which arrays with a name stand as their names, and all large arrays that were found."""
+    file = io.BytesIO()
+    packer = make_packer()(file, protocol=5)
+    packer.names, packer.found = names, {}
+    packer.dump(tasks)
+    return file.getvalue(), packer.found
+
+
+@cache
+def make_packer() -> type:
+    """The class that writes what `Unpacker` reads; it derives from one that comes with Dask."""
+    import cloudpickle
+
+    class Packer(cloudpickle.Pickler):
+        def persistent_id(self, value):
+            if type(value) is np.ndarray and value.nbytes >= LARGE:
+                self.found[id(value)] = value  # held, or another array could have its number
+                return self.names.get(id(value))
+            return None
+
+    return Packer
+
+
+def take_needed(graph: dict, keys: Iterable) -> dict:
+    """The part of a graph that some keys need."""
+    taken: dict = {}
+    left = list(keys)
+    while left:
+        key = left.pop()
+        if key in graph and key not in taken:
+            taken[key] = graph[key]
+            left.extend(find_needs(graph, key))
+    return taken
+
+
+def merge_graphs(collections: tuple) -> tuple[dict, list[tuple]]:
+    """One graph of all collections, and the keys of X, y and weight for each block; None where there is none."""
+    from dask.base import collections_to_expr
     from dask.core import flatten
 
-    if client is not None:
-        collections = tuple(hold_heavy(each, client) for each in collections)
-    collections = dask.optimize(*collections)
     graph: dict = {}
-    keys = []
-    for each in collections:
-        graph.update({} if each is None else each.__dask_graph__())
-        keys.append([] if each is None else list(flatten(each.__dask_keys__())))
-    return graph, [(key, *(other[k] if other else None for other in keys[1:])) for k, key in enumerate(keys[0])]
+    keys: dict[int, Iterable] = {k: repeat(None) for k in range(len(collections))}
+    for kind in (True, False):  # Dask plans arrays and frames in two ways that do not mix
+        places = [k for k, each in enumerate(collections) if each is not None and is_array(each) == kind]
+        if places:
+            # together, so that what X and y have in common is read once
+            plan = collections_to_expr([collections[k] for k in places]).optimize()
+            graph.update(plan.__dask_graph__())
+            keys.update(zip(places, map(list, map(flatten, plan.__dask_keys__())), strict=True))
+    return graph, list(zip(*keys.values(), strict=False))
 
 
-def hold_heavy(collection, client):
-    """A collection whose graph holds its data, on the workers: they would travel with each pass."""
-    from distributed import futures_of
+def find_owners(graph: dict, blocks: list[tuple]) -> dict:
+    """The block that alone needs a key; SHARED if several do, or if the key is of data that lie on the workers."""
+    owners: dict = {}
+    for k, wanted in enumerate(blocks):
+        left = [key for key in wanted if key is not None]
+        while left:
+            key = left.pop()
+            owner = SHARED if is_held(graph, key) or owners.get(key, k) != k else k
+            if owners.get(key) != owner:
+                owners[key] = owner
+                left.extend(find_needs(graph, key))
+    return owners
 
-    if collection is None or futures_of(collection) or measure_pickle(dict(collection.__dask_graph__())) < HEAVY:
-        return collection
-    with keep_quiet():
-        return client.persist(collection)
+
+def find_needs(graph: dict, key) -> set:
+    """The keys that a task needs; none of data that lie on the workers."""
+    from dask.core import get_dependencies
+
+    if is_held(graph, key):
+        return set()
+    return set(getattr(graph[key], "dependencies", None) or get_dependencies(graph, key)) - {key}
+
+
+def is_held(graph: dict, key) -> bool:
+    """Whether a key is of data that lie on the workers: they are not in the graph, or as a future."""
+    return key not in graph or type(graph[key]).__module__ == "distributed.client"
 
 
 @contextmanager

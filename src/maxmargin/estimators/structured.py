@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 import warnings
 from numbers import Integral
 from typing import ClassVar
@@ -27,8 +28,8 @@ SOLVERS = ("frank_wolfe", "structured_bundle")
 class StructuredSVM(BaseEstimator):
     """min 1/2 |w|^2 + C sum_i s_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>], certified.
 
-    Margin rescaling (Taskar et al. 2003; Tsochantaridis et al. 2005), without an intercept. psi, Delta and the search for
-    the largest z belong to the model.
+    Margin rescaling (Taskar et al. 2003; Tsochantaridis et al. 2005), without an intercept. psi, Delta and the search
+    for the largest z belong to the model.
 
     Parameters
     ----------
@@ -117,6 +118,7 @@ class StructuredSVM(BaseEstimator):
         -------
         self
         """
+        began = time.perf_counter()
         check_model(self.model)
         if isinstance(self.solver, type):
             raise ValueError(f"solver must be a name or an object, got the class {self.solver.__name__}.")
@@ -133,11 +135,15 @@ class StructuredSVM(BaseEstimator):
         with watch_interrupt() as interrupted:
             result = solve(
                 problem, self.solver, tol=self.tol, max_iter=None if self.max_iter < 0 else self.max_iter,
-                max_seconds=self.max_seconds, warm=self._warm(problem), interrupt=interrupted, checkpoint=store,
+                max_seconds=self._time_left(began), warm=self._warm(problem), interrupt=interrupted, checkpoint=store,
             )  # fmt: skip
             self._keep(model, result)
             self._report(examples, bool(interrupted))
         return self
+
+    def _time_left(self, began: float) -> float | None:
+        """Seconds for the solver: gathering the samples is part of the budget."""
+        return None if self.max_seconds is None else max(self.max_seconds - (time.perf_counter() - began), 1e-3)
 
     def _warm(self, problem: StructuredProblem) -> StructuredPoint | None:
         """The point of the last fit, if it was on samples like these."""

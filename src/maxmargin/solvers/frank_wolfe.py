@@ -28,7 +28,7 @@ LATEST = 15  # passes after which the gap is looked at in any case
 LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
 SPARE = 0.05  # of the tolerance, shared out over the samples: a block whose gap is smaller is left alone
 SMALL = 0.1  # of the mean gap: a sample with less is left out of passes over kept labellings
-CHUNK = 64  # samples between two looks at the clock
+CHUNK = 4096  # labels of the sequences between two looks at the clock: a few milliseconds
 ROOM = 1 << 28  # bytes for labellings kept; beyond that the lightest of a sample makes room for a new one
 
 
@@ -80,6 +80,7 @@ class ChainBlocks:
 
     def __init__(self, problem: StructuredProblem, patience: int):
         self.examples, self.c, self.patience = problem.examples, problem.c, patience
+        self.chunk = max(1, CHUNK * problem.n // len(problem.examples.right))
         self.w, self.buffer = np.zeros(problem.size), np.zeros(problem.size)
         self.reserve(4)
         self.kept[0], self.a[0] = self.examples.right, self.c
@@ -117,6 +118,11 @@ class ChainBlocks:
             if self.a[s].any():
                 found.append(Sheet(np.where(free[s], self.examples.right, self.kept[s]), self.a[s].copy()))
         return found
+
+    @property
+    def support(self) -> int:
+        """Slots in use."""
+        return int(self.used.max())
 
     @property
     def lengths(self) -> np.ndarray:
@@ -159,8 +165,8 @@ class ChainBlocks:
         """w afresh from the weights; returns sum_i sum_z alpha_i(z) Delta(y_i, z)."""
         total, linear = np.zeros_like(self.w), 0.0
         for labelling, weight in self.sheets():
-            total += self.examples.combine(labelling, weight)
-            linear += float(weight @ self.examples.measure(labelling, self.w)[0])
+            self.examples.combine(labelling, weight, total)
+            linear += float(weight @ self.examples.losses(labelling))
         self.w[:] = total
         return linear
 
@@ -184,6 +190,8 @@ class ChainBlocks:
 
 class ListedBlocks:
     """The kept labellings of any model as rows of its library, with their products."""
+
+    chunk = 1  # nobody knows how long its oracle takes
 
     def __init__(self, problem: StructuredProblem, patience: int):
         self.examples, self.c, self.patience = problem.examples, problem.c, patience
@@ -244,6 +252,11 @@ class ListedBlocks:
             self.rows[i] = [self.rows[i][s] for s in stay]
             self.weights[i], self.idle[i] = self.weights[i][stay], self.idle[i][stay]
             self.G[i] = np.ascontiguousarray(self.G[i][np.ix_(stay, stay)])
+
+    @property
+    def support(self) -> int:
+        """Slots in use."""
+        return max(map(len, self.rows))
 
     @property
     def a(self) -> np.ndarray:
@@ -346,7 +359,7 @@ class FrankWolfeRun:
     def visit_on(self) -> Outcome:
         """A few more samples of this pass."""
         order = self.order()
-        stop = min(self.place + (CHUNK if self.problem.examples.packed else 1), len(order))
+        stop = min(self.place + self.blocks.chunk, len(order))
         self.blocks.visit(order, self.place, stop, self.phase == "oracle", self.enough(), self.sums)
         self.place = stop
         if stop == len(order):
@@ -435,8 +448,8 @@ class FrankWolfeRun:
 
     @property
     def support(self) -> int:
-        """Sheets of a point."""
-        return len(self.blocks.a)
+        """Sheets of a point, about."""
+        return self.blocks.support
 
     def progress(self, seconds: float) -> Progress:
         """The solver's own view of P and D, as of the last look."""

@@ -13,7 +13,7 @@ from .examples import Pace
 from .model import StructuredModel
 
 STRIP = 64  # sequences of one piece of work
-TURN = 1024  # sequences between two looks at the clock
+TURN = 8192  # labels of the sequences between two looks at the clock
 MOST_LABELS = 32767  # a labelling is kept in two bytes a label
 
 
@@ -23,13 +23,14 @@ class ChainExamples:
     All sequences are asked at once, on all cores, in strips that do not depend on their number.
     """
 
-    packed, exact, step = True, True, TURN
+    packed, exact = True, True
 
     def __init__(self, rows: sp.csr_array, starts: np.ndarray, y: np.ndarray | None, costs: np.ndarray, edges: bool):
         from ..compiled.chains import Chains
 
         self.n, self.pace, self.name = len(starts) - 1, Pace(), "ChainModel" if edges else "MulticlassModel"
         self.right = np.zeros(rows.shape[0], np.int16) if y is None else y.astype(np.int16)
+        self.step = max(STRIP, TURN * self.n // rows.shape[0])
         d, k = rows.shape[1], len(costs)
         self.chains = Chains(
             rows.data.astype(np.float64), rows.indices.astype(np.int64), rows.indptr.astype(np.int64),
@@ -54,7 +55,7 @@ class ChainExamples:
         began = time.perf_counter()
         self.decode(w, first, last, True, sheet, values)
         bounds[first:last] = values[first:last]
-        self.pace.oracle = (time.perf_counter() - began) * self.n / max(last - first, 1)
+        self.pace.note_oracle(time.perf_counter() - began, last - first)
 
     def decode(self, w: np.ndarray, first: int, last: int, augmented: bool, sheet, values) -> None:
         """The best labellings, with or without Delta."""
@@ -73,12 +74,21 @@ class ChainExamples:
         measure_chains(self.chains, sheet, w, losses, heights)
         return losses, heights
 
-    def combine(self, sheet: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """sum_i weight_i (psi(x_i, y_i) - psi(x_i, z_i)): only labels that differ cost anything."""
+    def losses(self, sheet: np.ndarray) -> np.ndarray:
+        """Delta(y_i, z_i)."""
+        from ..compiled.chains import sum_all_costs
+
+        losses = np.empty(self.n)
+        sum_all_costs(self.chains, sheet, losses)
+        return losses
+
+    def combine(self, sheet: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """sum_i weight_i (psi(x_i, y_i) - psi(x_i, z_i)), added to `out`: only labels that differ cost anything."""
         from ..compiled.chains import combine_chains
 
-        total = np.zeros(self.size)
+        began, total = time.perf_counter(), np.zeros(self.size) if out is None else out
         combine_chains(self.chains, sheet, weight, total)
+        self.pace.note_sheet(time.perf_counter() - began)
         return total
 
     def predict(self, w: np.ndarray) -> np.ndarray:
@@ -101,7 +111,7 @@ class ChainExamples:
         """Whether labellings of another fit are of these sequences, as far as one can tell."""
         if not isinstance(labelling, np.ndarray) or labelling.shape != self.right.shape:
             return False
-        return 0 <= labelling.min() and labelling.max() < self.chains.n_labels
+        return labelling.min() >= 0 and labelling.max() < self.chains.n_labels
 
     def store(self, sheets: list[np.ndarray]) -> dict:
         """Sheets as one array."""
@@ -126,8 +136,8 @@ class ChainExamples:
 class ChainModel(StructuredModel):
     """<w, psi(x, z)> = sum_t <u[z_t], x_t> + sum_t v[z_t-1, z_t] + start[z_0] + end[z_last]; Delta counts wrong labels.
 
-    X is a list of arrays or sparse matrices of shape (length_i, n_features), y a list of as many labels each. Labels may
-    be any values that can be sorted.
+    X is a list of arrays or sparse matrices of shape (length_i, n_features), y a list of as many labels each. Labels
+    may be any values that can be sorted.
 
     Parameters
     ----------

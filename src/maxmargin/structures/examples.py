@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import time
 import zlib
+from itertools import pairwise
 from numbers import Real
 from typing import NamedTuple
 
@@ -25,14 +26,25 @@ class Sheet(NamedTuple):
 
 
 class Pace:
-    """Seconds that a pass over all samples took: of the oracle, and of one sheet's features."""
+    """How long the oracle takes for a sample and the features of a sheet, as means in which the past fades.
+
+    A mean of many small pieces: one that met a busy machine must not pass for the rule.
+    """
 
     def __init__(self):
-        self.oracle = self.sheet = 0.0
+        self.seconds = self.samples = self.sheet = 0.0
 
-    def estimate(self, sheets: int) -> float:
-        """What a certificate of so many sheets takes."""
-        return 1.2 * (self.oracle + sheets * self.sheet)
+    def note_oracle(self, seconds: float, samples: int) -> None:
+        """So many samples took so long."""
+        self.seconds, self.samples = 0.95 * self.seconds + seconds, 0.95 * self.samples + samples
+
+    def note_sheet(self, seconds: float) -> None:
+        """The features of a sheet took so long; the judge needs losses and heights too, about as much again."""
+        self.sheet = 2.5 * seconds if self.sheet == 0.0 else 0.9 * self.sheet + 0.1 * 2.5 * seconds
+
+    def estimate(self, samples: int, sheets: int) -> float:
+        """What a certificate of so many samples and sheets takes."""
+        return 1.2 * (samples * self.seconds / max(self.samples, 1.0) + sheets * self.sheet)
 
 
 class ListedExamples:
@@ -188,30 +200,32 @@ class ListedExamples:
 
         cuts = np.linspace(first, last, jobs + 1).astype(int)
         found = Parallel(n_jobs=jobs)(
-            delayed(ask_some)(self.model, [self.X[i] for i in range(p, q)], w, self.y[p:q])
-            for p, q in zip(cuts[:-1], cuts[1:], strict=True)
+            delayed(ask_some)(self.model, [self.X[i] for i in range(p, q)], w, self.y[p:q]) for p, q in pairwise(cuts)
         )
         return [z for part in found for z in part]
 
     def keep_pace(self, seconds: float, count: int) -> None:
         """How many samples are asked between two looks at the clock; it has no say in the answers."""
-        self.pace.oracle = max(0.5 * self.pace.oracle, seconds / max(count, 1) * self.n)
+        self.pace.note_oracle(seconds, count)
         least = count_jobs(self.n_jobs)
         self.step = max(least, 2 * count if seconds < 0.01 else count // 2 if seconds > 0.05 else count)
 
     def measure(self, sheet: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Delta(y_i, z_i), and with <w, psi(x_i, z_i) - psi(x_i, y_i)> added."""
-        losses = np.array([self.costs[row] for row in sheet])
-        return losses, np.array([self.height(row, w) for row in sheet])
+        return self.losses(sheet), np.array([self.height(row, w) for row in sheet])
 
-    def combine(self, sheet: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """sum_i weight_i (psi(x_i, y_i) - psi(x_i, z_i))."""
-        began, total = time.perf_counter(), np.zeros(self.size)
+    def losses(self, sheet: np.ndarray) -> np.ndarray:
+        """Delta(y_i, z_i)."""
+        return np.array([self.costs[row] for row in sheet])
+
+    def combine(self, sheet: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """sum_i weight_i (psi(x_i, y_i) - psi(x_i, z_i)), added to `out`."""
+        began, total = time.perf_counter(), np.zeros(self.size) if out is None else out
         for row, each in zip(sheet, weight, strict=True):
             if each != 0.0:
                 indices, values = self.entries[row]
                 total[indices] += each * values
-        self.pace.sheet = 2.0 * (time.perf_counter() - began)
+        self.pace.note_sheet(time.perf_counter() - began)
         return total
 
     def predict(self, w: np.ndarray) -> list:

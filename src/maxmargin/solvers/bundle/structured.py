@@ -137,8 +137,7 @@ class StructuredOracle:
     def cut(self, place: StructuredPlace) -> tuple[np.ndarray, float, list]:
         """phi = -g, offset = sum_i c_i Delta_i."""
         g = self.examples.combine(place.sheet, self.problem.c)
-        losses, _ = self.examples.measure(place.sheet, place.x)
-        return -g, float(self.problem.c @ losses), [(1.0, place.sheet)]
+        return -g, float(self.problem.c @ self.examples.losses(place.sheet)), [(1.0, place.sheet)]
 
     def check(self, best, place, slope: np.ndarray, cuts: Cuts) -> None:
         """A cut is valid whatever the labellings are."""
@@ -347,5 +346,5 @@ class StructuredBundleRun:
         slope, offset, c = np.zeros(self.problem.size), 0.0, self.problem.c
         for share, sheet in key:
             slope -= share * self.problem.examples.combine(sheet, c)
-            offset += share * float(c @ self.problem.examples.measure(sheet, self.x0)[0])  # Delta depends on no w
+            offset += share * float(c @ self.problem.examples.losses(sheet))
         return slope, offset
