@@ -146,7 +146,7 @@ class Relay:
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Some steps of the run; one whose steps are long passes over data is told to stop within them."""
-        if getattr(self.problem, "form", "memory") != "blocks":
+        if getattr(self.problem, "form", "memory") == "memory":
             return self.run.advance(max_steps, seconds)
         try:
             with listen(self.asked):

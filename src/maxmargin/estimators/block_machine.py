@@ -89,7 +89,7 @@ def refuse_what_blocks_cannot(machine) -> None:
     """Losses of whole lists, |w|_1 and targets of several numbers are for data in memory."""
     if not hasattr(machine, "checkpoint"):
         raise ValueError(
-            f"{type(machine).__name__} needs data in memory, since its loss does not split over rows; X must be an array."
+            f"{type(machine).__name__} needs data in memory, since its loss does not split over rows; give an array."
         )
     if getattr(machine, "penalty", "l2") != "l2":
         raise ValueError(f"penalty={machine.penalty!r} needs data in memory; data in blocks take penalty='l2'.")

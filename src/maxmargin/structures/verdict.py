@@ -14,7 +14,8 @@ def judge_structure(problem: StructuredProblem, point: StructuredPoint) -> Certi
 
     The oracle is asked for every sample at w. Where it may miss the best labelling, the model's upper bound takes its
     place, and without one P is infinite. Every labelling of the point is looked at afresh; its weights are clipped at
-    zero and scaled so that those of each sample sum to c_i, so that D is a true lower bound whatever was handed in.
+    zero and scaled so that those of each sample sum to c_i: D is a true lower bound whatever was handed in. Where all
+    of them are too heavy, some of their weight goes to the labels themselves.
     """
     examples, c = problem.examples.afresh(), problem.c
     w = np.ascontiguousarray(point.w, float)
@@ -30,9 +31,11 @@ def judge_structure(problem: StructuredProblem, point: StructuredPoint) -> Certi
         examples.combine(labelling, a, w_of_a)
         linear += float(a @ losses)
         means += a / c * heights
+    square = float(w_of_a @ w_of_a)
+    share = float(np.clip(linear / square, 0.0, 1.0)) if square > 0 else 1.0  # the rest goes to y, which is worth 0
     return Certificate(
         primal=0.5 * float(w @ w) + float(c @ bounds),
-        dual=linear - 0.5 * float(w_of_a @ w_of_a),
+        dual=share * linear - 0.5 * share**2 * square,
         kkt=float(np.maximum(bounds - means, 0.0).max()),
         convex=True,
         floor=problem.floor,

@@ -21,6 +21,7 @@ import numpy as np
 from ...result import Outcome, Patience, Progress
 from ...structures.examples import Sheet
 from ...structures.problem import StructuredPoint, StructuredProblem
+from ...threads import Interrupted, heed
 from .cuts import Cuts
 from .descent import Descent, Optimality
 from .rules import RULES
@@ -34,10 +35,6 @@ METHODS = {
 CAPACITY = 200  # cuts that are held at most
 ROOM = 1 << 29  # bytes that they may take
 PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
-
-
-class Unfinished(Exception):
-    """The time of a slice is over in the midst of a pass of the oracle."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class StructuredOracle:
     def __init__(self, problem: StructuredProblem, cache: int):
         self.problem, self.examples = problem, problem.examples
         self.cache = None if self.examples.packed or cache == 0 else Cache(self.examples, cache)
-        self.end, self.place, self.at = np.inf, 0, None
+        self.place, self.at = 0, None
         self.values, self.bounds = np.zeros(problem.n), np.zeros(problem.n)
         self.sheet = self.examples.blank()
         self.ceiling = np.inf  # a place whose risk and ridge are more is of no use but for its cut
@@ -117,8 +114,8 @@ class StructuredOracle:
             stop = min(self.place + self.examples.step, self.problem.n)
             self.examples.maximise(x, self.place, stop, self.sheet, self.values, self.bounds)
             self.place = stop
-            if stop < self.problem.n and time.perf_counter() >= self.end:
-                raise Unfinished
+            if stop < self.problem.n:
+                heed()
         self.n_calls += 1
         self.at, sheet = None, self.sheet.copy()
         if self.cache is not None:
@@ -189,26 +186,22 @@ class StructuredBundleRun:
         return int(max(8, min(self.solver.max_cuts, ROOM // (8 * self.problem.size))))
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
-        """Rounds for about `seconds`, at most `max_steps`; a round that is not finished is gone on with next time."""
+        """Rounds for about `seconds`, at most `max_steps`; a round that is interrupted is gone on with next time."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
-        self.oracle.end = end
         if self.worn:
             return Outcome.STALLED
-        try:
-            if self.descent is None:
-                self.begin()
-            while True:
-                if self.reached():
-                    return Outcome.DONE
-                if self.n_iter >= last:
-                    return Outcome.GOING
-                self.take_round()
-                if self.patience.wears_out(self.descent.gap):
-                    return Outcome.STALLED
-                if time.perf_counter() >= end:
-                    return Outcome.GOING
-        except Unfinished:
-            return Outcome.GOING
+        if self.descent is None:
+            self.begin()
+        while True:
+            if self.reached():
+                return Outcome.DONE
+            if self.n_iter >= last:
+                return Outcome.GOING
+            self.take_round()
+            if self.patience.wears_out(self.descent.gap):
+                return Outcome.STALLED
+            if time.perf_counter() >= end:
+                return Outcome.GOING
 
     def begin(self) -> None:
         """The cut at the start."""
@@ -217,7 +210,7 @@ class StructuredBundleRun:
         self.descent = Descent(self.oracle, rule, self.x0, cuts, (1.0,))
 
     def take_round(self) -> None:
-        """One round; if the time is over in its midst, all but the oracle is as before it.
+        """One round; if it is interrupted in its midst, all but the oracle is as before it.
 
         The next step finds the same place again, since it starts from the same numbers, and the oracle goes on there.
         """
@@ -225,7 +218,7 @@ class StructuredBundleRun:
         self.oracle.ceiling = self.descent.least
         try:
             self.descent.take_round()
-        except Unfinished:
+        except Interrupted:
             vars(self.descent).update(before[0])
             vars(self.descent.rule).update(before[1])
             raise
