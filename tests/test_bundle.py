@@ -21,6 +21,7 @@ from maxmargin.samples import wrap
 from maxmargin.solve import solve
 from maxmargin.solvers import SOLVERS
 
+STRUCTURED = ("frank_wolfe", "structured_bundle")
 METHODS = ("ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle")
 OTHERS = METHODS[1:]  # ocas goes over all losses in test_linear_solvers
 CS = [3.0, 0.01, 0.3, 10.0, 0.03, 1.0, 0.1, 0.02]  # in no order
@@ -339,7 +340,7 @@ def test_free_intercept_that_the_loss_does_not_see(loss):
     assert with_it.certificate.primal == pytest.approx(without.certificate.primal, rel=1e-7)
 
 
-@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in ("bundle", "frank_wolfe", "structured_bundle")])
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in ("bundle", *STRUCTURED)])
 def test_other_solvers_refuse_whole_lists(solver):
     """With a sentence that says where to go."""
     problem = pose_metric(F1())

@@ -32,7 +32,10 @@ RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 COMPILED_GUESTS = (
     "samples", "listwise", "normal_equations", "kernels", "cache", "certificate", "structures", "blocks", "solvers",
 )  # fmt: skip
-ROOMS = {"matplotlib": ("plots",), "numba": ("compiled",)}
+ROOMS = {
+    "matplotlib": ("plots",), "numba": ("compiled",), "dask": ("distributed",), "distributed": ("distributed",),
+    "pyarrow": ("blocks",),
+}  # fmt: skip
 
 
 class Import(NamedTuple):
@@ -179,7 +182,7 @@ def test_no_circles():
         visit(module)
 
 
-@pytest.mark.parametrize("guest", ["numba", "matplotlib", "cvxopt"])
+@pytest.mark.parametrize("guest", ["numba", "matplotlib", "cvxopt", "dask", "distributed"])
 def test_import_is_light(guest):
     """`import maxmargin` loads neither the compiler nor the plotting library."""
     command = f"import sys, maxmargin; sys.exit({guest!r} in sys.modules)"

@@ -22,12 +22,13 @@ from uuid import uuid4
 import numpy as np
 import scipy.sparse as sp
 
-from .blocks.source import Block, Blocks, Fold, add_all
+from .blocks.source import FAN, Block, Blocks, Fold, add_all
 from .threads import heed, quiet_blas
 
 ATTEMPTS = 4  # a pass is asked once, and three times again if the cluster fails it
 AWAKE = 0.1  # seconds between two looks at the keyboard and the clock while a pass is under way
 LOOK = 20  # such looks between two counts of the workers
+ENOUGH = 4  # tasks a thread that must be left where blocks are asked eight at a time
 HEAVY = 1 << 14  # bytes of a recipe, from which on it is held by a worker: it contains the data
 LARGE = 1 << 12  # bytes of an array that is worth a name of its own, where several blocks hold it
 SHARED = -1  # in place of the number of the one block that needs a key
@@ -141,8 +142,7 @@ class DaskBlocks(Blocks):
     def run(self, task: Callable[..., Any], *arguments) -> Any:
         """The sum over all blocks of task(block, *arguments), in the order of `Fold`."""
         if self.client is None:
-            with quiet_blas():
-                return super().run(task, *arguments)
+            return super().run(task, *arguments)
         began = time.perf_counter()
         question = (task, arguments)
         answer = self._insist(question, getattr(task, "__name__", "task"))
@@ -193,12 +193,24 @@ class DaskBlocks(Blocks):
             graph[key] = Task(key, join_answers, List(*map(TaskRef, keys)))
             return key
 
-        fold = Fold(add_later)
-        for recipe in self.recipes:
-            key = (ask, recipe.number)
-            graph[key] = Task(key, answer_question, recipe, TaskRef(asked), recipe.refer())
-            fold.add(key)
+        fold, groups = Fold(add_later), self._group()
+        for recipes in groups:
+            key = (ask, recipes[0].number)
+            inputs = List(*(recipe.refer() for recipe in recipes))
+            graph[key] = Task(key, answer_question, recipes, TaskRef(asked), inputs)
+            fold.add(key, level=int(len(groups) < self.n_blocks))
         return graph, fold.total()
+
+    def _group(self) -> list[list[Recipe]]:
+        """The blocks of each task: one, or the eight that `Fold` adds first, where that leaves work for everybody.
+
+        The scheduler handles one task after another, so that many thousands of them would be what a pass waits for.
+        Data that lie on the workers are left in tasks of one block, which go where the block is.
+        """
+        threads = count_threads(self.client)
+        alone = all(not recipe.inputs for recipe in self.recipes)
+        step = FAN if alone and self.n_blocks >= FAN * ENOUGH * max(threads, 1) else 1
+        return [self.recipes[k : k + step] for k in range(0, self.n_blocks, step)]
 
     def _await(self, future) -> None:
         """Wait until a future is done, with an eye on the keyboard, the clock and the workers."""
@@ -298,12 +310,13 @@ class Answer(NamedTuple):
     places: frozenset
 
 
-def answer_question(recipe: Recipe, question: tuple, inputs: list) -> Answer:
-    """Make a block and put the question to it, on the worker that has it or reads it."""
+def answer_question(recipes: list[Recipe], question: tuple, inputs: list[list]) -> Answer:
+    """Make a block and put the question to it, on the worker that has it or reads it; or one block after another."""
     task, arguments = question
     here = name_place()
     with quiet_blas():
-        return Answer(task(recipe.follow(inputs), *arguments), 0, here, frozenset([here]))
+        answers = [task(recipe.follow(each), *arguments) for recipe, each in zip(recipes, inputs, strict=True)]
+    return Answer(add_all(answers), 0, here, frozenset([here]))
 
 
 def join_answers(answers: list[Answer]) -> Answer:
@@ -323,10 +336,20 @@ def name_place() -> str:
 
 def count_workers(client) -> int:
     """How many workers there are; none where the scheduler does not answer."""
+    return len(list_threads(client))
+
+
+def count_threads(client) -> int:
+    """How many threads the workers have together."""
+    return sum(list_threads(client).values())
+
+
+def list_threads(client) -> dict:
+    """The threads of each worker; nothing where the scheduler does not answer."""
     try:
-        return len(client.nthreads()) if client.status == "running" else 0
-    except (OSError, RuntimeError):  # the connection is gone, or is being closed
-        return 0
+        return client.nthreads() if client.status == "running" else {}
+    except (OSError, RuntimeError, AttributeError):  # the connection is gone, or is being closed
+        return {}
 
 
 def measure_pickle(value) -> int:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..threads import heed
+from ..threads import heed, quiet_blas
 
 FAN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
 # Bytes of a block of one's own making: large for BLAS, and below the 32 MB from which on the C library maps memory anew
@@ -64,8 +64,9 @@ class Blocks:
         """
         began = time.perf_counter()
         fold = Fold(add_all)
-        for block in self.stream():
-            fold.add(task(block, *arguments))
+        with quiet_blas():  # as on workers: another number of threads would be another order of sums
+            for block in self.stream():
+                fold.add(task(block, *arguments))
         self.seconds = time.perf_counter() - began
         self.counters["passes"] += 1
         return fold.total()
@@ -93,8 +94,8 @@ class Fold:
         self.levels: list[list] = []
 
     def add(self, part, level: int = 0) -> None:
-        """Take the next part."""
-        if level == len(self.levels):
+        """Take the next part, or the sum of the next FAN parts (level 1), of the next FAN such sums (level 2)..."""
+        while level >= len(self.levels):
             self.levels.append([])
         self.levels[level].append(part)
         if len(self.levels[level]) == FAN:

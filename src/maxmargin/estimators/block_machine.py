@@ -15,7 +15,7 @@ from ..blocks import ArrayBlocks, Blocks
 from ..blocks.problem import BlockPoint, BlockProblem, Pose, Targets
 from ..blocks.survey import Survey, survey_block
 from ..checkpoints import Store
-from ..distributed import DaskBlocks, is_collection, predict_blocks
+from ..distributed import ClusterLost, DaskBlocks, is_collection, predict_blocks
 from ..interrupt import watch_interrupt
 from ..kernels import Linear
 from ..solve import solve
@@ -128,11 +128,16 @@ def cost_of(machine) -> float:
 
 def solve_one(machine, number: int, problems: list[BlockProblem], start: BlockPoint | None, budget: Budget):
     """One problem, within its share of the time, with a checkpoint of its own."""
-    return solve(
-        problems[number], machine.solver, tol=machine.tol,
-        max_iter=None if machine.max_iter == -1 else machine.max_iter, max_seconds=budget.share(), warm=start,
-        interrupt=budget.interrupt, checkpoint=open_store(machine, number, len(problems)),
-    )  # fmt: skip
+    store = open_store(machine, number, len(problems))
+    try:
+        return solve(
+            problems[number], machine.solver, tol=machine.tol,
+            max_iter=None if machine.max_iter == -1 else machine.max_iter, max_seconds=budget.share(), warm=start,
+            interrupt=budget.interrupt, checkpoint=store,
+        )  # fmt: skip
+    except ClusterLost as error:
+        where = "There was no checkpoint." if store is None else f"The state is in {str(store.path)!r}."
+        raise ClusterLost(f"{error} {where}") from error
 
 
 def open_store(machine, number: int, count: int) -> Store | None:

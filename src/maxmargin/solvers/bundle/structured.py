@@ -33,6 +33,7 @@ METHODS = {
     "level-bundle": "level-bundle",
 }
 CAPACITY = 200  # cuts that are held at most
+LONG = 200_000  # weights from which on each look at a w costs as much as the oracle
 ROOM = 1 << 29  # bytes that they may take
 PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
 
@@ -43,23 +44,24 @@ class StructuredBundle:
 
     Parameters
     ----------
-    method : {"level-bundle", "proximal-bundle", "trust-region-bundle", "one-slack"}, default="level-bundle"
-        Where the next cut is made: "one-slack" is the method of Joachims, Finley and Yu (2009).
+    method : {"auto", "level-bundle", "proximal-bundle", "trust-region-bundle", "one-slack"}, default="auto"
+        Where the next cut is made: "one-slack" is the method of Joachims, Finley and Yu (2009). "auto" is a level, and
+        a proximal term where w is long, since the search for a level looks at several w.
     max_cuts : int, default=200
         Cuts that are held at most; beyond that they are melted into their mean. Fewer where w is long.
     cache : int, default=10
         Labellings remembered for each sample, of models whose oracle is asked sample by sample; 0 for none.
     """
 
-    method: str = "level-bundle"
+    method: str = "auto"
     max_cuts: int = CAPACITY
     cache: int = 10
     name = "structured_bundle"
     forms = ("structures",)
 
     def __post_init__(self):
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {sorted(METHODS)}, got {self.method!r}.")
+        if self.method not in (*METHODS, "auto"):
+            raise ValueError(f"method must be 'auto' or one of {sorted(METHODS)}, got {self.method!r}.")
         if self.max_cuts < 4:
             raise ValueError(f"max_cuts must be 4 or more, got {self.max_cuts!r}.")
         if self.cache < 0:
@@ -206,8 +208,15 @@ class StructuredBundleRun:
     def begin(self) -> None:
         """The cut at the start."""
         cuts = Cuts(self.problem.size, capacity=self.capacity)
-        rule = RULES[METHODS[self.solver.method]]()
+        rule = self.make_rule()
         self.descent = Descent(self.oracle, rule, self.x0, cuts, (1.0,))
+
+    def make_rule(self):
+        """The rule of the method."""
+        method = self.solver.method
+        if method == "auto":
+            method = "proximal-bundle" if self.problem.size > LONG else "level-bundle"
+        return RULES[METHODS[method]]()
 
     def take_round(self) -> None:
         """One round; if it is interrupted in its midst, all but the oracle is as before it.
@@ -321,7 +330,7 @@ class StructuredBundleRun:
         if self.oracle.cache is not None:
             self.oracle.cache.rows = np.column_stack(sheets[len(owner) :])
         best = StructuredPlace(state["x"].copy(), float(state["value"]), last)
-        rule = RULES[METHODS[self.solver.method]]()
+        rule = self.make_rule()
         self.descent = descent = Descent.__new__(Descent)
         descent.resume(self.oracle, rule, self.x0, cuts, (1.0,), None, None, best)
         descent.weights = state["weights"].copy() if state["weights"].size else None
