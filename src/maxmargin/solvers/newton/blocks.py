@@ -29,8 +29,8 @@ from .oracle import RowOracle, TermOracle
 from .run import COARSE_TOL, NARROWER, NARROWEST, SOLVED, NewtonRun
 
 PATIENCE = 40  # passes without a fall of the gap by a tenth before a run gives up
-SAMPLED = 1 << 22  # numbers of the sample that is solved first
-MANY = 8  # times the rows of the sample, at least, is what makes a sample worth its pass
+SAMPLED = 1 << 22  # numbers of the sample that is solved first, at most
+MANY, FEW = 8, 4000  # of so many rows one is drawn at most, and no sample is smaller than that
 RATIOS = 0.5 ** np.array([1, 2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 40])  # of a step that is too long
 DECREASE = 1e-4  # of the promised fall that a whole step must reach
 
@@ -180,8 +180,8 @@ class BlockNewtonRun:
     def start_coarse(self) -> None:
         """Solve a sample of the rows, weighted up, where there are many more than that."""
         problem = self.problem
-        rows = SAMPLED // (problem.d + 1)
-        if problem.n < MANY * rows or rows < 80 * problem.d:
+        rows = min(SAMPLED // (problem.d + 1), problem.n // MANY)
+        if rows < max(FEW, 80 * problem.d):
             return
         drawn = problem.blocks.run(draw_block, problem.pose, rows / problem.n)
         part = join_rows(drawn, problem.pose)
