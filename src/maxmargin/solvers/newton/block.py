@@ -67,8 +67,12 @@ class Block:
         """Newton's direction."""
         return solve_newton(self, self.gradient, damping, accuracy)
 
-    def search(self, step: np.ndarray, move: np.ndarray) -> float:
-        """t > 0 with phi'(u + t step) near zero: Newton's method in one variable, kept within a bracket."""
+    def search(self, step: np.ndarray, move: np.ndarray, steep: float = STEEP) -> float:
+        """t > 0 with phi'(u + t step) near zero: Newton's method in one variable, kept within a bracket.
+
+        Near means `steep` times the first slope. Where that slope is large for a short way only, so much of it may be
+        left beyond the minimum, where phi is larger than before: then a smaller share must be asked for.
+        """
         slope = float(self.gradient @ step)
         curve = float(step[:-1] @ step[:-1] + self.ridge * step[-1] ** 2)
         leant = float(self.pulled @ step)
@@ -78,7 +82,7 @@ class Block:
             now = slope + leant - first + t * curve
             if not np.isfinite(now):
                 now = np.inf
-            if abs(now) <= STEEP * abs(slope) or high - low <= 1e-12 * min(high, 1e12):
+            if abs(now) <= steep * abs(slope) or high - low <= 1e-12 * min(high, 1e12):
                 break
             low, high = (t, high) if now < 0 else (low, t)
             t = t - now / (curve + second) if np.isfinite(now) and curve + second > 0 else np.inf

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...problem import Point, Problem
 from ...result import Outcome, Patience, Progress
-from .block import Block
+from .block import STEEP, Block
 from .oracle import RowOracle, TermOracle
 from .scale import is_kinked, measure_scale
 
@@ -141,14 +141,18 @@ class NewtonRun:
         else:
             step = self.solve_near(near, steps)
         move = whole.project(step)
-        t = whole.search(step, move)
         before, stood = whole.value, (whole.u, whole.f)
-        self.moves = np.abs(t * move)
-        whole.place(whole.u + t * step, whole.f + t * move)
-        if not whole.value <= before + 1e-9 * abs(before):  # a step so long that its end drowned in rounding errors
+        for steep in (STEEP, 1e-3 * STEEP):
+            t = whole.search(step, move, steep)
+            self.moves = np.abs(t * move)
+            whole.place(stood[0] + t * step, stood[1] + t * move)
+            fallen = whole.value <= before + 1e-9 * abs(before)
+            if fallen:
+                break
+            whole.place(*stood)
+        if not fallen:  # a step so long that its end drowned in rounding errors
             self.moves = None
             self.patience.left -= 5
-            whole.place(*stood)
 
     def choose_near(self) -> np.ndarray | None:
         """The rows that bend or may soon: nearer to their kink than REACH times their last move; None for all."""
