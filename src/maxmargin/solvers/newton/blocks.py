@@ -31,7 +31,7 @@ from .run import COARSE_TOL, NARROWER, NARROWEST, SOLVED, NewtonRun
 PATIENCE = 40  # passes without a fall of the gap by a tenth before a run gives up
 SAMPLED = 1 << 22  # numbers of the sample that is solved first, at most
 MANY, FEW = 8, 4000  # of so many rows one is drawn at most, and no sample is smaller than that
-RATIOS = 0.5 ** np.array([1, 2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 40])  # of a step that is too long
+RATIOS = 0.5 ** np.array([0, 1, 2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 40])  # of a step that is too long
 DECREASE = 1e-4  # of the promised fall that a whole step must reach
 
 
@@ -159,6 +159,7 @@ class BlockNewtonRun:
         self.solved: list[tuple[np.ndarray, float]] = []  # u and width, for every width that was solved
         self.middle, self.width = False, 2.0 * problem.scale if self.kinked else 0.0
         self.stood: Stand | None = None
+        self.shortened = False  # whether the last step was too long
         if state is not None:
             self.unpack(state)
         elif warm is not None:
@@ -228,14 +229,24 @@ class BlockNewtonRun:
                 return Outcome.STALLED
 
     def take_step(self) -> None:
-        """A Newton step, shorter where it leads up."""
+        """A Newton step, shorter where it leads up.
+
+        Where the last one was too long, this one mostly is too: then the line is searched before the step is tried.
+        """
         step = self.find_step()
         slope = float(self.gradient @ step)
-        ahead = self.ask(self.u + step)
-        fallen = self.value(ahead) <= self.value(self.stood) + DECREASE * slope
-        if not fallen and abs(float(self.gradient_at(ahead) @ step)) > 0.5 * abs(slope):
-            ahead = self.ask(self.u + self.search(step, slope) * step)
+        ahead = None if self.shortened else self.ask(self.u + step)
+        if ahead is None or not self.is_lower(ahead, slope):
+            low, t = self.search(step, slope)
+            ahead = self.ask(self.u + t * step)
+            if low < t and not self.value(ahead) <= self.value(self.stood):
+                ahead = self.ask(self.u + low * step)
+            self.shortened = t < 1.0
         self.stood, self.u = ahead, ahead.u
+
+    def is_lower(self, ahead: Stand, slope: float) -> bool:
+        """Whether a whole step led down by enough."""
+        return self.value(ahead) <= self.value(self.stood) + DECREASE * slope
 
     def find_step(self) -> np.ndarray:
         """(R + Z' diag(bend) Z) step = -gradient, by Cholesky."""
@@ -253,19 +264,19 @@ class BlockNewtonRun:
             factor = cho_factor(matrix, check_finite=False)
         return -cho_solve(factor, self.gradient, check_finite=False)
 
-    def search(self, step: np.ndarray, slope: float) -> float:
-        """t < 1 where the slope along the step vanishes, from the slopes at a dozen lengths in one pass."""
+    def search(self, step: np.ndarray, slope: float) -> tuple[float, float]:
+        """t <= 1 where the slope along the step vanishes, from slopes at a dozen lengths in one pass; and one below."""
         self.counters["passes"] += 1
         found = self.problem.blocks.run(lean_block, self.problem.pose, self.steps_at(self.u), step)
         curve = float(step[:-1] @ step[:-1] + self.ridge * step[-1] ** 2)
         slopes = slope + float(self.stood.sums.pulled @ step) - found.leans + RATIOS * curve
         slopes = np.where(np.isfinite(slopes), slopes, np.inf)
         below = np.flatnonzero(slopes <= 0)  # RATIOS fall, and so do the slopes
-        if len(below) == 0:
-            return float(RATIOS[-1])
-        k = int(below[0])
-        low, high, at_low, at_high = RATIOS[k], RATIOS[k - 1] if k else 1.0, slopes[k], slopes[k - 1] if k else np.inf
-        return float(low - at_low * (high - low) / (at_high - at_low)) if np.isfinite(at_high) else float(low)
+        k = int(below[0]) if len(below) else len(RATIOS) - 1
+        low, at_low = float(RATIOS[k]), float(slopes[k])
+        if k == 0 or len(below) == 0 or not np.isfinite(slopes[k - 1]):
+            return low, low
+        return low, low - at_low * (float(RATIOS[k - 1]) - low) / (float(slopes[k - 1]) - at_low)
 
     def narrow(self) -> None:
         """The method of multipliers: the duals found are the centres of narrower proximal terms."""
