@@ -25,6 +25,11 @@ NAMES = {
     "bundle_fits": "every cutting plane method on the hinge loss: seconds, rounds and oracle calls to a certified gap",
     "bundle_rounds": "how the rounds of cutting planes grow with n and with 1 / epsilon",
     "bundle_path": "thirty values of C from one bundle of cuts, beside single fits",
+    "structured_scores": "test errors of chains beside independent labels: handwritten words, chunks of sentences",
+    "structured_fits": "cutting planes beside Frank-Wolfe on chains: seconds and oracle passes to certified gaps",
+    "scaling_rows": "linear fits on 20,000,000 rows that are never whole in memory: on a cluster, and mapped",
+    "scaling_peers": "objective against seconds on blocks of rows, beside dask-ml and SGD by partial_fit",
+    "scaling_model": "what a pass over a cluster costs: a model, its constants, and how well it foretells",
     "metric_scores": "test scores of machines trained for F1 and the ROC area, beside LinearSVC with a tuned threshold",
     "agreement": "predictions beside scikit-learn's default fit, for several tol: how the default tol was chosen",
 }
@@ -54,7 +59,7 @@ def main() -> None:
         for name, purpose in NAMES.items():
             print(f"{name:13s} {purpose}")
         return
-    keep = not arguments.brief and not os.environ.get("SETS")
+    keep = not arguments.brief and not os.environ.get("SETS") and not os.environ.get("ROWS")
     for name in arguments.names:
         script = import_module(f".{name}", __package__)
         publish(script.run(brief=arguments.brief), keep=keep)

@@ -91,7 +91,7 @@ def test_parameters(sentence):
 def test_parameters_of_the_solvers():
     with pytest.raises(ValueError, match="kept must be a whole number, 0 or more, got -1"):
         FrankWolfe(kept=-1)
-    with pytest.raises(ValueError, match=r"method must be one of .* got 'newton'"):
+    with pytest.raises(ValueError, match=r"method must be 'auto' or one of .* got 'newton'"):
         StructuredBundle("newton")
     with pytest.raises(ValueError, match="max_cuts must be 4 or more, got 2"):
         StructuredBundle(max_cuts=2)
