@@ -25,3 +25,21 @@ def compiled() -> None:
                         model.set_params(intercept=intercept, max_iter=200, tol=tol).fit(data, y)
                     SVC(intercept=intercept, max_iter=200, tol=tol).fit(data, np.arange(n) % 3)
                 OneClassSVM(max_iter=200, tol=tol).fit(data)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Three worker processes of one thread."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    """A client of the three that is not the active one: fits without it stay in this process."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(cluster, set_as_default=False) as client:
+        yield client

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from block_tasks import DATA, TARGET
+from clusters import scale
 
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.threads import Interrupted, listen
@@ -39,37 +40,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 ROWS = 150  # fourteen blocks: a tree of two levels
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Three worker processes of one thread."""
-    with distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(cluster):
-    """A client of the three that is not the active one."""
-    with distributed.Client(cluster, set_as_default=False) as client:
-        yield client
-
-
 @pytest.fixture
 def two_workers(cluster, client):
     """The client, with two workers at least."""
     if len(client.nthreads()) < 2:
         scale(cluster, client, 2)
     return client
-
-
-def scale(cluster, client, workers: int) -> None:
-    """Wait until there are exactly so many workers."""
-    cluster.scale(workers)
-    deadline = time.perf_counter() + 60
-    while len(client.nthreads()) != workers and time.perf_counter() < deadline:
-        time.sleep(0.05)
-    assert len(client.nthreads()) == workers
 
 
 def cut(rows: int = ROWS):

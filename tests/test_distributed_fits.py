@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from clusters import scale
 
 from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 
@@ -40,31 +41,6 @@ FITS = {
     "quantile": (RiskRegressor(loss="quantile", quantile=0.7, tol=TOL), SCORE),
     "poisson": (RiskRegressor(loss="poisson", tol=TOL), COUNTS),
 }
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Three worker processes of one thread."""
-    with distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(cluster):
-    """A client, not the active one: fits without it stay in this process."""
-    with distributed.Client(cluster, set_as_default=False) as client:
-        yield client
-
-
-def scale(cluster, client, workers: int) -> None:
-    """Wait until there are exactly so many workers."""
-    cluster.scale(workers)
-    deadline = time.perf_counter() + 60
-    while len(client.nthreads()) != workers and time.perf_counter() < deadline:
-        time.sleep(0.05)
-    assert len(client.nthreads()) == workers
 
 
 def cut(y: np.ndarray, partitions: int = 7):

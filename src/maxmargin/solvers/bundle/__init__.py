@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -14,7 +13,7 @@ from ...problem import Point, Problem
 from ...result import Outcome, Patience, Progress
 from .blocks import BlockBundleRun
 from .cuts import Cuts
-from .descent import Descent
+from .descent import Descent, take_rounds
 from .risk import RiskOracle
 from .rules import RULES
 
@@ -155,15 +154,7 @@ class BundleRun:
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Rounds for about `seconds`, at most `max_steps`."""
-        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
-        while True:
-            if self.reached():
-                return Outcome.DONE
-            if self.n_iter >= last or time.perf_counter() >= end:
-                return Outcome.GOING
-            self.descent.take_round()
-            if self.patience.wears_out(self.descent.gap):
-                return Outcome.STALLED
+        return take_rounds(self, max_steps, seconds)
 
     def reached(self) -> bool:
         """Whether the gap is within tol."""

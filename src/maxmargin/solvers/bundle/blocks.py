@@ -6,7 +6,6 @@ places are, and the judge has the rows answer again.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from ...problem import Problem
 from ...result import Outcome, Patience, Progress
 from .answers import choose_answers
 from .cuts import Cuts
-from .descent import Descent
+from .descent import Descent, take_rounds
 from .functions import FunctionOracle, FunctionPlace
 from .rules import RULES
 from .state import pack, unpack
@@ -149,17 +148,9 @@ class BlockBundleRun:
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Rounds for about `seconds`, at most `max_steps`; each is a pass."""
-        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         if self.descent is None:
             self.begin()
-        while True:
-            if self.reached():
-                return Outcome.DONE
-            if self.n_iter >= last or time.perf_counter() >= end:
-                return Outcome.GOING
-            self.descent.take_round()
-            if self.patience.wears_out(self.descent.gap):
-                return Outcome.STALLED
+        return take_rounds(self, max_steps, seconds)
 
     def reached(self) -> bool:
         """Whether the gap is within tol."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
 
+from ...result import Outcome
 from .cuts import Cuts
 from .model import Model, Step
 
@@ -218,3 +220,16 @@ class Descent:
         weights[gone] = 0.0
         weights[-1] = mass
         return weights
+
+
+def take_rounds(run, max_steps: int, seconds: float) -> Outcome:
+    """Rounds of the descent of a run, for about `seconds`, at most `max_steps`."""
+    end, last = time.perf_counter() + seconds, run.n_iter + max_steps
+    while True:
+        if run.reached():
+            return Outcome.DONE
+        if run.n_iter >= last or time.perf_counter() >= end:
+            return Outcome.GOING
+        run.descent.take_round()
+        if run.patience.wears_out(run.descent.gap):
+            return Outcome.STALLED
