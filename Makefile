@@ -16,14 +16,17 @@ $(VENV)/.ready: pyproject.toml requirements-test.txt
 demo: setup
 	$(RUN) examples/demo.py
 
-# Tests that watch the clock run alone: two at a time on two cores they would time each other. Those that fail are run
-# once more, since another program may have had the core.
-CLOCK := tests/test_never_hangs.py tests/test_solve.py tests/test_minimize_limits.py tests/test_block_limits.py \
-	$(wildcard tests/test_distributed*.py)
+# Tests that watch the clock run alone: two at a time on two cores they would time each other. Those with clusters of
+# processes mostly wait, and run one file beside another. What fails of both is run once more, alone, since another
+# program may have had the core.
+CLOCK := tests/test_never_hangs.py tests/test_solve.py tests/test_minimize_limits.py tests/test_block_limits.py
+CLUSTERS := tests/test_distributed.py tests/test_distributed_fits.py
+QUICK := $(RUN) -m pytest -m "not slow"
 
 test: setup lint
-	$(RUN) -m pytest -n 2 -m "not slow" $(addprefix --ignore=,$(CLOCK))
-	$(RUN) -m pytest -m "not slow" $(CLOCK) || $(RUN) -m pytest -m "not slow" --last-failed $(CLOCK)
+	$(QUICK) -n 2 $(addprefix --ignore=,$(CLOCK) $(CLUSTERS))
+	$(QUICK) $(CLOCK) || $(QUICK) --last-failed $(CLOCK)
+	$(QUICK) -n 2 --dist loadfile $(CLUSTERS) || $(QUICK) --last-failed $(CLUSTERS)
 
 test-slow: setup
 	$(RUN) -m pytest -n 2 -m slow
