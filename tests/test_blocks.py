@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from block_problems import INTERCEPTS, D, N, make_data, pose_in_blocks, pose_in_memory
 from sklearn.datasets import load_iris
 
-from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
+from maxmargin import LinearSVC, LinearSVR, MetricSVC, RankSVM, RiskClassifier, RiskRegressor
 from maxmargin.blocks import ArrayBlocks, Blocks
 from maxmargin.blocks.problem import BlockPoint, Rest
 from maxmargin.blocks.source import Fold, add_all
@@ -358,6 +358,9 @@ def test_what_blocks_cannot_do_is_said():
     """Parameters that need data in memory are refused with a sentence."""
     X, y = make_data(LOSSES["hinge"]())
     blocks = ArrayBlocks(X, y)
+    for machine in (MetricSVC(), RankSVM()):
+        with pytest.raises(ValueError, match="needs data in memory, since its loss does not split over rows"):
+            machine.fit(blocks, y)
     with pytest.raises(ValueError, match="penalty='l1' needs data in memory"):
         LinearSVC(penalty="l1", dual=False).fit(blocks)
     with pytest.raises(ValueError, match="loss='multivariate' needs data in memory"):

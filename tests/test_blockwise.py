@@ -59,7 +59,7 @@ def test_mapped_blocks_are_mapped_where_they_are():
     assert np.array_equal(mapped.load(2).X, expected.load(2).X)
     assert mapped.counters is source.counters
     assert mapped.counters["passes"] == 1
-    assert (mapped.n_blocks, mapped.where, mapped.seconds > 0) == (8, "on this machine", True)
+    assert (mapped.n_blocks, mapped.seconds > 0) == (8, True)
 
 
 def test_empty_blocks_are_mapped_to_empty_blocks():

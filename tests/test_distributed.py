@@ -100,7 +100,7 @@ def test_without_a_client_blocks_are_computed_here():
     """No cluster is started."""
     blocks = DaskBlocks(*cut())
     assert blocks.client is None
-    assert blocks.where == "on this machine"
+    assert blocks.client is None
     assert np.array_equal(blocks.run(block_tasks.add_products), stream())
     assert blocks.counters == {"passes": 1}
 
@@ -562,7 +562,7 @@ def test_the_bits_do_not_depend_on_the_workers(cluster, client):
         X, y = cut()
         for each in ((X, y), client.persist([X, y])):
             blocks = DaskBlocks(*each, client=client)
-            assert blocks.where == f"on {workers} workers"
+            assert len(blocks.client.nthreads()) == workers
             assert np.array_equal(blocks.run(block_tasks.add_products), stream())
 
 

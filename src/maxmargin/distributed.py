@@ -125,11 +125,6 @@ class DaskBlocks(Blocks):
                 self.held.append(self.client.get(literals, list(literals), sync=False))
             self.shared = {key: node for key, node in self.shared.items() if key not in literals}
 
-    @property
-    def where(self) -> str:
-        """Who computes."""
-        return "on this machine" if self.client is None else f"on {count_workers(self.client)} workers"
-
     def load(self, number: int) -> Block:
         """The rows of a block, brought to this process."""
         from dask.local import get_sync

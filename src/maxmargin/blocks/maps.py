@@ -35,11 +35,6 @@ class MappedBlocks(Blocks):
         """How long the last pass over the source took."""
         return self.source.seconds
 
-    @property
-    def where(self) -> str:
-        """Where the source is."""
-        return self.source.where
-
     def load(self, number: int) -> Block:
         """The mapped rows of a block."""
         return map_block(self.source.load(number), self.transformer)

@@ -47,7 +47,6 @@ class Blocks:
 
     n_blocks: int
     feature_names: list[str] | None = None
-    where = "on this machine"
 
     def __init__(self):
         self.counters: Counter = Counter()

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..blocks import ArrayBlocks, Blocks
 from ..blocks.problem import BlockPoint, BlockProblem, Pose, Targets
@@ -79,7 +78,7 @@ def fit_blocks(machine, X, y, sample_weight):
         results = [solve_one(machine, k, problems, starts[k], budget) for k in range(len(problems))]
         machine._kernel = Linear()
         machine._keep_results(tasks, results)
-        machine._unpack_blocks([read_point(machine, result.point) for result in results], results)
+        machine._unpack_blocks(results, [read_point(machine, result.point) for result in results])
     machine.n_iter_ = max(result.n_iter for result in results)
     machine._report(None, interrupted=bool(interrupt))
     return machine
@@ -87,7 +86,7 @@ def fit_blocks(machine, X, y, sample_weight):
 
 def refuse_what_blocks_cannot(machine) -> None:
     """Losses of whole lists, |w|_1 and targets of several numbers are for data in memory."""
-    if not hasattr(machine, "checkpoint"):
+    if not machine._splits:
         raise ValueError(
             f"{type(machine).__name__} needs data in memory, since its loss does not split over rows; give an array."
         )
@@ -182,9 +181,5 @@ class AskRows:
         self.machine, self.name = machine, name
 
     def __call__(self, X) -> np.ndarray:
-        """What the machine says of some rows, or of none."""
-        if not sp.issparse(X):
-            X = np.asarray(X)
-        if X.shape[0] == 0:
-            return getattr(self.machine, self.name)(np.zeros((1, self.machine.n_features_in_)))[:0]
+        """What the machine says of some rows."""
         return getattr(self.machine, self.name)(X)

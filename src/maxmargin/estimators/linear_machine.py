@@ -43,6 +43,8 @@ class LinearFit(NamedTuple):
 class LinearMachine(CertifiedMachine):
     """f(x) = <w, x> + b, trained by one certified solve for each task; a subclass has coef_ and intercept_."""
 
+    _splits = True  # whether the loss is a sum over rows, so that they may come in blocks
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -122,6 +124,10 @@ class LinearMachine(CertifiedMachine):
         if self._intercept_kind == "free":
             return w, np.asarray(point.b, float)
         return w, self._scaling * np.asarray(constant, float)
+
+    def _unpack_blocks(self, results: list[Result], machines: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """As for data in memory, from w and b of each problem."""
+        self._unpack([LinearFit(result, w, b) for result, (w, b) in zip(results, machines, strict=True)])
 
     def _shape_of_problem(self) -> tuple:
         """What a point must agree with to be started from."""
@@ -239,9 +245,6 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         """The weights of all classes where one stands against the rest."""
         return class_weight
 
-    def _unpack_blocks(self, read: list, results: list[Result]) -> None:
-        self._unpack([LinearFit(result, *each) for result, each in zip(results, read, strict=True)])
-
     def _split(self, y: np.ndarray, c: np.ndarray, class_weight: np.ndarray) -> list[Task]:
         """One task for each class against the rest, every sample weighed by its own class."""
         return split_one_vs_rest(y, c * class_weight[y], len(class_weight))
@@ -358,9 +361,6 @@ class LinearRegressor(RegressorMixin, LinearMachine):
     def _pose_blocks(self, blocks: Blocks, survey: Survey) -> list[BlockProblem]:
         """The same problem over blocks."""
         return [pose_blocks(self, blocks, survey, Targets(cost_of(self)), self._loss(), None)]
-
-    def _unpack_blocks(self, read: list, results: list[Result]) -> None:
-        self._unpack([LinearFit(results[0], *read[0])])
 
     def _unpack(self, fits: list[LinearFit]) -> None:
         """coef_ of shape (d,), intercept_ of shape (1,)."""

@@ -85,6 +85,7 @@ class MetricSVC(LinearClassifier):
         "k": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
     }
     _joint = False  # all classes at once: there are only two
+    _splits = False
 
     def __init__(
         self,

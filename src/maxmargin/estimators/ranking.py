@@ -52,6 +52,7 @@ class RankSVM(LinearRegressor):
 
     _parameter_constraints: ClassVar[dict] = {**SOLVE_CONSTRAINTS, "C": C_CONSTRAINT}
     _intercept_kind, _scaling = "none", 0.0
+    _splits = False
 
     def __init__(
         self,

@@ -140,7 +140,7 @@ def draw_block(block: Block, pose: Pose, share: float) -> Drawn:
 
 @dataclass
 class Stand:
-    """Where the run stands: u, the width of the kinks, and the sums there."""
+    """Where the run stands: u, and the sums there."""
 
     u: np.ndarray
     sums: Pull
