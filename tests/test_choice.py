@@ -28,6 +28,11 @@ def make_text(name: str, n: int = 60, d: int = 3000) -> Problem:
 RELAY = ["coordinate", "multipliers"]
 CASES = {  # a problem, the solvers that take it in turn at tol=1e-8, and what the sentence says of it
     "kernel": (lambda: make_problem(EXAMPLES["hinge"], RBF(gamma=0.5), n=30), ["smo"], "have a kernel"),
+    "kernel logistic": (
+        lambda: make_problem(EXAMPLES["logistic"], RBF(gamma=0.5), n=30),
+        ["gradient_descent"],
+        "no piecewise loss",
+    ),
     "dense hinge": (lambda: make_linear_problem("hinge"), ["multipliers"], "hinge has a kink"),
     "sparse hinge": (
         lambda: make_linear_problem("hinge", form="sparse", n=200),

@@ -17,7 +17,6 @@ from .features import ClassDesign, Design
 from .problem import Problem
 from .samples import Sparse
 from .solvers import SOLVERS, Coordinate, InteriorPoint, Multipliers, Newton
-from .solvers.newton.scale import is_kinked
 from .solvers.newton.system import FORMED
 
 HANDOVER = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
@@ -70,9 +69,12 @@ def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:
         return [Stage(SOLVERS["bundle"](), tol, f"{problem.loss.name} is a loss of all scores at once")]
     if isinstance(features, ClassDesign):
         return propose_for_classes(problem, tol)
+    if not isinstance(features, Design) and problem.row is None:
+        reason = f"the features have a kernel, and {problem.loss.name} is no piecewise loss"
+        return [Stage(SOLVERS["gradient_descent"]("nesterov"), tol, reason)]
     if not isinstance(features, Design):
         return [Stage(SOLVERS["smo"](), tol, "the features have a kernel")]
-    d, sparse, kinked = features.samples.d, isinstance(features.samples, Sparse), is_kinked(problem)
+    d, sparse, kinked = features.samples.d, isinstance(features.samples, Sparse), problem.kinked
     size = f"{problem.n} samples of {d} features{', sparse' if sparse else ''}"
     name = problem.loss.name
     if features.penalty != "l2":

@@ -64,8 +64,9 @@ class Risk(Formulation):
         return Problem(features, y, c, self.loss, 0.0 if self.free else None)
 
     def read(self, problem: Problem, point: Point) -> Machine:
-        """coef = a."""
-        return Machine(point.a, self.intercept_of(point.a, point.b))
+        """coef = a, or the coefficients that a solver of the primal has found."""
+        coef = point.a if point.coef is None else point.coef
+        return Machine(coef, self.intercept_of(coef, point.b))
 
     def write(self, problem: Problem, machine: Machine) -> Point:
         """a = coef."""
@@ -83,8 +84,8 @@ class OneClass(Formulation):
         return Problem(features, y, c, Novelty(), self.nu * c.sum())
 
     def read(self, problem: Problem, point: Point) -> Machine:
-        """coef = a, b = -rho."""
-        return Machine(point.a, point.b)
+        """coef = a, or the coefficients that a solver of the primal has found; b = -rho."""
+        return Machine(point.a if point.coef is None else point.coef, point.b)
 
     def write(self, problem: Problem, machine: Machine) -> Point:
         """a = coef, b = -rho."""

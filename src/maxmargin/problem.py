@@ -81,6 +81,13 @@ class Problem:
         return self.terms if isinstance(self.terms, Row) else None
 
     @cached_property
+    def kinked(self) -> bool:
+        """Whether any loss that counts has a kink: no curvature of its own, nor that of an exponential."""
+        if self.row is None:
+            return not self.loss.explosive and not np.isfinite(self.loss.curvature)
+        return bool(((self.row.d <= 0) & (self.row.hi > self.row.lo)).any())
+
+    @cached_property
     def floor(self) -> float:
         """What |P| and |D| are compared with when both may vanish: 1e-4 of 1/2 |w|^2 if nothing cancelled.
 
@@ -104,6 +111,19 @@ class Problem:
         if self.row is None or self.loss.target != "real":
             return 0.0
         return -float(np.sum(self.c * self.row.p)) / max(float(self.c.sum()), TINY)
+
+    @cached_property
+    def scale(self) -> float:
+        """How far scores may have to go: 1 for labels, the spread of the targets for regression."""
+        if self.row is None and self.loss.target != "vector":
+            return 1.0
+        free, p = self.balance is not None, -self.y if self.row is None else self.row.p
+        away = p + self.centre if free else p
+        spread = float(np.sum(self.c * np.abs(away))) / max(float(self.c.sum()), TINY)
+        if spread == 0.0 and free:  # one class: the scores are those that the balance asks for
+            square = float(np.sum(np.where(self.c > 0, self.c * self.features.diagonal, 0.0)))
+            spread = float(np.abs(self.balance).sum()) * square / max(float(self.c.sum()), TINY)
+        return max(spread, 1e-12 * float(np.abs(p).max(initial=0.0))) or 1.0
 
     @property
     def shape(self) -> tuple[int, ...]:

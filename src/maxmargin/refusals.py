@@ -16,12 +16,18 @@ def refuse_shape(problem: Problem, name: str) -> str | None:
         able = "bundle" if not plain else "class_newton" if problem.loss.name == "softmax" else "class_coordinate"
         return f"{name} takes one score a sample, and this problem has {features.n_classes}; use {able!r}."
     if not isinstance(features, Design):
-        return f"{name} works on linear machines, and these features have a kernel; use 'smo'."
+        return refuse_kernel(problem, f"{name} works")
     if features.penalty != "l2":
         return refuse_penalty(problem, name)
     if problem.y.ndim > 1:
         return f"{name} does not take a problem in layers; use 'smo'."
     return None
+
+
+def refuse_kernel(problem: Problem, claim: str) -> str:
+    """A claim like "Cutting planes work", on linear machines only; and who takes the loss with a kernel."""
+    able = "smo" if problem.row is not None else "gradient_descent"
+    return f"{claim} on linear machines, and these features have a kernel; use {able!r}."
 
 
 def refuse_list(problem: Problem, name: str) -> str | None:
@@ -33,7 +39,6 @@ def refuse_list(problem: Problem, name: str) -> str | None:
 
 def refuse_penalty(problem: Problem, name: str) -> str:
     """|w|_1 is for smooth losses, and for the one solver that knows it."""
-    row = problem.row
-    smooth = row is None or not ((row.d <= 0) & (row.hi > row.lo)).any()
-    remedy = "use 'proximal_newton'" if smooth else f"|w|_1 needs a smooth loss, and {problem.loss.name!r} has a kink"
+    kink = f"|w|_1 needs a smooth loss, and {problem.loss.name!r} has a kink"
+    remedy = kink if problem.kinked else "use 'proximal_newton'"
     return f"{name} needs the penalty |w|^2 / 2, and these features have |w|_1; {remedy}."

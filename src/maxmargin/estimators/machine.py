@@ -117,9 +117,10 @@ class KernelMachine(CertifiedMachine):
                 max_seconds=budget.share(), warm=start, interrupt=budget.interrupt,
             )  # fmt: skip
             machine = formulation.read(problem, result.point)
-            coef = problem.features.combine(result.point.a)
+            point = result.point
+            coef = problem.features.combine(point.a) if point.coef is None else point.coef
             norm = np.sqrt(max(problem.features.square_norm(coef, result.certificate.scores), 0.0)) * machine.scale
-            return Fit(result, machine, find_free(problem, result.point.a), norm)
+            return Fit(result, machine, find_free(problem, point.a), norm)
 
         return run_side_by_side(run, tasks, warm, budget.workers)
 

@@ -36,6 +36,7 @@ class ClassCoordinate:
 
     effort: float = np.inf
     name = "class_coordinate"
+    formulation = "Wolfe dual"
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""

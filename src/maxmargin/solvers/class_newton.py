@@ -27,6 +27,7 @@ class ClassNewton:
     """
 
     name = "class_newton"
+    formulation = "primal"
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""

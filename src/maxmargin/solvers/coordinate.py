@@ -41,6 +41,7 @@ class Coordinate:
     shrinking: bool = True
     effort: float = np.inf
     name = "coordinate"
+    formulation = "Wolfe dual"
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""

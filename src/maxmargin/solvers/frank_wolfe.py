@@ -47,6 +47,7 @@ class FrankWolfe:
     kept: int = KEPT
     cached_passes: int = CACHED
     name = "frank_wolfe"
+    formulation = "Wolfe dual"
     forms = ("structures",)
 
     def __post_init__(self):

@@ -23,6 +23,7 @@ class VectorRidge:
     """(R / m_j + Z' diag(c) Z) u_j = Z' diag(c) (V'y)_j for every eigenvalue m_j of M; w = V u."""
 
     name = "vector_ridge"
+    formulation = "primal"
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""

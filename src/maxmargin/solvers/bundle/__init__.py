@@ -10,6 +10,7 @@ import numpy as np
 from ...blocks.problem import BlockProblem
 from ...features import ClassDesign, Design
 from ...problem import Point, Problem
+from ...refusals import refuse_kernel
 from ...result import Outcome, Patience, Progress
 from .blocks import BlockBundleRun
 from .cuts import Cuts
@@ -42,6 +43,7 @@ class Bundle:
     max_cuts: int = CAPACITY
     memory: Memory | None = field(default=None, repr=False, compare=False)
     name = "bundle"
+    formulation = "primal, by cuts"
     forms = ("memory", "blocks")
 
     def __post_init__(self):
@@ -56,7 +58,7 @@ class Bundle:
             return None
         features = problem.features
         if not isinstance(features, Design | ClassDesign):
-            return "Cutting planes work on linear machines, and these features have a kernel; use 'smo'."
+            return refuse_kernel(problem, "Cutting planes work")
         if features.penalty != "l2":
             return "Cutting planes need the penalty |w|^2 / 2, and these features have |w|_1; use 'proximal_newton'."
         if problem.y.ndim > 1 and not isinstance(features, ClassDesign):

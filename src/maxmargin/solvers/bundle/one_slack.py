@@ -39,6 +39,7 @@ class OneSlack:
 
     epsilon: float | None = None
     name = "one_slack"
+    formulation = "primal, by cuts"
     own_rule = "that no constraint is violated by more than xi + epsilon"
 
     @property

@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ...answers import choose_answers
+from ...intercept import Intercept, Settled
 from ...problem import Problem
-from .answers import choose_answers
 from .cuts import Cuts
-from .intercept import Intercept, Settled
 from .line import search_line
 
 

@@ -57,6 +57,7 @@ class StructuredBundle:
     max_cuts: int = CAPACITY
     cache: int = 10
     name = "structured_bundle"
+    formulation = "primal, by cuts"
     forms = ("structures",)
 
     def __post_init__(self):

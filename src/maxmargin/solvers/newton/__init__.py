@@ -10,7 +10,6 @@ from ...refusals import refuse_shape
 from .absolute import ProximalNewton
 from .blocks import BlockNewtonRun, refuse_blocks
 from .run import NewtonRun
-from .scale import is_kinked
 from .sifting import SiftingRun
 from .system import FORMED
 
@@ -26,6 +25,7 @@ class Newton:
     """
 
     name = "newton"
+    formulation = "primal"
     forms = ("memory", "blocks")
 
     def accepts(self, problem: Problem) -> str | None:
@@ -33,7 +33,7 @@ class Newton:
         if isinstance(problem, BlockProblem):
             return refuse_blocks(problem, "Newton's method", kinked=False)
         reason = refuse_shape(problem, "Newton's method")
-        if reason is None and problem.row is not None and is_kinked(problem):
+        if reason is None and problem.kinked:
             return f"Newton's method needs a smooth loss, and {problem.loss.name!r} has a kink; use 'multipliers'."
         return reason
 
@@ -65,6 +65,7 @@ class Multipliers:
     hasty: bool = False
 
     name = "multipliers"
+    formulation = "primal and Wolfe dual"
     forms = ("memory", "blocks")
 
     def accepts(self, problem: Problem) -> str | None:
@@ -95,6 +96,7 @@ class InteriorPoint:
     """
 
     name = "interior_point"
+    formulation = "primal and Wolfe dual"
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""

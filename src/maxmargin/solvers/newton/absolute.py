@@ -14,7 +14,6 @@ from ...problem import Point, Problem
 from ...refusals import refuse_list
 from ...result import Outcome, Patience, Progress
 from .oracle import RowOracle, TermOracle
-from .scale import is_kinked
 
 WORKING = 1000  # features beyond which only those that are used, or pull most, take part in a step
 PASSES = 1000  # of coordinate descent on the quadratic
@@ -29,6 +28,7 @@ class ProximalNewton:
     """
 
     name = "proximal_newton"
+    formulation = "primal"
 
     def accepts(self, problem: Problem) -> str | None:
         """None, or the reason why this solver cannot take the problem."""
@@ -36,7 +36,7 @@ class ProximalNewton:
             return reason
         if not isinstance(problem.features, AbsoluteDesign):
             return "Proximal Newton is for the penalty |w|_1, and these features have another."
-        if problem.y.ndim > 1 or is_kinked(problem):
+        if problem.y.ndim > 1 or problem.kinked:
             return f"Proximal Newton needs a smooth loss, and {problem.loss.name!r} has a kink."
         return None
 

@@ -11,7 +11,6 @@ from ...problem import Point, Problem
 from ...result import Outcome, Patience, Progress
 from .block import STEEP, Block
 from .oracle import RowOracle, TermOracle
-from .scale import is_kinked, measure_scale
 
 NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
 NARROWEST = 1e-14  # of the scale of the scores: narrower kinks are lost in rounding
@@ -34,12 +33,12 @@ class NewtonRun:
         self.balance = float(problem.balance) if self.free else 0.0
         features = problem.features
         self.constant = 1.0 if self.free else features.scaling
-        self.kinked = is_kinked(problem)
+        self.kinked = problem.kinked
         self.n_iter, self.patience = 0, Patience(PATIENCE)
         self.counters = Counter(rounds=0, widths=0)
         self.moves: np.ndarray | None = None
         self.strayed = 0
-        self.scale = measure_scale(problem)
+        self.scale = problem.scale
         base = np.zeros(features.samples.d + 1)
         base[-1] = -self.balance if self.free else 0.0
         self.whole = Block(features.samples, self.make_oracle(), self.constant, 0.0 if self.free else 1.0, base)

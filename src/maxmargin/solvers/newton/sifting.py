@@ -18,7 +18,6 @@ from ...result import Outcome, Progress
 from .barrier import Barrier
 from .block import Block
 from .oracle import RowOracle
-from .scale import measure_scale
 
 SHARE = 8  # of the rows one in so many, drawn by lot, is solved first
 MANY, PER_FEATURE = 8_000, 40  # rows, and rows a feature, from which on that is worth it
@@ -34,7 +33,7 @@ class SiftingRun:
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
         self.solver, self.problem, self.tol = solver, problem, tol
         self.free = problem.balance is not None
-        self.scale = measure_scale(problem)
+        self.scale = problem.scale
         samples = problem.features.samples
         base = np.zeros(samples.d + 1)
         base[-1] = -float(problem.balance) if self.free else 0.0

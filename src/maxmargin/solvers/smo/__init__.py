@@ -46,6 +46,7 @@ class SMO:
     working_set: int | None = None
     batch: int = 6
     name = "smo"
+    formulation = "Wolfe dual"
     own_rule = "m - M < tol"
 
     def __post_init__(self):
@@ -66,12 +67,13 @@ class SMO:
         """None, or the reason why this solver cannot take the problem."""
         if reason := refuse_list(problem, "SMO"):
             return reason
-        if problem.row is None:
-            return f"SMO needs a piecewise linear or quadratic loss, and {problem.loss.name!r} is neither."
-        if not hasattr(problem.features, "block"):
-            return "SMO needs kernel rows, and these features have none."
         if getattr(problem.features, "penalty", "l2") != "l2":
             return refuse_penalty(problem, "SMO")
+        if problem.row is None:
+            able = "gradient_descent" if hasattr(problem.features, "block") else "newton"
+            return f"SMO needs a piecewise linear or quadratic loss, not {problem.loss.name!r}; use {able!r}."
+        if not hasattr(problem.features, "block"):
+            return "SMO needs kernel rows, and these features have none."
         if problem.balance is None and problem.y.ndim > 1:
             return "SMO needs a free intercept for a problem in layers."
         return None

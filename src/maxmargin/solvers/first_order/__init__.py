@@ -1,0 +1,166 @@
+"""First-order methods on the primal: gradient descent, Polyak's and Nesterov's momentum, AdaGrad."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+
+from ...problem import Point, Problem
+from ...refusals import refuse_list, refuse_penalty
+from .batches import BatchRun, BatchSteps
+from .movers import MILD, Adaptive, Mean, Momentum
+from .objective import Objective
+from .run import FirstOrderRun
+from .steps import DualSteps, GivenSteps, SearchedSteps
+
+__all__ = ["AdaGrad", "GradientDescent"]
+
+MOMENTA = ("none", "polyak", "nesterov")
+STOPS = ("gap", "patience")
+SHARE = 0.5  # of the way a coordinate may have to go, as AdaGrad's first step; the report's step on data of size 1
+
+
+class FirstOrder:
+    """What first-order solvers share: which problems they take, when they stop, and their checks."""
+
+    formulation: ClassVar[str] = "primal"
+    own_rule: ClassVar[str] = "no lower P within `patience` iterations"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        name = type(self).__name__
+        if reason := refuse_list(problem, name):
+            return reason
+        features = problem.features
+        if getattr(features, "penalty", "l2") != "l2":
+            return refuse_penalty(problem, name)
+        many = hasattr(features, "n_classes")
+        if not many and (problem.y.ndim > 1 or hasattr(features, "index")):
+            return f"{name} does not take the problems of the nu machines; use 'smo'."
+        if many and problem.kinked and problem.balance is not None:
+            return (
+                f"{name} needs a regularised intercept or none for {problem.loss.name!r} with many classes, since no "
+                "step is right for free intercepts over kinks; use 'bundle'."
+            )
+        return None
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> FirstOrderRun:
+        """A run at `warm`, or at zero."""
+        return (FirstOrderRun if self.batch is None else BatchRun)(self, problem, tol, warm)
+
+    def check(self) -> None:
+        """Refuse parameters that make no sense."""
+        name = type(self).__name__
+        if self.stop not in STOPS:
+            raise ValueError(f"{name}'s stop must be one of {list(STOPS)}, got {self.stop!r}.")
+        if self.step is not None and not (isinstance(self.step, Real) and 0 < self.step < np.inf):
+            raise ValueError(f"{name}'s step must be a positive number or None, got {self.step!r}.")
+        for parameter, least in (("patience", 1), ("batch", 1), ("seed", 0)):
+            value = getattr(self, parameter)
+            if not (isinstance(value, Integral) and value >= least) and not (parameter == "batch" and value is None):
+                raise ValueError(f"{name}'s {parameter} must be an integer of at least {least}, got {value!r}.")
+
+
+@dataclass(frozen=True)
+class GradientDescent(FirstOrder):
+    """w <- w - step (w - sum_i a_i phi(x_i)), -a_i in c_i dl(f_i; y_i): gradient descent on P, momentum or none.
+
+    Parameters
+    ----------
+    momentum : {"none", "polyak", "nesterov"}
+        v <- beta v + step grad P, w <- w - v; Nesterov takes the gradient at w - beta v.
+    beta : float in [0, 1), optional
+        By default Polyak's for modulus 1 or Nesterov's k / (k + 3), dropped whenever P rises; 1/2 over kinks.
+    step : float, optional
+        By default 1/L where the loss is smooth, (P - D) / |grad P|^2 where it has kinks, and searched for where it
+        grows like an exponential.
+    batch : int, optional
+        Samples a step; an iteration is then a pass over all samples in random order, with steps 2 / (t + 2 L).
+    stop : {"gap", "patience"}
+        At the certified gap, or when P has not been lower for `patience` iterations.
+    patience : int
+    seed : int
+        Of the order of the batches.
+    """
+
+    momentum: str = "none"
+    beta: float | None = None
+    step: float | None = None
+    batch: int | None = None
+    stop: str = "gap"
+    patience: int = 5
+    seed: int = 0
+    name: ClassVar[str] = "gradient_descent"
+    coordinatewise: ClassVar[bool] = False
+
+    def __post_init__(self):
+        self.check()
+        if self.momentum not in MOMENTA:
+            raise ValueError(f"GradientDescent's momentum must be one of {list(MOMENTA)}, got {self.momentum!r}.")
+        if self.beta is not None and not (isinstance(self.beta, Real) and 0 <= self.beta < 1):
+            raise ValueError(f"GradientDescent's beta must be a number in [0, 1) or None, got {self.beta!r}.")
+
+    def choose_steps(self, objective: Objective) -> GivenSteps | DualSteps | SearchedSteps | BatchSteps:
+        """The rule of the steps."""
+        if self.step is not None:
+            return GivenSteps(self.step)
+        if self.batch is not None:
+            return BatchSteps(objective, self.batch)
+        if objective.problem.kinked:
+            return DualSteps()
+        return SearchedSteps() if objective.problem.loss.explosive else GivenSteps(1.0 / objective.smoothness)
+
+    def make_mover(self, objective: Objective) -> Momentum:
+        """How w moves."""
+        if self.beta is None and (objective.problem.kinked or self.batch is not None):
+            return Momentum(self.momentum, MILD)
+        known = self.momentum == "polyak" and self.beta is None and not objective.problem.loss.explosive
+        return Momentum(self.momentum, self.beta, objective.smoothness if known else np.inf)
+
+    make_mirror = make_mover  # the duals move like w
+
+
+@dataclass(frozen=True)
+class AdaGrad(FirstOrder):
+    """s_j <- s_j + g_j^2, w_j <- w_j - step g_j / sqrt(s_j + offset): a step of its own for each coordinate.
+
+    With a kernel the coordinates are the coefficients of w on the phi(x_i).
+
+    Parameters
+    ----------
+    step : float, optional
+        By default half the spread of the targets (1 for labels) over the root mean square of each coordinate.
+    batch, stop, patience, seed
+        As in `GradientDescent`.
+    offset : float
+        Keeps the root away from zero.
+    """
+
+    step: float | None = None
+    batch: int | None = None
+    stop: str = "gap"
+    patience: int = 5
+    offset: float = 1e-8
+    seed: int = 0
+    name: ClassVar[str] = "adagrad"
+    coordinatewise: ClassVar[bool] = True
+
+    def __post_init__(self):
+        self.check()
+        if not (isinstance(self.offset, Real) and 0 < self.offset < np.inf):
+            raise ValueError(f"AdaGrad's offset must be a positive number, got {self.offset!r}.")
+
+    def choose_steps(self, objective: Objective) -> GivenSteps:
+        """The same steps always; the roots make them shorter."""
+        return GivenSteps(SHARE * objective.reach if self.step is None else self.step)
+
+    def make_mover(self, objective: Objective) -> Adaptive:
+        """How w moves."""
+        return Adaptive(self.offset, cautious=self.step is None and objective.problem.loss.explosive)
+
+    def make_mirror(self, objective: Objective) -> Mean:
+        """The duals are the mean of those of all places."""
+        return Mean()

@@ -1,0 +1,141 @@
+"""First-order runs: places, moves, the best P so far, and the dual points that go with them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import numpy as np
+
+from ...problem import Point, Problem
+from ...result import Outcome, Patience, Progress
+from .objective import Objective
+
+SPACING = 1.05  # from one look at the dual bound to the next, in iterations
+LOOKS = 80  # looks without a fall of the gap by a tenth before a run gives up
+EARLY = 5  # iterations between two looks at least
+
+
+class FirstOrderRun:
+    """Coordinates u of w, a mover, the best place so far, and the best dual point so far.
+
+    The duals of a kinked loss jump, so those of one place bound P loosely however near it is to the optimum. Their
+    dual point is the `average` of all places, which makes the same moves as w: w = sum_i average_i phi(x_i) throughout,
+    and without momentum the run is Frank and Wolfe's method on the dual (Bach 2015).
+    """
+
+    def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.objective = Objective(problem, tol)
+        self.average = problem.feasible(np.zeros(problem.shape) if warm is None else warm.a)
+        self.u = self.begin(warm)
+        self.place = self.best = self.objective.place(self.u)
+        self.steps = solver.choose_steps(self.objective)
+        self.mover, self.mirror = solver.make_mover(self.objective), solver.make_mirror(self.objective)
+        self.n_iter, self.worse, self.next_look = 0, 0, 1
+        self.patience = Patience(LOOKS)
+        self.a, self.bound = self.average, -np.inf
+        self.counters = Counter(looks=0)
+        self.look()
+
+    def begin(self, warm: Point | None) -> np.ndarray:
+        """The coordinates of a point, or of w = sum_i a_i phi(x_i) at the simplest feasible duals."""
+        coef = warm.coef if warm is not None and warm.coef is not None else self.problem.features.combine(self.average)
+        tail = np.zeros(self.objective.tails) if warm is None else np.broadcast_to(warm.b, self.objective.tails)
+        return self.objective.join(np.array(coef, float), np.array(tail, float))
+
+    # ---- iterations ---------------------------------------------------------------------------------------
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Iterations for about `seconds`, at most `max_steps`."""
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        while self.n_iter < last:
+            self.take_step()
+            self.n_iter += 1
+            outcome = self.weigh()
+            if outcome is not Outcome.GOING or time.perf_counter() >= end:
+                return outcome
+        return Outcome.GOING
+
+    def take_step(self) -> None:
+        """One move along the gradient; the duals make it too."""
+        here = self.place
+        step = self.steps.choose(self, here)
+        if self.problem.kinked:
+            self.average = self.mirror.move(self.average, self.mirror.look_ahead(self.average) - here.a, step)
+        self.u = self.mover.move(self.u, here.slope if self.solver.coordinatewise else here.gradient, step)
+        self.place = self.objective.place(self.mover.look_ahead(self.u))
+        if self.place.value > here.value and self.mover.rest():
+            self.u, self.place = here.u, here
+
+    def weigh(self) -> Outcome:
+        """Whether the run is done: by its gap, or by its own patience."""
+        if not np.isfinite(self.place.value):  # a given step that is too long
+            return Outcome.STALLED
+        improved = self.place.value < self.best.value
+        self.best = self.place if improved else self.best
+        self.worse = 0 if improved else self.worse + 1
+        if self.solver.stop == "patience":
+            return Outcome.DONE if self.worse >= self.solver.patience else Outcome.GOING
+        if self.n_iter < self.next_look:
+            return Outcome.GOING
+        self.look()
+        if self.reached():
+            return Outcome.DONE
+        return Outcome.STALLED if self.patience.wears_out(self.gap) else Outcome.GOING
+
+    # ---- the dual side ------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """The bound of the duals of the best place, or of their mean where the loss has kinks."""
+        self.counters["looks"] += 1
+        self.next_look = max(self.n_iter + (EARLY if self.n_iter else 1), int(SPACING * self.n_iter))
+        self.raise_bound(self.problem.feasible(self.average if self.problem.kinked else self.best.a))
+
+    def raise_bound(self, a: np.ndarray) -> float:
+        """D at some duals, which are kept if they are the best so far."""
+        bound = self.objective.bound(a)
+        if bound > self.bound:
+            self.a, self.bound = a, bound
+        return bound
+
+    @property
+    def gap(self) -> float:
+        """P - D."""
+        return self.best.value - self.bound
+
+    def reached(self) -> bool:
+        """Whether the gap is within tol, or the solver's own rule is met."""
+        if self.solver.stop == "patience":
+            return self.worse >= self.solver.patience
+        scale = max(abs(self.best.value), abs(self.bound), self.problem.floor)
+        return self.gap <= max(0.9 * self.tol * scale, self.problem.resolution)
+
+    # ---- what the loop asks for ---------------------------------------------------------------------------
+
+    @property
+    def support(self) -> int:
+        """Samples with a nonzero dual."""
+        return int(np.count_nonzero(np.atleast_2d(self.a).any(axis=0)))
+
+    def progress(self, seconds: float) -> Progress:
+        """The best P so far, and D as of the last look."""
+        return Progress(self.n_iter, seconds, self.best.value, self.bound, self.problem.n)
+
+    def point(self) -> Point:
+        """The best w and b so far, and the best duals."""
+        self.look()
+        return Point(self.problem.feasible(self.a), self.best.b, self.best.coef)
+
+    def here(self) -> Point:
+        """Where the run stands, which is not always the best place so far; for pictures of its way."""
+        return self.point()._replace(b=self.place.b, coef=self.place.coef)
+
+    def refresh(self, scores: np.ndarray) -> None:
+        """The judge found the gap wider than the run did: aim lower."""
+        if self.solver.stop == "gap":
+            self.tol *= 0.5
+
+    def count(self) -> Counter:
+        """Looks at the dual bound."""
+        return Counter(self.counters)

@@ -1,0 +1,59 @@
+"""How long the steps are: given, by the dual value, or searched for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .objective import Place
+
+if TYPE_CHECKING:
+    from .run import FirstOrderRun
+
+HALVINGS = 60  # of a step that is looked for
+
+
+class GivenSteps:
+    """The same step always: a number, or one for each coordinate."""
+
+    def __init__(self, step: float | np.ndarray):
+        self.step = step
+
+    def choose(self, run: FirstOrderRun, here: Place) -> float | np.ndarray:
+        """The step."""
+        return self.step
+
+
+class DualSteps:
+    """(P - D) / |grad P|^2: Polyak's step for kinked losses, with the dual value in place of the unknown optimum.
+
+    Without momentum it is the exact line search of Frank and Wolfe's method on the dual. Momentum makes the same
+    steps add up to 1 / (1 - beta) times as much, so they are shorter.
+    """
+
+    def choose(self, run: FirstOrderRun, here: Place) -> float:
+        """The step from the place of the run."""
+        bound = run.raise_bound(run.problem.feasible(run.average))
+        step = (1.0 - run.mover.beta) * (here.value - bound) / max(here.steepness, 1e-300)
+        return float(np.clip(step, 0.0, run.mover.longest))
+
+
+class SearchedSteps:
+    """The longest step, halved from a little more than the last one, with P(u - step g) <= P(u) - step/2 |g|^2.
+
+    For losses that grow like an exponential: they are smooth, but no L holds everywhere.
+    """
+
+    def __init__(self):
+        self.step = 1.0
+
+    def choose(self, run: FirstOrderRun, here: Place) -> float:
+        """The step from the place of the run."""
+        self.step *= 1.5
+        for _ in range(HALVINGS):
+            there = run.objective.place(here.u - self.step * here.gradient)
+            if there.value <= here.value - 0.5 * self.step * here.steepness * (1.0 - 1e-9):
+                break
+            self.step *= 0.5
+        return self.step
