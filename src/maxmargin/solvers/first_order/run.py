@@ -131,6 +131,10 @@ class FirstOrderRun:
         """Where the run stands, which is not always the best place so far; for pictures of its way."""
         return self.point()._replace(b=self.place.b, coef=self.place.coef)
 
+    def here(self) -> Point:
+        """Where the run stands now, with the best duals."""
+        return Point(self.problem.feasible(self.a), self.place.b, self.place.coef)
+
     def refresh(self, scores: np.ndarray) -> None:
         """The judge found the gap wider than the run did: aim lower."""
         if self.solver.stop == "gap":

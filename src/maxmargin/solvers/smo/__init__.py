@@ -69,11 +69,11 @@ class SMO:
             return reason
         if getattr(problem.features, "penalty", "l2") != "l2":
             return refuse_penalty(problem, "SMO")
-        if problem.row is None:
-            able = "gradient_descent" if hasattr(problem.features, "block") else "newton"
-            return f"SMO needs a piecewise linear or quadratic loss, not {problem.loss.name!r}; use {able!r}."
         if not hasattr(problem.features, "block"):
             return "SMO needs kernel rows, and these features have none."
+        if problem.row is None:
+            name = problem.loss.name
+            return f"SMO needs a piecewise linear or quadratic loss, and {name!r} is neither; use 'gradient_descent'."
         if problem.balance is None and problem.y.ndim > 1:
             return "SMO needs a free intercept for a problem in layers."
         return None
