@@ -128,12 +128,8 @@ class FirstOrderRun:
         return Point(self.problem.feasible(self.a), self.best.b, self.best.coef)
 
     def here(self) -> Point:
-        """Where the run stands, which is not always the best place so far; for pictures of its way."""
+        """Where the run stands now, which is not always the best place so far, with the best duals."""
         return self.point()._replace(b=self.place.b, coef=self.place.coef)
-
-    def here(self) -> Point:
-        """Where the run stands now, with the best duals."""
-        return Point(self.problem.feasible(self.a), self.place.b, self.place.coef)
 
     def refresh(self, scores: np.ndarray) -> None:
         """The judge found the gap wider than the run did: aim lower."""
