@@ -1,0 +1,13 @@
+"""Pictures of machines, of losses, and of the ways to them. The only room that imports matplotlib."""
+
+from .boundaries import plot_decision_boundary
+from .coefficients import plot_path
+from .convergence import plot_convergence
+from .losses import plot_losses
+from .surfaces import plot_loss_surface
+from .tubes import plot_regression_tube
+
+__all__ = [
+    "plot_convergence", "plot_decision_boundary", "plot_loss_surface", "plot_losses", "plot_path",
+    "plot_regression_tube",
+]  # fmt: skip

@@ -1,0 +1,148 @@
+"""Decision boundaries in the plane."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..problem import TINY
+from .canvas import (
+    COLOURS,
+    FAINT,
+    INK,
+    MARKS,
+    add_legend,
+    blend,
+    check_resolution,
+    frame,
+    lay_grid,
+    open_axes,
+    paint,
+    pick,
+)  # fmt: skip
+from .support import (
+    HINGES,
+    NEAR,
+    Support,
+    as_matrix,
+    check_model,
+    check_rows,
+    draw_rings,
+    dress,
+    is_bounded,
+    machine_of,
+    split_duals,
+)  # fmt: skip
+
+SHADED = 1.5  # scores at which the shade is three quarters of the darkest: a little beyond the margin
+
+
+def plot_decision_boundary(model, X, y=None, *, ax=None, resolution: int = 300):
+    """The line f(x) = 0 with the margins f(x) = +-1, the samples, and the support vectors: free and bounded.
+
+    Linear machines do not keep their duals: of them the samples on and within the margin are marked. With more than
+    two classes the regions of `predict` are drawn, without margins; of one class the line alone.
+
+    Parameters
+    ----------
+    model : fitted classifier or OneClassSVM
+        Ours or scikit-learn's, or a pipeline that ends in one.
+    X : array-like of shape (n_samples, 2)
+        The data of the fit.
+    y : array-like of shape (n_samples,)
+        Their labels; None for one class.
+    ax : matplotlib Axes, optional
+        The current ones if not given.
+    resolution : int, default=300
+        Points on each axis of the grid.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    check_model(model, decides=True)
+    check_resolution(resolution)
+    data, X = X, as_matrix(X)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"X must have exactly 2 features to be drawn, got shape {X.shape}.")
+    y = None if y is None else np.asarray(y)
+    check_rows(model, X, y, "X")
+    labels = find_labels(model, y)
+    ax = open_axes(ax)
+    frame(ax, X.min(axis=0), X.max(axis=0))
+    draw_samples(ax, X, y, labels)
+    mark_support(ax, model, data, X, y)
+    add_legend(ax, columns=2 if len(labels) <= 4 else 4)
+    *axes, grid = lay_grid(ax, resolution)
+    if len(labels) <= 2 and hasattr(model, "decision_function"):
+        paint_scores(ax, axes, model.decision_function(dress(grid, data)), model)
+    else:
+        paint_regions(ax, axes, np.searchsorted(labels, model.predict(dress(grid, data))), len(labels))
+    return ax
+
+
+def find_labels(model, y: np.ndarray | None) -> np.ndarray:
+    """The classes of the model, none for one class; refuses labels that it does not know."""
+    classes = np.asarray(getattr(model, "classes_", []))
+    if y is None or not len(classes):
+        if len(classes):
+            raise ValueError("y must be given for a classifier, got None.")
+        return classes
+    strange = ~np.isin(y, classes)
+    if strange.any():
+        raise ValueError(f"y must hold labels of the fit, {list(classes.tolist())}, got {y[strange][0]!r}.")
+    return classes
+
+
+def has_margins(model) -> bool:
+    """Whether f = +-1 has a meaning: for machines with support vectors and for hinges."""
+    machine = machine_of(model)
+    return hasattr(model, "classes_") and (hasattr(machine, "support_") or getattr(machine, "loss", None) in HINGES)
+
+
+def draw_samples(ax, X: np.ndarray, y: np.ndarray | None, labels: np.ndarray) -> None:
+    """One colour and one mark for each class."""
+    if not len(labels):
+        ax.scatter(*X.T, color=COLOURS[0], s=22, linewidths=0, zorder=3, label="samples")
+    for place, label in enumerate(labels):
+        colour, mark = pick(COLOURS, place), pick(MARKS, place + place // len(COLOURS))  # the ninth has a mark anew
+        ax.scatter(*X[y == label].T, color=colour, marker=mark, s=22, linewidths=0, zorder=3, label=f"class {label}")
+
+
+def mark_support(ax, model, data, X: np.ndarray, y: np.ndarray | None) -> None:
+    """Rings around the support vectors, where there are any."""
+    machine = machine_of(model)
+    if hasattr(machine, "support_"):
+        support = split_duals(machine)
+        if is_bounded(machine):
+            draw_rings(ax, X, support, ("free support vectors", "at the bound"))
+        else:
+            draw_rings(ax, X, Support(support.bounded, support.free), ("", "support vectors"))
+    elif has_margins(model) and len(model.classes_) == 2:
+        margins = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(data)
+        on, within = np.flatnonzero(np.abs(margins - 1.0) <= NEAR), np.flatnonzero(margins < 1.0 - NEAR)
+        draw_rings(ax, X, Support(on, within), ("on the margin" if is_bounded(machine) else "", "within the margin"))
+
+
+def paint_scores(ax, axes, f: np.ndarray, model) -> None:
+    """f(x) from the colour of one side over white to that of the other, the line f = 0, and the margins."""
+    f = f.reshape(len(axes[1]), len(axes[0]))
+    if hasattr(model, "classes_"):
+        shade = np.tanh(f / SHADED) if has_margins(model) else f / max(np.abs(f).max(), TINY)
+        paint(ax, shade, blend(COLOURS[0], "white", COLOURS[1]))
+    else:  # one class: f is much smaller inside than it may be outside
+        inside, outside = np.maximum(f, 0.0), np.minimum(f, 0.0)
+        paint(ax, inside / max(f.max(), TINY) + outside / max(-f.min(), TINY), blend(FAINT, "white", COLOURS[0]))
+    if has_margins(model):
+        ax.contour(*axes, f, levels=[-1, 1], colors=INK, linewidths=1.2, linestyles="--", zorder=2)
+    ax.contour(*axes, f, levels=[0], colors=INK, linewidths=2.2, zorder=2)
+
+
+def paint_regions(ax, axes, chosen: np.ndarray, n_classes: int) -> None:
+    """The region of each class in a light tone of its colour, and the lines between them."""
+    chosen = chosen.reshape(len(axes[1]), len(axes[0]))
+    colours = [pick(COLOURS, place) for place in range(n_classes)]
+    ax.contourf(*axes, chosen, levels=np.arange(n_classes + 1) - 0.5, colors=colours, alpha=0.25, zorder=0)
+    for place in np.unique(chosen)[1:]:
+        ax.contour(
+            *axes, (chosen == place).astype(float), levels=[0.5], colors=INK, linewidths=0.8, alpha=0.6, zorder=2
+        )

@@ -1,0 +1,82 @@
+"""Support vectors, free and bounded, of models of any library."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from .canvas import INK
+
+TUBES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+HINGES = ("hinge", "squared_hinge")
+NEAR = 0.01  # of the margin: so near to it, a sample counts as being on it where the duals are not known
+
+
+class Support(NamedTuple):
+    """Indices of the support vectors: those between the bounds of their duals, and those at one."""
+
+    free: np.ndarray
+    bounded: np.ndarray
+
+
+def machine_of(model):
+    """The last step of a pipeline, or the model itself."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def check_model(model, decides: bool) -> None:
+    """Refuse what is no fitted model, and a classifier in place of a regressor or the other way round."""
+    if not hasattr(model, "predict"):
+        raise ValueError(f"model must have predict, and {type(model).__name__} has not.")
+    check_is_fitted(machine_of(model))
+    if decides != (hasattr(model, "classes_") or hasattr(model, "decision_function")):
+        wanted = "a classifier or a OneClassSVM" if decides else "a regressor"
+        raise ValueError(f"model must be {wanted}, got {type(machine_of(model)).__name__}.")
+
+
+def check_rows(model, X: np.ndarray, y: np.ndarray | None, name: str) -> None:
+    """X and y have as many rows as each other and as the data of the fit, where support vectors are known by number."""
+    if y is not None and np.shape(y) != (len(X),):
+        raise ValueError(f"y must have one entry for each of the {len(X)} rows of {name}, got shape {np.shape(y)}.")
+    rows = getattr(machine_of(model), "shape_fit_", (len(X),))[0]
+    if rows != len(X):
+        raise ValueError(f"{name} must be the data of the fit, which had {rows} rows, got {len(X)} rows.")
+
+
+def as_matrix(X) -> np.ndarray:
+    """The samples as an array of floats."""
+    return X.toarray() if sp.issparse(X) else np.asarray(X, float)
+
+
+def dress(points: np.ndarray, like):
+    """Points as a data frame with the names of the features, where the data came as one."""
+    return type(like)(points, columns=like.columns) if hasattr(like, "columns") else points
+
+
+def is_bounded(machine) -> bool:
+    """Whether the duals have an upper bound: not so for squared losses."""
+    return not str(getattr(machine, "loss", "")).startswith("squared")
+
+
+def split_duals(machine) -> Support:
+    """Free and bounded support vectors by their duals; for scikit-learn's models by comparing those with C."""
+    if hasattr(machine, "free_support_"):
+        return Support(machine.free_support_, machine.bounded_support_)
+    duals = machine.dual_coef_
+    size = np.abs(duals.toarray() if sp.issparse(duals) else np.asarray(duals)).max(axis=0)
+    bound = np.full(len(size), getattr(machine, "C", size.max(initial=0.0)), float)
+    if len(getattr(machine, "class_weight_", ())) == len(getattr(machine, "n_support_", ())) > 1:
+        bound *= np.repeat(machine.class_weight_, machine.n_support_)
+    bounded = size >= bound * (1 - 1e-9)
+    return Support(machine.support_[~bounded], machine.support_[bounded])
+
+
+def draw_rings(ax, X: np.ndarray, support: Support, labels: tuple[str, str]) -> None:
+    """Rings around support vectors: strong for the free, thin for the bounded."""
+    styles = ({"s": 95, "edgecolors": INK, "linewidths": 1.8}, {"s": 75, "edgecolors": INK, "linewidths": 0.7})
+    for index, label, style in zip(support, labels, styles, strict=True):
+        if label:
+            ax.scatter(*X[index].T, facecolors="none", zorder=4, label=f"{len(index)} {label}", **style)
