@@ -12,9 +12,7 @@ def refuse_shape(problem: Problem, name: str) -> str | None:
     if reason := refuse_list(problem, name):
         return reason
     if isinstance(features, ClassDesign):
-        plain = getattr(problem.loss, "plain", problem.loss.name == "softmax")
-        able = "bundle" if not plain else "class_newton" if problem.loss.name == "softmax" else "class_coordinate"
-        return f"{name} takes one score a sample, and this problem has {features.n_classes}; use {able!r}."
+        return refuse_classes(problem, name)
     if not isinstance(features, Design):
         return refuse_kernel(problem, f"{name} works")
     if features.penalty != "l2":
@@ -22,6 +20,13 @@ def refuse_shape(problem: Problem, name: str) -> str | None:
     if problem.y.ndim > 1:
         return f"{name} does not take a problem in layers; use 'smo'."
     return None
+
+
+def refuse_classes(problem: Problem, name: str) -> str:
+    """Several scores a sample are for others, and for whom depends on the loss."""
+    plain = getattr(problem.loss, "plain", problem.loss.name == "softmax")
+    able = "bundle" if not plain else "class_newton" if problem.loss.name == "softmax" else "class_coordinate"
+    return f"{name} takes one score a sample, and this problem has {problem.features.n_classes}; use {able!r}."
 
 
 def refuse_kernel(problem: Problem, claim: str) -> str:

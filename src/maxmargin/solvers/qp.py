@@ -1,0 +1,270 @@
+"""The Wolfe dual handed to a general solver of quadratic programs: a reference that knows nothing of machines."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..problem import Point, Problem
+from ..quadratic_program import QuadraticProgram, balance_out, refuse_program
+from ..result import Outcome, Patience, Progress
+from ..threads import droppable, run_apart
+
+INSTALL = 'pip install "maxmargin[qp]"'
+LOOKS = 15  # iterations without a fall of the gap by a tenth before a run gives up
+EXTRA = 6  # iterations after tol is reached, in which duals that tend to their bounds may come near enough
+NEVER = 1e-300  # cvxopt's own tolerances: it is to go on until the gap of the machine is small enough
+TIGHT = {  # settings that are tried first, for backends whose default tolerances are loose
+    "clarabel": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},
+    "highs": {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    "osqp": {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iter": 100_000, "polish": True},
+    "piqp": {"eps_abs": 1e-12, "eps_rel": 1e-12},
+    "proxqp": {"eps_abs": 1e-12, "eps_rel": 1e-12},
+    "scs": {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iters": 1_000_000},
+}
+
+
+@dataclass(frozen=True)
+class QP:
+    """min 1/2 v'Qv + q'v over 0 <= v <= upper, sign'v = balance, by a general solver; b is the equality's multiplier.
+
+    Parameters
+    ----------
+    backend : str
+        "cvxopt", whose interior point method is taken one iteration at a time; or whatever else qpsolvers finds
+        installed ("clarabel", say), which is called once and cannot be stopped on its way.
+    """
+
+    backend: str = "cvxopt"
+    name: ClassVar[str] = "qp"
+    formulation: ClassVar[str] = "Wolfe dual"
+
+    def __post_init__(self):
+        if not isinstance(self.backend, str):
+            raise ValueError(f"backend must be the name of a solver of quadratic programs, got {self.backend!r}.")
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        return refuse_program(problem, "QP") or refuse_backend(self.backend)
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> QPRun:
+        """A run from the backend's own start: an interior point method has no use for a point at its bounds."""
+        return QPRun(self, problem, tol)
+
+
+def refuse_backend(name: str) -> str | None:
+    """A sentence if the backend cannot be imported; else None."""
+    found = find_backends() if name != "cvxopt" else []
+    try:
+        import cvxopt  # noqa: F401
+
+        found.append("cvxopt")
+    except ImportError:
+        pass
+    if name in found:
+        return None
+    return f"backend must be 'cvxopt' or what qpsolvers finds; installed are {found}, got {name!r}: try {INSTALL}."
+
+
+def find_backends() -> list[str]:
+    """The names of the solvers that qpsolvers can call, cvxopt apart."""
+    try:
+        import qpsolvers
+    except ImportError:
+        return []
+    return sorted({*qpsolvers.available_solvers} - {"cvxopt"})
+
+
+class Answer(NamedTuple):
+    """What a backend says: v, the multipliers of 0 <= v and of v <= upper, and that of the equality."""
+
+    v: np.ndarray
+    below: np.ndarray
+    above: np.ndarray
+    multiplier: float
+
+
+class Cvxopt:
+    """cvxopt's `coneqp`, one iteration at a time: it can be looked at, stopped and limited like any other run.
+
+    All that its iterations hand on is (x, s, y, z), and from those it can be started again: the scaling, the only
+    other thing it keeps, is a function of s and z (Vandenberghe, The CVXOPT linear and quadratic cone program solvers,
+    2010). Its own tolerances are out of reach: the gap of the machine says when it is done.
+    """
+
+    extra, spent = EXTRA, False
+
+    def __init__(self, program: QuadraticProgram):
+        from cvxopt import matrix, spmatrix
+
+        m, self.finite = len(program.q), np.flatnonzero(np.isfinite(program.upper))
+        rows = np.arange(m + len(self.finite))
+        columns = np.concatenate([np.arange(m), self.finite])
+        G = spmatrix(np.where(rows < m, -1.0, 1.0), rows, columns, (len(rows), m))
+        h = np.concatenate([np.zeros(m), program.upper[self.finite]])
+        self.program = [matrix(program.Q), matrix(program.q), G, matrix(h), None]
+        if program.balance is not None:
+            self.program += [matrix(program.sign[None, :]), matrix(program.balance)]
+        self.m, self.state, self.free = m, None, program.balance is not None
+
+    def step(self) -> Answer | None:
+        """One iteration; None where rounding has made the system singular."""
+        from cvxopt.solvers import coneqp
+
+        options = {"show_progress": False, "maxiters": 1, "abstol": NEVER, "reltol": NEVER, "feastol": NEVER}
+        try:
+            with droppable():
+                state = run_apart(lambda: coneqp(*self.program, initvals=self.state, options=options))
+        except (ArithmeticError, ValueError):
+            self.spent = True
+            return None
+        x, y, z = (np.array(state[name], float).ravel() for name in "xyz")
+        if not np.isfinite([x.sum(), y.sum(), z.sum()]).all():
+            self.spent = True
+            return None
+        self.state = {name: state[name] for name in "xsyz"}
+        above = np.zeros(self.m)
+        above[self.finite] = z[self.m :]
+        return Answer(x, z[: self.m], above, float(y[0]) if self.free else 0.0)
+
+
+class Backend:
+    """A solver of qpsolvers, called with tight tolerances, and once more with its own where that was too much."""
+
+    extra = 0
+
+    def __init__(self, program: QuadraticProgram, name: str):
+        self.program, self.name = program, name
+        self.settings = [TIGHT[name], {}] if name in TIGHT else [{}]
+
+    @property
+    def spent(self) -> bool:
+        """Whether all settings have been tried."""
+        return not self.settings
+
+    def step(self) -> Answer | None:
+        """The answer, or None if there is none."""
+        import qpsolvers
+
+        settings, *self.settings = self.settings
+        program, m = self.program, len(self.program.q)
+        A = None if program.balance is None else program.sign[None, :]
+        b = None if program.balance is None else np.array([program.balance])
+        # Those that take sparse matrices only would warn that a dense one is no good; it has no zeros to leave out.
+        sparse = self.name in qpsolvers.sparse_solvers
+        Q, A = (sp.csc_matrix(part) if sparse and part is not None else part for part in (program.Q, A))
+        problem = qpsolvers.Problem(Q, program.q, None, None, A, b, np.zeros(m), program.upper)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of answers that are not quite as good as asked for: the judge says so
+            try:
+                with droppable():
+                    answer = run_apart(lambda: qpsolvers.solve_problem(problem, self.name, **settings))
+            except qpsolvers.exceptions.QPError:
+                return None
+        if answer.x is None or not np.isfinite(answer.x).all():
+            return None
+        push = np.zeros(m) if answer.z_box is None or not len(answer.z_box) else np.asarray(answer.z_box, float)
+        multiplier = float(answer.y[0]) if answer.y is not None and len(answer.y) else 0.0
+        return Answer(np.asarray(answer.x, float), np.maximum(-push, 0.0), np.maximum(push, 0.0), multiplier)
+
+
+class QPRun:
+    """A backend, its last answer, and the best point made of its answers."""
+
+    def __init__(self, solver: QP, problem: Problem, tol: float):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        self.program = QuadraticProgram.of(problem)
+        self.backend = Cvxopt(self.program) if solver.backend == "cvxopt" else Backend(self.program, solver.backend)
+        self.n_iter, self.patience, self.extra = 0, Patience(LOOKS), self.backend.extra
+        self.best = problem.origin(None)
+        self.primal, self.dual = self.evaluate(self.best)
+        self.ended = self.reached()  # where w = 0 is optimal, an interior point never gets there
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Iterations for about `seconds`, at most `max_steps`."""
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        while self.n_iter < last and not self.ended:
+            answer = self.backend.step()
+            self.n_iter += answer is not None
+            settled = answer is not None and self.take(answer)
+            self.extra -= self.reached()
+            worn_out = self.patience.wears_out(self.gap)
+            self.ended = settled or worn_out or self.extra < 0 or self.backend.spent
+            if time.perf_counter() >= end:
+                break
+        if not self.ended:
+            return Outcome.GOING
+        return Outcome.DONE if self.reached() else Outcome.STALLED
+
+    def take(self, answer: Answer) -> bool:
+        """Keep the answer if its gap is smaller, as it is or with duals at their bounds; whether those reach tol."""
+        for a in (self.program.signed(np.clip(answer.v, 0.0, self.program.upper)), self.settle(answer)):
+            point = Point(balance_out(self.problem, a), answer.multiplier)
+            primal, dual = self.evaluate(point)
+            enough = self.is_within(primal, dual)
+            if enough or abs(primal - dual) < abs(self.gap):
+                self.best, self.primal, self.dual = point, primal, dual
+        return enough
+
+    def settle(self, answer: Answer) -> np.ndarray:
+        """The duals with those put to their bounds that are nearer to them than their multipliers are to zero.
+
+        At the optimum v or its multiplier is zero. An interior point has both above zero, in sizes of their own:
+        the smaller one, measured by the largest of its kind, is the one that vanishes.
+        """
+        upper = self.program.upper
+        v = np.clip(answer.v, 0.0, upper)
+        reach, push = float(v.max()), float(max(answer.below.max(), answer.above.max(), np.finfo(float).tiny))
+        low = v * push < answer.below * reach
+        high = ~low & (upper < np.inf) & ((upper - v) * push < answer.above * reach)
+        return self.program.signed(np.where(low, 0.0, np.where(high, upper, v)))
+
+    def evaluate(self, point: Point) -> tuple[float, float]:
+        """P and D at a point."""
+        return self.problem.primal(point), self.problem.dual(point.a)
+
+    @property
+    def gap(self) -> float:
+        """P - D."""
+        return self.primal - self.dual
+
+    def is_within(self, primal: float, dual: float) -> bool:
+        """Whether a gap is within tol."""
+        size = max(abs(primal), abs(dual), self.problem.floor)
+        return abs(primal - dual) <= max(0.9 * self.tol * size, self.problem.resolution)
+
+    def reached(self) -> bool:
+        """Whether the gap of the best point is within tol."""
+        return self.is_within(self.primal, self.dual)
+
+    @property
+    def a(self) -> np.ndarray:
+        """The duals."""
+        return self.best.a
+
+    @property
+    def support(self) -> int:
+        """Samples with a nonzero dual."""
+        return int(np.count_nonzero(self.a))
+
+    def progress(self, seconds: float) -> Progress:
+        """The run's own view of P and D."""
+        return Progress(self.n_iter, seconds, self.primal, self.dual, self.support)
+
+    def point(self) -> Point:
+        """The best point so far."""
+        return self.best
+
+    def refresh(self, scores: np.ndarray) -> None:
+        """The judge found the gap wider than the run did: aim lower."""
+        self.tol *= 0.5
+
+    def count(self) -> Counter:
+        """Variables of the program."""
+        return Counter(variables=len(self.program.q))
