@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test test-slow lint bench clean
+.PHONY: setup demo test test-slow lint bench report clean
 
 setup: $(VENV)/.ready
 
@@ -21,12 +21,12 @@ demo: setup
 # program may have had the core.
 CLOCK := tests/test_never_hangs.py tests/test_solve.py tests/test_minimize_limits.py tests/test_block_limits.py
 CLUSTERS := tests/test_distributed.py tests/test_distributed_fits.py
-QUICK := $(RUN) -m pytest -m "not slow"
+RUN_QUICK := $(RUN) -m pytest -m "not slow"
 
 test: setup lint
-	$(QUICK) -n 2 $(addprefix --ignore=,$(CLOCK) $(CLUSTERS))
-	$(QUICK) $(CLOCK) || $(QUICK) --last-failed $(CLOCK)
-	$(QUICK) -n 2 --dist loadfile $(CLUSTERS) || $(QUICK) --last-failed $(CLUSTERS)
+	$(RUN_QUICK) -n 2 $(addprefix --ignore=,$(CLOCK) $(CLUSTERS))
+	$(RUN_QUICK) $(CLOCK) || $(RUN_QUICK) --last-failed $(CLOCK)
+	$(RUN_QUICK) -n 2 --dist loadfile $(CLUSTERS) || $(RUN_QUICK) --last-failed $(CLUSTERS)
 
 test-slow: setup
 	$(RUN) -m pytest -n 2 -m slow
@@ -45,6 +45,10 @@ bench: setup
 		|| echo "$$peer cannot be installed here; the benchmark goes on without it."; \
 	done
 	$(RUN) -m benchmarks $(BENCH)
+
+# make report, make report QUICK=1, make report OUT=/folder, make report ONLY="tables findings".
+report: setup
+	$(RUN) -m experiments $(if $(QUICK),--quick) $(if $(OUT),--out "$(OUT)") $(if $(ONLY),--only $(ONLY))
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info
