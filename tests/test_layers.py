@@ -16,13 +16,14 @@ import maxmargin
 
 ROOT = Path(maxmargin.__file__).parent
 LAYERS = (
-    ("compiled", "threads", "interrupt", "checkpoints"),
+    ("compiled", "threads", "interrupt", "atomic_file", "streams", "checkpoints"),
     ("losses", "samples", "kernels"),
     ("listwise",),
     ("tiles",),
     ("features", "cache", "normal_equations"),
     ("problem",),
-    ("certificate", "result", "refusals"),
+    ("certificate", "result", "refusals", "quadratic_program", "answers"),
+    ("intercept",),
     ("structures", "blocks"),
     ("solvers",),
     ("choice",),
@@ -30,11 +31,13 @@ LAYERS = (
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 COMPILED_GUESTS = (
-    "samples", "listwise", "normal_equations", "kernels", "cache", "certificate", "structures", "blocks", "solvers",
+    "samples", "listwise", "normal_equations", "answers", "kernels", "cache", "certificate", "structures", "blocks",
+    "solvers", "files",
 )  # fmt: skip
 ROOMS = {
     "matplotlib": ("plots",), "numba": ("compiled",), "dask": ("distributed",), "distributed": ("distributed",),
-    "pyarrow": ("blocks",),
+    "pyarrow": ("blocks", "files"), "cvxopt": ("solvers",), "qpsolvers": ("solvers",),
+    "onnx": ("files",), "onnxruntime": ("files",),
 }  # fmt: skip
 
 
@@ -182,11 +185,38 @@ def test_no_circles():
         visit(module)
 
 
-@pytest.mark.parametrize("guest", ["numba", "matplotlib", "cvxopt", "dask", "distributed"])
+@pytest.mark.parametrize("guest", ["numba", "matplotlib", "cvxopt", "qpsolvers", "dask", "distributed", "onnx"])
 def test_import_is_light(guest):
-    """`import maxmargin` loads neither the compiler nor the plotting library."""
-    command = f"import sys, maxmargin; sys.exit({guest!r} in sys.modules)"
+    """All public names together load neither the compiler nor the plotting library."""
+    command = f"import sys; from maxmargin import *; assert SVC; sys.exit({guest!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", command], check=False, timeout=60).returncode == 0
+
+
+def test_the_package_alone_loads_nothing():
+    """`import maxmargin` waits with everything until a name is asked for."""
+    command = "import sys, maxmargin; sys.exit('sklearn' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", command], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "import maxmargin.solve; from maxmargin import solve; assert callable(solve)",
+        "from maxmargin import solve; import maxmargin.solve; assert maxmargin.solve is solve",
+        "import maxmargin; assert {'SVC', 'solve', 'estimators', *maxmargin.__all__} <= set(dir(maxmargin)); "
+        "assert maxmargin.estimators.SVC is maxmargin.SVC and not hasattr(maxmargin, 'nothing')",
+    ],
+    ids=["module first", "name first", "list"],
+)
+def test_names_are_found_when_asked_for(command):
+    """The function solve keeps its name, whoever has imported the module of that name; modules and lists are there."""
+    subprocess.run([sys.executable, "-c", command], check=True, timeout=60)
+
+
+def test_the_command_line_is_the_top():
+    """Nobody imports it but the program itself."""
+    users = {module for module in MODULES for found in own_imports(module) if room_of(found.name) == "cli"}
+    assert {room_of(module) for module in users} <= {"cli", "__main__"}
 
 
 def test_no_rooms_without_a_name():

@@ -1,37 +1,43 @@
-"""Support vector machines with a certificate: a drop-in for scikit-learn's svm classes, and any convex loss."""
+"""Support vector machines with a certificate: a drop-in for scikit-learn's svm classes, and any convex loss.
 
-from .audit import certify
-from .blocks import open_blocks
-from .certificate import Certificate
-from .choice import explain
-from .estimators import (
-    SVC,
-    SVR,
-    BlockwiseTransformer,
-    LinearSVC,
-    LinearSVR,
-    MetricSVC,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    RankSVM,
-    RiskClassifier,
-    RiskRegressor,
-    StructuredSVM,
-    path,
-)  # fmt: skip
-from .minimisation import Minimum, minimize
-from .paths import Path
-from .result import Result, Status
-from .solve import solve
-from .solvers import SMO, Bundle, Coordinate, FrankWolfe, InteriorPoint, Multipliers, Newton, StructuredBundle
-from .structures import ChainModel, MulticlassModel, StructuredModel
+The public names are listed in `public.py` and loaded when the first of them is asked for: scikit-learn alone takes a
+second to import, and `maxmargin --help` is to answer at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .public import *  # noqa: F403
 
 __version__ = "0.1.0"
-__all__ = [
-    "SMO", "SVC", "SVR", "BlockwiseTransformer", "Bundle", "Certificate", "ChainModel", "Coordinate", "FrankWolfe",
-    "InteriorPoint", "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton",
-    "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result", "RiskClassifier", "RiskRegressor", "Status",
-    "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "explain", "minimize", "open_blocks", "path",
-    "solve",
-]  # fmt: skip
+
+
+def __getattr__(name: str):
+    """A public name, the list of them, or a module that came with them."""
+    if name.startswith("__") and name != "__all__":  # asked for by the import system, on every import
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    public = import_module(".public", __name__)
+    if name not in globals():
+        if not hasattr(public, name):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = getattr(public, name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__getattr__("__all__"), *globals()})  # in this order: the names bring modules with them
+
+
+class Package(ModuleType):
+    """The import system binds the module maxmargin.solve to a name that is the function's; the function keeps it."""
+
+    def __setattr__(self, name: str, value) -> None:
+        super().__setattr__(name, value.solve if name == "solve" and isinstance(value, ModuleType) else value)
+
+
+sys.modules[__name__].__class__ = Package

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, column_or_1d, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from . import estimators
 from .certificate import Certificate, judge, worst
+from .estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from .estimators.linear_machine import LinearMachine
 from .estimators.machine import KernelMachine, Task
 from .estimators.multiclass import split_one_vs_rest, unpack_pairs
@@ -17,13 +22,17 @@ from .estimators.risk import check_vectors
 from .estimators.validation import HARD_MARGIN, check_length, check_weight, is_function
 from .features import Design
 from .formulations import Machine, Risk
+from .interrupt import Interrupt
 from .losses import LOSSES
 from .problem import Point, Problem
+from .row_search import find_rows
 from .samples import wrap
 from .solve import solve
 from .threads import quiet_blas
+from .training_data import hash_data
 
-KERNEL_MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+OURS = {machine.__name__: machine for machine in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)}
+KERNEL_MACHINES = tuple(OURS)
 LINEAR_MACHINES = ("LinearSVC", "LinearSVR")
 
 
@@ -46,14 +55,49 @@ def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) 
     """
     if isinstance(model, Problem):
         return judge(model, X)
+    compare_data(model, X, y, sample_weight)
+    with quiet_blas():
+        posed = pose_model(model, X, y, sample_weight, max_seconds)
+        return worst([judge(problem, point) for problem, point, _ in posed])
+
+
+def compare_data(model, X, y, sample_weight) -> None:
+    """Warn if a model file says that the model was fitted on other data."""
+    kept, y = getattr(model, "data_hash_", None), None if isinstance(model, OneClassSVM) else y
+    if kept is not None and hash_data(X, y, sample_weight) != kept:
+        warnings.warn(
+            "X, y and sample_weight are not the data that the model was fitted on: its file holds another hash.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+class Posed(NamedTuple):
+    """A binary machine of a model as a point of the problem that it claims to solve, over some rows of X."""
+
+    problem: Problem
+    point: Point
+    index: np.ndarray
+
+
+def pose_model(model, X, y, sample_weight, max_seconds: float, interrupt: Interrupt | None = None) -> Iterator[Posed]:
+    """The binary machines of a fitted model, one after the other; duals that it does not keep are looked for."""
     kind = None if isinstance(model, LinearMachine) else name_kind(model)
     check_is_fitted(model)
-    with quiet_blas():
-        if kind is None:
-            return certify_own_linear(model, X, y, sample_weight, max_seconds)
-        if kind in LINEAR_MACHINES:
-            return certify_linear(model, kind, X, y, sample_weight, max_seconds)
-        return certify_kernel(model, kind, X, y, sample_weight)
+    refuse_unknown(model)
+    if kind is None:
+        return pose_own_linear(model, X, y, sample_weight, max_seconds, interrupt)
+    if kind in LINEAR_MACHINES:
+        return pose_linear(model, kind, X, y, sample_weight, max_seconds, interrupt)
+    return pose_kernel(model, kind, X, y, sample_weight)
+
+
+def refuse_unknown(model) -> None:
+    """Model files of other libraries leave parameters open, without which there is no problem to judge."""
+    for name in ("C", "nu", "epsilon"):
+        value = getattr(model, name, None)
+        if isinstance(value, float) and np.isnan(value):
+            raise ValueError(f"{name} is not known, since the model's file does not hold it; set_params({name}=...).")
 
 
 def check_features(model, X):
@@ -79,32 +123,32 @@ def name_kind(model) -> str:
 # ---- kernel machines ------------------------------------------------------------------------------------------
 
 
-def certify_kernel(model, kind: str, X, y, sample_weight) -> Certificate:
-    """The worst certificate of a machine's binary problems."""
+def pose_kernel(model, kind: str, X, y, sample_weight) -> Iterator[Posed]:
+    """The binary problems of a kernel machine, and the points at which its dual coefficients are."""
     twin = model if isinstance(model, KernelMachine) else make_twin(model, kind)
     X = X if is_function(twin.kernel) else check_features(model, X)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     targets = read_targets(model, kind, twin, y, n)
     check_length(X, targets)
-    if n != model.shape_fit_[0]:
-        raise ValueError(f"X has {n} samples, but the model was fitted on {model.shape_fit_[0]}.")
+    fitted = getattr(model, "shape_fit_", (n,))[0]  # a model file of LIBSVM does not say it
+    if n != fitted:
+        raise ValueError(f"X has {n} samples, but the model was fitted on {fitted}.")
     weight = check_weight(sample_weight, n)
     formulation = twin._formulation()
     # scikit-learn's gamma="scale" does not look at the weights; ours does.
     features = twin._features(X, weight if twin is model else None, formulation)
     features.form()
-    certificates = []
-    machines = read_machines(model, kind, twin, weight)
+    machines = read_machines(model, kind, twin, weight, find_support(model, X, targets), n)
     for task, machine in zip(twin._tasks(targets, weight), machines, strict=True):
         task = include_support(task, machine.coef, targets)
         problem = formulation.pose(features.subset(task.index), task.y, task.c)
-        certificates.append(judge(problem, formulation.write(problem, Machine(machine.coef[task.index], machine.b))))
-    return worst(certificates)
+        point = formulation.write(problem, Machine(machine.coef[task.index], machine.b))
+        yield Posed(problem, point, task.index)
 
 
 def make_twin(model, kind: str) -> KernelMachine:
     """Our machine with the parameters of another library's, to pose the same problem."""
-    ours = getattr(estimators, kind)()
+    ours = OURS[kind]()
     theirs = model.get_params()
     shared = {key: value for key, value in theirs.items() if key in ours.get_params() and key not in FOREIGN}
     return ours.set_params(**shared)
@@ -141,18 +185,36 @@ def index_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return place
 
 
-def read_machines(model, kind: str, twin, weight: np.ndarray | None) -> list[Machine]:
+def find_support(model, X, targets: np.ndarray) -> np.ndarray:
+    """Which samples the support vectors are; where the model does not say, rows of X that equal them."""
+    if hasattr(model, "support_"):
+        return np.asarray(model.support_, int)
+    ends = np.concatenate([[0], np.cumsum(model.n_support_)])
+    labels = hasattr(model, "classes_")
+    support = []
+    for k, (start, stop) in enumerate(pairwise(ends)):
+        members = np.flatnonzero(targets == k) if labels else np.arange(len(targets))
+        found = find_rows(model.support_vectors_[start:stop], X[members])
+        if (found < 0).any():
+            where = f" of class {model.classes_[k]}" if labels else ""
+            place = start + int(np.argmax(found < 0))
+            raise ValueError(f"X has no row{where} that equals support vector {place}; the model was fitted on others.")
+        support.append(members[found])
+    return np.concatenate(support)
+
+
+def read_machines(model, kind: str, twin, weight: np.ndarray | None, support: np.ndarray, n: int) -> list[Machine]:
     """The binary machines of a model as coefficients over all training samples, in the signs of their tasks."""
     table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
-    b, support = np.ravel(model.intercept_), np.asarray(model.support_, int)
-    counted = np.arange(model.shape_fit_[0]) if twin is model or weight is None else np.flatnonzero(weight > 0)
+    b = np.ravel(model.intercept_)
+    counted = np.arange(n) if twin is model or weight is None else np.flatnonzero(weight > 0)
     if support.max(initial=-1) < len(counted):
         support = counted[support]  # scikit-learn numbers the samples without those of no weight
     if kind in ("SVC", "NuSVC") and not twin._rest:
         two = len(model.classes_) == 2
         table = -table if two else unpack_pairs(table, np.asarray(model.n_support_)).T
         b = -b if two else b
-    coef = np.zeros((len(table), model.shape_fit_[0]))
+    coef = np.zeros((len(table), n))
     coef[:, support] = table
     return [Machine(row, float(shift)) for row, shift in zip(coef, b, strict=True)]
 
@@ -169,7 +231,7 @@ def include_support(task: Task, coef: np.ndarray, targets: np.ndarray) -> Task:
 # ---- linear machines ------------------------------------------------------------------------------------------
 
 
-def certify_linear(model, kind: str, X, y, sample_weight, max_seconds: float) -> Certificate:
+def pose_linear(model, kind: str, X, y, sample_weight, max_seconds: float, interrupt) -> Iterator[Posed]:
     """LIBLINEAR's machines: P at their (w, b), D at the best dual found here, since they keep none."""
     if getattr(model, "penalty", "l2") != "l2" or getattr(model, "multi_class", "ovr") != "ovr":
         raise ValueError("certify knows LinearSVC with penalty='l2' and multi_class='ovr' only.")
@@ -186,17 +248,15 @@ def certify_linear(model, kind: str, X, y, sample_weight, max_seconds: float) ->
     coefs = np.atleast_2d(model.coef_)
     intercepts = np.broadcast_to(np.ravel(model.intercept_), len(coefs))
     tasks = split_linear(model, y, c) if kind == "LinearSVC" else [Task(np.flatnonzero(c > 0), y[c > 0], c[c > 0])]
-    certificates = []
     for task, w, b in zip(tasks, coefs, intercepts, strict=True):
         problem = formulation.pose(features.subset(task.index), task.y.astype(float), task.c)
         coef = np.append(w, b / scaling if scaling else 0.0).astype(float)
         stray = 0.0 if scaling else float(b)
         suggested = Point(problem.terms.response(problem.features.scores(coef))[0], stray, coef)
-        certificates.append(judge(problem, find_dual(problem, suggested, max_seconds / len(tasks))))
-    return worst(certificates)
+        yield Posed(problem, find_dual(problem, suggested, max_seconds / len(tasks), interrupt), task.index)
 
 
-def certify_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: float) -> Certificate:
+def pose_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: float, interrupt) -> Iterator[Posed]:
     """Our linear machines: P at their (w, b), D at the best dual found, whatever loss, intercept and penalty."""
     X = check_features(model, X)
     if y is None:
@@ -209,15 +269,14 @@ def certify_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: f
     y = check_vectors(y) if vectors else y
     weight = check_weight(sample_weight, check_length(X, y))
     features, tasks = model._features(X), model._tasks(index_labels(y, model.classes_) if labels else y, weight)
-    certificates = []
     for task, point in zip(tasks, read_points(model), strict=True):
         problem = model._pose(task.cut(features), task)
         if problem.terms is not None and hasattr(problem.terms, "response"):
             suggested = problem.terms.response(problem.shift(problem.features.scores(point.coef), point.b))[0]
         else:
             suggested = np.zeros(problem.shape)
-        certificates.append(judge(problem, find_dual(problem, point._replace(a=suggested), max_seconds / len(tasks))))
-    return worst(certificates)
+        found = find_dual(problem, point._replace(a=suggested), max_seconds / len(tasks), interrupt)
+        yield Posed(problem, found, task.index)
 
 
 def read_points(model: LinearMachine) -> list[Point]:
@@ -251,7 +310,7 @@ def split_linear(model, y: np.ndarray, c: np.ndarray) -> list[Task]:
     ]
 
 
-def find_dual(problem: Problem, point: Point, max_seconds: float) -> Point:
+def find_dual(problem: Problem, point: Point, max_seconds: float, interrupt: Interrupt | None) -> Point:
     """The point with duals for a machine that has none: those its scores suggest, improved until the bound is tight."""
-    found = solve(problem, tol=1e-7, max_seconds=max_seconds, warm=point).point
+    found = solve(problem, tol=1e-7, max_seconds=max_seconds, warm=point, interrupt=interrupt).point
     return point._replace(a=found.a, mixture=found.mixture)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 import warnings
 import zipfile
@@ -12,20 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
+from .atomic_file import check_place, write_atomically
+
 SAVED_EVERY = 5.0  # seconds between two checkpoints
 
 
 def write_state(state: dict, path: str | os.PathLike) -> None:
-    """Write the state beside the file, then put it in its place: an old file is whole until the new one is."""
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **state)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """The arrays of a state as a file; an old file is whole until the new one is."""
+    with write_atomically(path, "checkpoint") as file:
+        np.savez(file, **state)
 
 
 def read_state(path: str | os.PathLike, needed: tuple[str, ...], name: str) -> dict:
@@ -45,13 +39,8 @@ class Store:
     """The checkpoint of a run; where it cannot be written the run goes on, and says so once."""
 
     def __init__(self, path: str | os.PathLike):
-        if not isinstance(path, str | os.PathLike):
-            raise TypeError(f"checkpoint must be the path of a file, got {path!r}.")
+        check_place(path, "checkpoint")
         self.path, self.saved, self.failed = Path(path), time.perf_counter(), False
-        if not self.path.parent.is_dir():
-            raise ValueError(f"checkpoint must be in a folder that exists, and there is no {str(self.path.parent)!r}.")
-        if self.path.is_dir():
-            raise ValueError(f"checkpoint must be a file, and {str(self.path)!r} is a folder.")
 
     def load(self, fingerprint: dict) -> dict | None:
         """The state of an earlier run of the same problem, or None if there is no file; another problem is refused."""
@@ -76,10 +65,10 @@ class Store:
         """Write the state that `pack` returns."""
         try:
             write_state(pack(), self.path)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a full disk, or a folder that has gone
             if not self.failed:
                 warnings.warn(
-                    f"checkpoint={str(self.path)!r} could not be written ({error}); the run goes on without it.",
+                    f"{getattr(error, 'strerror', None) or error} The run goes on without it.",
                     RuntimeWarning,
                     stacklevel=4,
                 )

@@ -1,16 +1,24 @@
-"""Why a fit was slow or did not end, in a sentence that helps."""
+"""What makes a fit slow: before it, the scale of the features, its cost and its solver; after it, what to do about it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from .kernels import Kernel
 from .result import Result, Status
 
 WIDE = 1e3  # a feature this many times wider than the others drowns them
 FAR = 50.0  # a feature whose mean is this many times its spread wastes the digits of the kernel
+UNEVEN = 10.0  # spreads that differ by more than this are not standardised ones
 LOOK = 2_000_000  # entries looked at, at most
+SLOW = 5.0  # seconds from which on a fit is announced
+
+
+# ---- the scale of the features --------------------------------------------------------------------------------------
 
 
 def measure_spans(X) -> tuple[np.ndarray, np.ndarray]:
@@ -42,7 +50,114 @@ def find_odd_feature(X) -> str | None:
     return None
 
 
-def diagnose(X, kernel: Kernel, result: Result, C: float | None) -> str:
+def describe_scale(X) -> list[str]:
+    """What is odd about the features: one that drowns the others, constant ones, spreads that differ."""
+    odd, (_, spans) = find_odd_feature(X), measure_spans(X)
+    said = [] if odd is None else [odd]
+    constant, moving = np.flatnonzero(spans == 0), spans[spans > 0]
+    if len(constant) == 1 and not sp.issparse(X):
+        said.append(f"Feature {constant[0]} is constant and says nothing; leave it out.")
+    elif len(constant) and not sp.issparse(X):
+        said.append(
+            f"{len(constant)} features are constant and say nothing, feature {constant[0]} first; leave them out."
+        )
+    if odd is None and len(moving) > 1 and moving.max() > UNEVEN * moving.min() and not sp.issparse(X):
+        said.append(
+            f"The features have spreads from {moving.min():.2g} to {moving.max():.2g}; those of small spread have little "
+            "say, unless they are standardised (StandardScaler)."
+        )
+    return said
+
+
+# ---- before a fit ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a fit of a model would be like.
+
+    Attributes
+    ----------
+    model : str
+        The name of the class.
+    n_samples, n_features : int
+    seconds : float
+        How long it takes, about.
+    at_least : bool
+        Whether `seconds` is a lower bound only, since a part of the data took too long.
+    bytes : int
+        Memory beside X, at most, about.
+    solver : str
+        Which solver takes it and why.
+    scale : list of str
+        What is odd about the features, and what to do.
+    """
+
+    model: str
+    n_samples: int
+    n_features: int
+    seconds: float
+    at_least: bool
+    bytes: int
+    solver: str
+    scale: list[str]
+
+    @property
+    def headline(self) -> str:
+        """One line: the size of the fit, its time and its memory."""
+        from .progress import say_duration
+
+        time = f"more than {say_duration(self.seconds)}" if self.at_least else f"about {say_duration(self.seconds)}"
+        return (
+            f"{self.model} on {self.n_samples:,} samples of {self.n_features:,} features: {time}, up to "
+            f"{max(self.bytes >> 20, 1):,} MB beside the data."
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, f"Solver: {self.solver}", *self.scale])
+
+
+def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
+    """How long a fit takes, T(n) = fixed + slope n^growth, what memory, which solver and why, and what X looks like.
+
+    Small parts of the data are fitted for it, which takes a few per cent of the time of the fit.
+
+    Parameters
+    ----------
+    model : estimator of this package
+        Its own state does not change.
+    X, y, sample_weight
+        As for `fit`; in memory.
+
+    Returns
+    -------
+    Diagnosis
+        Print it to read it.
+    """
+    from .choice import explain
+    from .expense import count_rows, draw_rows, predict_bytes, predict_seconds, run_pilots, take
+
+    if not hasattr(model, "_first_problem"):
+        raise ValueError(f"model must be an estimator of maxmargin, got {model!r}.")
+    if not hasattr(X, "__len__") and not sp.issparse(X):
+        raise ValueError(f"X must be in memory, got {type(X).__name__}.")
+    n = count_rows(X)
+    pilots = run_pilots(model, X, y, sample_weight)
+    seconds, at_least = predict_seconds(pilots, n)
+    rows = draw_rows(y if hasattr(pilots[-1].model, "classes_") else None, n, min(n, 500))
+    square = getattr(model, "kernel", None) == "precomputed"
+    problem = clone(model)._first_problem(take(X, rows, square), None if y is None else take(y, rows))
+    flat = hasattr(X, "shape") and len(X.shape) == 2
+    return Diagnosis(
+        type(model).__name__, n, int(X.shape[1]) if flat else 0, seconds, at_least, predict_bytes(pilots[-1].model, X, n),
+        explain(problem, model.solver, model.tol), describe_scale(X) if flat and not square else [],
+    )  # fmt: skip
+
+
+# ---- after a fit ----------------------------------------------------------------------------------------------------
+
+
+def suggest_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
     """What the data and the kernel suggest to do about a fit that did not reach its tolerance."""
     if kernel.name not in ("precomputed", "callable") and X is not None:  # of data in blocks there is no X to look at
         odd = find_odd_feature(X)

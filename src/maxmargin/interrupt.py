@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,10 +13,16 @@ class Interrupt:
     """A flag that Ctrl-C raises; shared by all solves of one fit."""
 
     def __init__(self):
-        self.raised = False
+        self.raised, self.seen = False, None
 
     def __bool__(self) -> bool:
         return self.raised
+
+    def wait_for_answer(self) -> float:
+        """Seconds since somebody first asked this of the raised flag; 0 the first time."""
+        now = time.perf_counter()
+        self.seen = now if self.seen is None else self.seen
+        return now - self.seen
 
 
 @contextmanager

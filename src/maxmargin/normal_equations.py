@@ -1,13 +1,20 @@
-"""sum_i weight_i x_i x_i' over samples with one constant feature more, in tiles of bounded memory on all cores."""
+"""sum_i weight_i x_i x_i' over samples with one constant feature more, in tiles of bounded memory on all cores.
+
+To form such a matrix and to factor it are the longest steps of the second-order methods, and change nothing: a run that
+is told to stop is left there and then.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import cho_factor
 
 from .samples import TILE, Dense, Sparse, add_strips
+from .threads import droppable, run_apart, step_aside
 
 ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache
 BROAD = 512  # features beyond which strips do not each have a matrix of their own
+LONG = 1000  # rows of a matrix from which on its factors take longer than a thread costs
 
 
 def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: float = 0.0) -> np.ndarray:
@@ -32,8 +39,19 @@ def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: fl
     if samples.n == 0:
         return np.zeros((samples.d + 1, samples.d + 1))
     if samples.d > BROAD and isinstance(samples, Sparse):
-        return add(samples, weight, constant, slice(0, samples.n))
-    return add_strips(samples, lambda part: add(samples, weight, constant, part))
+        with droppable():
+            return run_apart(lambda: add(samples, weight, constant, slice(0, samples.n)))
+    with droppable():
+        return add_strips(samples, lambda part: add(samples, weight, constant, part))
+
+
+def factor_matrix(matrix: np.ndarray, *, lower: bool = False, overwrite: bool = True) -> tuple[np.ndarray, bool]:
+    """The factors L L' = M as `scipy.linalg.cho_solve` takes them; LinAlgError where M is not positive definite."""
+    if len(matrix) < LONG:
+        with step_aside():
+            return cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False)
+    with droppable():
+        return run_apart(lambda: cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False))
 
 
 def add_dense_squares(samples: Dense, weight: np.ndarray, constant: float, part: slice) -> np.ndarray:

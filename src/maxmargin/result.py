@@ -58,7 +58,11 @@ class Patience:
 
 
 class Progress(NamedTuple):
-    """One line of the history: what the solver itself believed at that moment."""
+    """One line of the history: what the solver itself believed at that moment.
+
+    `hit_rate` is the share of the kernel rows asked for that were in the cache, where there is one and somebody looks
+    on.
+    """
 
     n_iter: int
     seconds: float
@@ -66,6 +70,7 @@ class Progress(NamedTuple):
     dual: float
     active: int
     solver: str = ""
+    hit_rate: float | None = None
 
     @property
     def relative_gap(self) -> float:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
+
+import numpy as np
 
 from .certificate import Certificate, judge
 from .checkpoints import Store
@@ -14,8 +17,11 @@ from .problem import Point, Problem
 from .result import SENTENCES, Outcome, Progress, Result, Status
 from .threads import Interrupted, listen, quiet_blas
 
+UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that nobody has judged
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
+ANSWER = 0.08  # seconds that the last certificate may take after Ctrl-C
+LATE = 0.1  # of the budget, and seconds, that it may take beyond the budget
 
 
 def solve(
@@ -43,7 +49,8 @@ def solve(
     warm : Point, optional
         Where to start; made feasible first.
     callback : callable, optional
-        Called with a `Progress` about twenty times a second; a true return value stops the solve.
+        Called with a `Progress` about twenty times a second; a true return value stops the solve. One that has a method
+        `attach` is handed the relay of solvers first, of which it may ask the present point.
     interrupt : Interrupt, optional
         A flag watched by the caller, for several solves that stop together. Without one, Ctrl-C is watched here.
     checkpoint : Store, optional
@@ -57,8 +64,12 @@ def solve(
     stages = plan(problem, solver, tol, warm is not None)
     clock = Clock(max_seconds)
     with watch_interrupt(interrupt) as interrupted, quiet_blas():
+        if max_seconds is not None:
+            clock.reserve = problem.estimate_seconds(Standing(problem, warm).support)
         relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(clock.reserve), checkpoint)
-        trust = Trust(problem, tol)
+        if hasattr(callback, "attach"):
+            callback.attach(relay)
+        trust = Trust(problem, tol, lambda expected: is_overdue(interrupted, clock, expected))
         history: list[Progress] = []
         status = None
         while status is None:
@@ -74,7 +85,7 @@ def solve(
             else:
                 steps = 1 << 30 if max_iter is None else max_iter - relay.n_iter
                 outcome = relay.advance(steps, min(SLICE, clock.left(clock.reserve)))
-                history.append(relay.progress(clock.seconds))
+                history.append(relay.progress(clock.seconds, callback is not None))
                 if callback is not None and callback(history[-1]):
                     status = Status.STOPPED
                 elif outcome is not Outcome.GOING:
@@ -82,10 +93,17 @@ def solve(
                 relay.save_now_and_then()
         point, certificate = trust.settle(relay.run)
         relay.save(point)
-    message = " ".join([trust.sentence(status, relay.solver), *relay.notes])
+    message = " ".join([trust.sentence(status, relay.solver), *trust.doubt(history), *relay.notes])
     return Result(
         status, point, certificate, relay.solver, relay.n_iter, clock.seconds, message, history, relay.count(),
     )  # fmt: skip
+
+
+def is_overdue(interrupted: Interrupt, clock: Clock, expected: float = 0.0) -> bool:
+    """Whether a certificate comes too late: long after Ctrl-C, given the seconds expected of it, or over the budget."""
+    if interrupted:
+        return interrupted.wait_for_answer() + expected > ANSWER
+    return clock.late(-LATE * (1.0 + clock.budget))
 
 
 class Relay:
@@ -145,11 +163,9 @@ class Relay:
         return self.stage.solver
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
-        """Some steps of the run; one whose steps are long passes over data is told to stop within them."""
-        if getattr(self.problem, "form", "memory") == "memory":
-            return self.run.advance(max_steps, seconds)
+        """Some steps of the run, told to stop within them: anywhere in a pass over data, else where nothing is lost."""
         try:
-            with listen(self.asked):
+            with listen(self.asked, always=getattr(self.problem, "form", "memory") != "memory"):
                 return self.run.advance(max_steps, seconds)
         except Interrupted:
             return Outcome.GOING
@@ -162,9 +178,10 @@ class Relay:
         """Iterations of all solvers so far."""
         return self.before + self.run.n_iter
 
-    def progress(self, seconds: float) -> Progress:
-        """The view of the run, and whose it is."""
-        return self.run.progress(seconds)._replace(n_iter=self.n_iter, solver=name_of(self.solver))
+    def progress(self, seconds: float, watched: bool) -> Progress:
+        """The view of the run, and whose it is; where it is watched, with the share of cache hits."""
+        hit_rate = measure_hits(self.count()) if watched else None
+        return self.run.progress(seconds)._replace(n_iter=self.n_iter, solver=name_of(self.solver), hit_rate=hit_rate)
 
     def count(self) -> Counter:
         """The counters of all runs."""
@@ -176,7 +193,10 @@ class Relay:
         """The run believes it is done, or stuck: the next stage, or the judge."""
         if outcome is Outcome.DONE and self.waiting and self.stage.tol > trust.tol:
             return self.hand_over(self.run.point(), f"reached a gap of {self.stage.tol:g}")
-        status = trust.weigh(self.run, outcome, self.solver, final=not self.waiting)
+        try:
+            status = trust.weigh(self.run, outcome, self.solver, final=not self.waiting)
+        except Interrupted:
+            return None
         if status is Status.STALLED and self.waiting:
             return self.hand_over(trust.best[0], "went astray")
         return status
@@ -187,6 +207,12 @@ class Relay:
         self.before, self.counted = self.n_iter, self.count()
         self.run = self.start(point)
         self.notes.append(f"{name} {why} after {steps} iterations and handed over to {name_of(self.solver)}.")
+
+
+def measure_hits(counters: Counter) -> float | None:
+    """The share of kernel rows that were found in the cache; None where there is no cache, or it was not asked yet."""
+    asked = counters["hits"] + counters["misses"]
+    return counters["hits"] / asked if asked > 0 else None
 
 
 class Clock:
@@ -213,10 +239,16 @@ class Clock:
 class Standing:
     """A run that was stopped before its first step: it stands where it was to start."""
 
-    n_iter = support = 0
+    n_iter = 0
 
     def __init__(self, problem: Problem, warm: Point | None):
         self.origin = problem.origin(warm)
+
+    @property
+    def support(self) -> int:
+        """Samples with a nonzero dual, where the point has duals of its own."""
+        a = getattr(self.origin, "a", None)
+        return int(np.count_nonzero(a)) if isinstance(a, np.ndarray) else 0
 
     def point(self) -> Point:
         """Where it was to start."""
@@ -241,17 +273,20 @@ def unpack_point(state: dict) -> Point:
 class Trust:
     """What the judge has confirmed so far: the best certified point, and whether going on is worth it."""
 
-    def __init__(self, problem: Problem, tol: float):
-        self.problem, self.tol = problem, tol
+    def __init__(self, problem: Problem, tol: float, overdue: Callable[[float], bool] | None = None):
+        self.problem, self.tol, self.overdue = problem, tol, overdue
         self.best: tuple[Point, Certificate] | None = None
         self.judged = (None, -1)
         self.dual = -float("inf")
         self.patience = PATIENCE
 
     def certify(self, run) -> Certificate:
-        """Judge the run's point and keep it if it is the best."""
+        """Judge the run's point and keep it if it is the best; Interrupted if that takes too long."""
         point = run.point()
-        certificate = judge(self.problem, point)
+        if self.overdue is not None and self.overdue(self.problem.estimate_seconds(run.support)):
+            raise Interrupted
+        with nullcontext() if self.overdue is None else listen(lambda: self.overdue(0.0)):
+            certificate = judge(self.problem, point)
         self.judged = (run, run.n_iter)
         if self.best is None or not certificate.relative_gap > self.best[1].relative_gap:
             self.best = (point, certificate)
@@ -293,10 +328,20 @@ class Trust:
         return SENTENCES[status]
 
     def settle(self, run) -> tuple[Point, Certificate]:
-        """The best certified point, the present one included."""
+        """The best certified point, the present one included; or, where there is no time for any, the present one."""
         if self.judged != (run, run.n_iter):
-            self.certify(run)
+            try:
+                self.certify(run)
+            except Interrupted:
+                self.best = self.best or (run.point(), UNKNOWN)
         return self.best
+
+    def doubt(self, history: list[Progress]) -> list[str]:
+        """A sentence about a point that could not be judged in time."""
+        if self.best[1] is not UNKNOWN:
+            return []
+        seen = f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start"
+        return [f"There was no time to judge the point, so its gap is not known; {seen}."]
 
 
 def goes_by_rule(solver) -> bool:

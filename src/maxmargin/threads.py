@@ -9,13 +9,31 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from typing import TypeVar
 
+Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 STRIPS = 8  # pieces of work that has no size of its own: no number of cores, or results would depend on the machine
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+LOOK = 0.01  # seconds between two looks of somebody who waits
+
+
+def count_cores() -> int:
+    """The cores of this process, or fewer where OMP_NUM_THREADS says so, as it does in workers of joblib and Dask."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+
+
+CORES = count_cores()
+
+
+def is_main() -> bool:
+    """Whether this is the main thread, which has all cores; who made other threads has shared the cores out."""
+    return threading.current_thread() is threading.main_thread()
 
 
 class _Quiet:
@@ -24,6 +42,7 @@ class _Quiet:
     lock = threading.Lock()
     holders = 0
     limit = None
+    here = threading.local()  # `depth`: how many of them are of this thread
 
 
 @cache
@@ -41,13 +60,27 @@ def quiet_blas() -> Iterator[None]:
         if _Quiet.holders == 0:
             _Quiet.limit = find_blas().limit(limits=1, user_api="blas")
         _Quiet.holders += 1
+    _Quiet.here.depth = getattr(_Quiet.here, "depth", 0) + 1
     try:
         yield
     finally:
+        _Quiet.here.depth -= 1
         with _Quiet.lock:
             _Quiet.holders -= 1
             if _Quiet.holders == 0:
                 _Quiet.limit.restore_original_limits()
+
+
+def forget_other_threads() -> None:
+    """A forked process has none of its parent's threads: a lock they held is free, and they hold no BLAS any more."""
+    _Quiet.lock, before = threading.Lock(), _Quiet.holders
+    _Quiet.holders = getattr(_Quiet.here, "depth", 0)
+    if before and not _Quiet.holders:
+        _Quiet.limit.restore_original_limits()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget_other_threads)
 
 
 class Turn:
@@ -91,38 +124,91 @@ def step_aside() -> Iterator[None]:
 
 
 class Interrupted(Exception):
-    """Somebody asked to stop while strips were computed."""
+    """Somebody asked to stop while something was computed."""
 
 
-class _Ear:
-    """What strips ask before each of them whether to go on; nothing unless `listen` is at work."""
+class _Ear(threading.local):
+    """What a thread asks whether to go on, and whether now is a moment to stop; nothing unless `listen` is at work."""
 
     asked: Callable[[], bool] | None = None
+    ready = False
     busy = False  # whether the main thread is within a strip
 
 
+_ear = _Ear()
+
+
 @contextmanager
-def listen(asked: Callable[[], bool]) -> Iterator[None]:
-    """Within this context strips of the main thread end with Interrupted as soon as asked() is true."""
-    before = _Ear.asked
-    if threading.current_thread() is threading.main_thread():
-        _Ear.asked = asked
+def listen(asked: Callable[[], bool], *, always: bool = True) -> Iterator[None]:
+    """Within this context strips of this thread end with Interrupted as soon as asked() is true.
+
+    Where not `always`, only what is `droppable` ends: the rest changes what must stay whole.
+    """
+    before = _ear.asked, _ear.ready
+    _ear.asked, _ear.ready = asked, always
     try:
         yield
     finally:
-        _Ear.asked = before
+        _ear.asked, _ear.ready = before
+
+
+@contextmanager
+def droppable() -> Iterator[None]:
+    """Within this context nothing is changed that is needed later, so that whoever listens may stop at once."""
+    before, _ear.ready = _ear.ready, _ear.asked is not None
+    try:
+        yield
+    finally:
+        _ear.ready = before
 
 
 def heed() -> None:
-    """Raise Interrupted if the main thread, which this is, was asked to stop."""
-    if threading.current_thread() is threading.main_thread() and _Ear.asked is not None and _Ear.asked():
+    """Raise Interrupted if this thread was asked to stop, and may."""
+    if _ear.ready and _ear.asked():
         raise Interrupted
+
+
+def run_apart(work: Callable[[], Answer]) -> Answer:
+    """work(), a long call that has no strips: on a thread of its own where this one listens, which then may leave it.
+
+    What is left behind comes to its end, and nobody looks at it. Such a call must give up the interpreter, as those
+    of LAPACK do.
+    """
+    if not _ear.ready:
+        with step_aside():
+            return work()
+    answer: Future[Answer] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="maxmargin-apart").start()
+    with step_aside():
+        while not wait([answer], LOOK).done:
+            heed()
+    return answer.result()
 
 
 @cache
 def open_pool(process: int) -> ThreadPoolExecutor:
     """The threads of strips, made when first needed; a forked process has none of its parent's and makes its own."""
     return ThreadPoolExecutor(CORES, thread_name_prefix="maxmargin-strip")
+
+
+def fetch_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The items in order, the next one fetched by another thread while this one is worked on."""
+    left, end, home = iter(items), object(), threading.current_thread()
+    pool = ThreadPoolExecutor(1, thread_name_prefix="maxmargin-fetch")
+    try:
+        ahead = pool.submit(next, left, end)
+        while (item := ahead.result()) is not end:
+            ahead = pool.submit(next, left, end)
+            yield item
+    finally:  # perhaps by the garbage collector, on a thread that must not wait: a pool may be starting it
+        pool.shutdown(wait=threading.current_thread() is home, cancel_futures=True)
 
 
 def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
@@ -133,8 +219,8 @@ def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
     threads has shared out the cores already.
     """
     starts = range(0, n, step)
-    ours = threading.current_thread() is threading.main_thread() and not _Ear.busy
-    asked = _Ear.asked if ours else None
+    ours = is_main() and not _ear.busy
+    asked = _ear.asked if _ear.ready and not _ear.busy else None
     left = iter(starts)
 
     def drain() -> None:
@@ -155,11 +241,11 @@ def share_out(drain: Callable[[], None], count: int) -> None:
     """drain() here and on `count` other threads; those that have not begun when nothing is left are sent home."""
     pool = open_pool(os.getpid())
     others = [pool.submit(drain) for _ in range(count)]
-    _Ear.busy = True
+    _ear.busy = True
     try:
         drain()
     finally:
-        _Ear.busy = False
+        _ear.busy = False
         begun = [other for other in others if not other.cancel()]
         for other in begun:
             other.exception()

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from ..streams import find_suffix, is_packed, list_paths, open_file
+from .libsvm_text import CHUNK, LONGEST, SEVERAL, Lines, gather, make_rule, parse_chunks, split_text
 from .source import BYTES, ArrayBlocks, Block, Blocks
 
-OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 TEXTS = (".svm", ".libsvm", ".svmlight", ".txt")
-CHUNK = 1 << 20  # bytes that are read at a time where only ends of lines are looked for
 
 
 def open_blocks(path, y=None, **options) -> Blocks:
@@ -49,25 +47,6 @@ def open_blocks(path, y=None, **options) -> Blocks:
     )
 
 
-def list_paths(path) -> list[Path]:
-    """One path or several, all of them there."""
-    single = isinstance(path, str | os.PathLike)
-    if not single and not (isinstance(path, Sequence) and path and all(isinstance(p, str | os.PathLike) for p in path)):
-        raise TypeError(f"path must be a path or a list of paths, got {path!r}.")
-    paths = [Path(each) for each in ([path] if single else path)]
-    for each in paths:
-        if not each.exists():
-            raise FileNotFoundError(f"path={str(each)!r} does not exist.")
-    return paths
-
-
-def find_suffix(path: Path) -> str:
-    """The suffix that says what a file holds, beneath that of its compression."""
-    if path.is_dir():
-        return "folder"
-    return Path(path.stem).suffix.lower() if path.suffix.lower() in OPENERS else path.suffix.lower()
-
-
 # ---- LIBSVM ---------------------------------------------------------------------------------------------------------
 
 
@@ -77,15 +56,6 @@ class Piece(NamedTuple):
     path: Path
     start: int
     stop: int
-
-
-class Lines(NamedTuple):
-    """Parsed lines; indices as they are written."""
-
-    labels: np.ndarray
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
 
 
 class LibsvmBlocks(Blocks):
@@ -115,46 +85,35 @@ class LibsvmBlocks(Blocks):
         super().__init__()
         if not isinstance(block_bytes, Integral) or block_bytes < 1:
             raise ValueError(f"block_bytes must be a positive integer, got {block_bytes!r}.")
-        if zero_based not in (True, False, "auto"):
-            raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
-        if n_features is not None and (not isinstance(n_features, Integral) or n_features < 1):
-            raise ValueError(f"n_features must be a positive integer, got {n_features!r}.")
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
-        paths = list_paths(path)
-        self.dtype, self.tape = np.dtype(dtype), Tape()
-        self.pieces = [piece for each in paths for piece in cut_text(each, block_bytes)]
+        self.rule = make_rule(n_features, zero_based, dtype)
+        self.tape = Tape()
+        self.pieces = [piece for each in list_paths(path) for piece in cut_text(each, block_bytes)]
         self.n_blocks = len(self.pieces)
         self.n: int | None = None
-        self.first, self.d = int(zero_based is False), n_features
+        self.first, self.d = self.rule.first, n_features
         if n_features is None or zero_based == "auto":
-            self._scan(n_features, zero_based)
+            self._scan(zero_based)
+        self.rule = self.rule._replace(first=self.first, most=self.d - 1 + self.first)
 
-    def _scan(self, n_features: int | None, zero_based) -> None:
+    def _scan(self, zero_based) -> None:
         """Count rows and features, block by block."""
-        self.n, low, high = 0, np.iinfo(np.int32).max, -1
+        self.n, low, high = 0, SEVERAL, -1
+        self.rule = self.rule._replace(most=min(self.rule.most, SEVERAL - 1))  # one w for all features must fit
         for piece in self.pieces:
-            lines = parse_piece(self.tape.read(piece), piece)
-            self.n += len(lines.labels)
-            low = min(low, int(lines.indices.min(initial=low)))
-            high = max(high, int(lines.indices.max(initial=-1)))
-        self.first = int(low > 0) if zero_based == "auto" else int(zero_based is False)
-        self.d = max(high + 1 - self.first, 0) if n_features is None else n_features
+            for lines in self.parse(piece):
+                self.n, low, high = self.n + len(lines.labels), min(low, lines.low), max(high, lines.high)
+        self.first = int(low > 0) if zero_based == "auto" else self.first
+        self.d = max(high + 1 - self.first, 0) if self.d is None else self.d
+
+    def parse(self, piece: Piece) -> Iterator[Lines]:
+        """The lines of a piece, read and parsed chunk by chunk."""
+        return parse_chunks(self.tape.read(piece), self.rule, piece.path, partial(count_lines, piece))
 
     def load(self, number: int) -> Block:
-        """The lines of a piece, read and parsed."""
+        """The rows of a piece."""
         piece = self.pieces[number]
-        labels, indptr, indices, values = parse_piece(self.tape.read(piece), piece)
-        indices = indices - np.int32(self.first) if self.first else indices
-        if len(indices) and (indices.min() < 0 or indices.max() >= self.d):
-            wrong = np.flatnonzero((indices < 0) | (indices >= self.d))[0]
-            raise ValueError(
-                f"{piece.path}, row {np.searchsorted(indptr, wrong, side='right')} after byte {piece.start}: index "
-                f"{indices[wrong] + self.first} is not among {self.d} features that begin at {self.first}."
-            )
-        X = sp.csr_array((values.astype(self.dtype, copy=False), indices, indptr), shape=(len(labels), self.d))
-        X.has_canonical_format = True  # the parser refuses indices that do not rise
-        return Block(X, labels, None, number)
+        rows = gather(self.parse(piece), self.rule, piece.stop - piece.start)
+        return Block(rows.build(self.d), rows.labels.finish(), None, number)
 
 
 class Tape:
@@ -164,6 +123,7 @@ class Tape:
         self.lock = threading.Lock()
         self.path: Path | None = None
         self.file: BinaryIO | None = None
+        self.held = ExitStack()
         self.place = 0
 
     def __getstate__(self) -> dict:
@@ -172,44 +132,39 @@ class Tape:
     def __setstate__(self, state: dict) -> None:
         self.__init__()
 
-    def read(self, piece: Piece) -> bytes:
-        """The bytes of a piece."""
-        if piece.path.suffix.lower() not in OPENERS:
+    def read(self, piece: Piece) -> Iterator[bytes]:
+        """The text of a piece, in chunks of whole lines."""
+        if not is_packed(piece.path):
             with open(piece.path, "rb") as file:
                 file.seek(piece.start)
-                return file.read(piece.stop - piece.start)
+                yield from split_text(file, piece.path, piece.stop - piece.start)
+            return
         with self.lock:
             if self.path != piece.path or self.place > piece.start:
                 self.close()
-                self.path, self.file, self.place = piece.path, open_text(piece.path), 0
-            while self.place < piece.start:
-                self.place += len(self.file.read(min(CHUNK, piece.start - self.place)))
-            text = self.file.read(piece.stop - piece.start)
-            self.place = piece.stop
-            return text
+                self.file = self.held.enter_context(open_file(piece.path))
+                self.path, self.place = piece.path, 0
+            self.place += wind(self.file, piece.start - self.place)
+            for text in split_text(self.file, piece.path, piece.stop - piece.start):
+                self.place += len(text)
+                yield text
 
     def close(self) -> None:
         """Forget the file that is open."""
-        if self.file is not None:
-            self.file.close()
+        self.held.close()
         self.path = self.file = None
 
     def __del__(self):
         self.close()
 
 
-def open_text(path: Path) -> BinaryIO:
-    """The bytes of a text file, unpacked."""
-    return OPENERS.get(path.suffix.lower(), open)(path, "rb")
-
-
 def cut_text(path: Path, size: int) -> Iterable[Piece]:
     """Pieces of about `size` bytes that end at ends of lines; an empty file is one empty piece."""
     start = 0
-    with open_text(path) as file:
+    with open_file(path) as file:
         while True:
-            length = wind(file, size) if path.suffix.lower() in OPENERS else jump(file, size)
-            length += len(file.readline())
+            length = wind(file, size) if is_packed(path) else jump(file, size)
+            length += len(file.readline(LONGEST))
             if length or not start:
                 yield Piece(path, start, start + length)
             start += length
@@ -231,51 +186,10 @@ def wind(file: BinaryIO, size: int) -> int:
     return done
 
 
-def parse_piece(text: bytes, piece: Piece) -> Lines:
-    """The arrays of some lines, or a sentence with the number of the line that is broken."""
-    from ..compiled.libsvm_text import SOUND, count_marks, parse_lines
-
-    letters = np.frombuffer(text, np.uint8)
-    rows, pairs = count_marks(letters)
-    labels, values, indices = np.empty(rows), np.empty(pairs), np.empty(pairs, np.int32)
-    indptr, unsure = np.empty(rows + 1, np.int64), np.empty((rows + pairs, 3), np.int64)
-    rows, pairs, left, verdict, place = parse_lines(letters, labels, indptr, indices, values, unsure)
-    if verdict != SOUND:
-        raise ValueError(describe_fault(text, piece, place, verdict))
-    for slot, start, stop in unsure[:left].tolist():
-        try:
-            value = float(text[start:stop])
-        except ValueError:
-            raise ValueError(describe_fault(text, piece, start, SOUND)) from None
-        if slot < 0:
-            labels[-1 - slot] = value
-        else:
-            values[slot] = value
-    index_type = np.int32 if pairs < np.iinfo(np.int32).max else np.int64
-    return Lines(
-        labels[:rows].copy(), indptr[: rows + 1].astype(index_type), indices[:pairs].copy(), values[:pairs].copy()
-    )
-
-
-def describe_fault(text: bytes, piece: Piece, place: int, verdict: int) -> str:
-    """The file, the line, the word that is wrong, and what it should have been."""
-    from ..compiled.libsvm_text import NO_PAIR, NOT_RISING, SOUND
-
-    word = text[place : place + 60].split()[0].decode(errors="replace")
-    expected = {
-        SOUND: "a number was expected",
-        NO_PAIR: "qid: is not known here, and rankings need data in memory" if word.startswith("qid:")
-        else "index:value was expected",
-        NOT_RISING: "the indices of a line must rise",
-    }.get(verdict, "an index must be below 2147483647")  # fmt: skip
-    line = count_lines(piece) + text.count(b"\n", 0, place) + 1
-    return f"{piece.path}, line {line}: {expected}, got {word!r}."
-
-
 def count_lines(piece: Piece) -> int:
     """Lines of the file before a piece."""
     lines, left = 0, piece.start
-    with open_text(piece.path) as file:
+    with open_file(piece.path) as file:
         while left:
             part = file.read(min(CHUNK, left))
             lines, left = lines + part.count(b"\n"), left - len(part)

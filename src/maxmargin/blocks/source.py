@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..threads import heed, quiet_blas
+from ..threads import fetch_ahead, heed, quiet_blas
 
 FAN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
 # Bytes of a block of one's own making: large for BLAS, and below the 32 MB from which on the C library maps memory anew
@@ -72,17 +71,9 @@ class Blocks:
 
     def stream(self) -> Iterator[Block]:
         """The blocks in order, the next one loaded while this one is worked on."""
-        with ThreadPoolExecutor(1, thread_name_prefix="maxmargin-load") as pool:
-            ahead = pool.submit(self.load, 0) if self.n_blocks else None
-            try:
-                for number in range(self.n_blocks):
-                    block = ahead.result()
-                    ahead = pool.submit(self.load, number + 1) if number + 1 < self.n_blocks else None
-                    heed()
-                    yield block
-            finally:
-                if ahead is not None:
-                    ahead.cancel()
+        for block in fetch_ahead(map(self.load, range(self.n_blocks))):
+            heed()
+            yield block
 
 
 class Fold:

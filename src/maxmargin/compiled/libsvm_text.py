@@ -1,21 +1,23 @@
-"""Lines of LIBSVM text, `label index:value index:value ...  # comment`, as the arrays of a CSR matrix."""
+"""Lines of LIBSVM text, `label [qid:query] index:value index:value ...  # comment`, to the arrays of CSR and back."""
 
 import numpy as np
 from numba import njit
 
-OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-NEWLINE, SPACE, TAB, RETURN, HASH, COLON, POINT, PLUS, MINUS, NOUGHT = 10, 32, 9, 13, 35, 58, 46, 43, 45, 48
-SOUND, NO_PAIR, NOT_RISING, TOO_LARGE = 0, 1, 2, 3
-LONG = 9 * 10**17  # a number below has room for one more digit
-POWERS = np.array([float(10**k) for k in range(23)])  # those that float64 holds exactly
-SPLIT = 134217729.0  # 2^27 + 1: cuts a float64 into two halves whose products are exact (Dekker)
-MARGIN = 1.0 + 2.0**-30  # more than the error of the second part of a quotient or product
+from .decimals import BROKEN, NOUGHT, OPTIONS, UNSURE, read_number, write_integer, write_number
+
+NEWLINE, SPACE, TAB, RETURN, HASH, COLON = 10, 32, 9, 13, 35, 58
+QUERY = np.frombuffer(b"qid:", np.uint8)
+SOUND, NO_NUMBER, NO_PAIR, NO_QUERY, NOT_RISING, TOO_LOW, TOO_HIGH, TOO_LARGE = range(8)
+ABSENT = np.int64(-1)  # the query of a line that names none
+ENDLESS = np.int64(9 * 10**17)  # an integer below has room for one more digit
+LARGEST = np.finfo(np.float64).max
+WIDTH = 50  # letters of a label and its query, or of a pair, at most, with what stands between
 
 
 @njit(**OPTIONS)
 def count_marks(text):
     """How many lines and pairs there may be: ends of lines, and colons."""
-    lines, pairs = 1, 0
+    lines, pairs = 0, 0
     for k in range(text.shape[0]):
         lines += text[k] == NEWLINE
         pairs += text[k] == COLON
@@ -25,140 +27,118 @@ def count_marks(text):
 @njit(**OPTIONS)
 def skip_blanks(text, k):
     """The next place that is not a space within the line."""
-    while k < text.shape[0] and (text[k] == SPACE or text[k] == TAB or text[k] == RETURN):
-        k += 1
-    return k
-
-
-@njit(**OPTIONS)
-def skip_word(text, k):
-    """The end of a word: a space, the end of the line, or a comment."""
-    while k < text.shape[0] and text[k] > SPACE and text[k] != HASH:
+    while text[k] == SPACE or text[k] == TAB or text[k] == RETURN:
         k += 1
     return k
 
 
 @njit(**OPTIONS)
 def skip_line(text, k):
-    """The end of the line."""
-    while k < text.shape[0] and text[k] != NEWLINE:
+    """The beginning of the next line."""
+    while text[k] != NEWLINE:
         k += 1
-    return k
+    return k + 1
 
 
 @njit(**OPTIONS)
-def read_digits(text, k, stop, mantissa):
-    """Append digits to a number, which is -1 once it is too long; it, where they end, and how many they are."""
-    start = k
-    while k < stop and NOUGHT <= text[k] <= NOUGHT + 9:
-        mantissa = 10 * mantissa + np.int64(text[k] - NOUGHT) if 0 <= mantissa < LONG else np.int64(-1)
+def ends_word(letter):
+    """Whether a word is over: at a space, at the end of the line, at a comment."""
+    return letter == SPACE or letter == NEWLINE or letter == TAB or letter == RETURN or letter == HASH
+
+
+@njit(**OPTIONS)
+def read_integer(text, k):
+    """The digits that begin here as a number, -1 if there are none, and where they end; beyond 18 digits it is cut."""
+    if not NOUGHT <= text[k] <= NOUGHT + 9:
+        return np.int64(-1), k
+    number = np.int64(0)
+    while NOUGHT <= text[k] <= NOUGHT + 9:
+        number = 10 * number + np.int64(text[k] - NOUGHT) if number < ENDLESS else np.int64(9223372036854775807)
         k += 1
-    return mantissa, k, k - start
+    return number, k
 
 
 @njit(**OPTIONS)
-def find_remainder(a, b, product):
-    """a b - product, exactly, where product is a b rounded."""
-    c = SPLIT * a
-    a_high = c - (c - a)
-    c = SPLIT * b
-    b_high = c - (c - b)
-    a_low, b_low = a - a_high, b - b_high
-    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+def read_query(text, k):
+    """The number after qid: if it begins here, ABSENT if it does not, and where it ends; -1 if it is broken."""
+    for place in range(4):
+        if text[k + place] != QUERY[place]:
+            return ABSENT, k
+    query, k = read_integer(text, k + 4)
+    return query, (k if query >= 0 and query <= ENDLESS and ends_word(text[k]) else -1)
 
 
 @njit(**OPTIONS)
-def scale(mantissa, exponent):
-    """mantissa 10^exponent rounded to the nearest float64, and whether that is sure.
+def parse_lines(text, queried, first, most, limit, labels, queries, indptr, indices, values, unsure):
+    """Fill the arrays; rows, pairs, numbers left unread, lowest and highest index, the verdict, the place of the fault.
 
-    In two parts whose sum is right to about 100 bits. It is sure unless the sum is too close to the middle between two
-    floats for these bits to tell on which side it is.
+    The text ends with the end of a line. Indices lie between `first`, which becomes 0, and `most`, absolute values do
+    not exceed `limit`, queries are read where they are `queried`. `unsure` receives (slot, start, stop) of numbers that are left: slot
+    -1 - row for labels.
     """
-    high = np.float64(mantissa)
-    low = np.float64(mantissa - np.int64(high))
-    power = POWERS[abs(exponent)]
-    if exponent >= 0:
-        first = high * power
-        second = find_remainder(high, power, first) + low * power
-    else:
-        first = high / power
-        product = first * power
-        second = ((high - product) - find_remainder(first, power, product) + low) / power
-    value = first + second
-    rest = (first - value) + second
-    return value, value + MARGIN * rest == value
-
-
-@njit(**OPTIONS)
-def read_exponent(text, k, stop):
-    """The number after an e, and where it ends; nothing is read if there is no e."""
-    if k == stop or (text[k] != 101 and text[k] != 69):
-        return 0, k
-    k += 1
-    negative = k < stop and text[k] == MINUS
-    if k < stop and (text[k] == MINUS or text[k] == PLUS):
-        k += 1
-    size, end, length = read_digits(text, k, stop, np.int64(0))
-    if length == 0 or not 0 <= size <= 1000:
-        return 0, -1
-    return (-size if negative else size), end
-
-
-@njit(**OPTIONS)
-def read_number(text, start, stop):
-    """The decimal number in text[start:stop], and whether it is sure: if not, somebody slower has to read it."""
-    k = start
-    negative = text[k] == MINUS
-    if text[k] == MINUS or text[k] == PLUS:
-        k += 1
-    mantissa, k, whole = read_digits(text, k, stop, np.int64(0))
-    places = 0
-    if k < stop and text[k] == POINT:
-        mantissa, k, places = read_digits(text, k + 1, stop, mantissa)
-    exponent, k = read_exponent(text, k, stop)
-    exponent -= places
-    if k != stop or whole + places == 0 or mantissa < 0 or not -22 <= exponent <= 22:
-        return 0.0, False
-    value, sure = scale(mantissa, exponent)
-    return (-value if negative else value), sure
-
-
-@njit(**OPTIONS)
-def parse_lines(text, labels, indptr, indices, values, unsure):
-    """Fill the arrays; rows, pairs, numbers left unread, the verdict, and the place of the fault.
-
-    `unsure` receives (slot, start, stop) of numbers that are left: slot -1 - row for labels.
-    """
-    k, row, pair, left = 0, 0, 0, 0
+    k, row, pair, left, low, high = 0, 0, 0, 0, np.int64(9223372036854775807), np.int64(-1)
     indptr[0] = 0
     while k < text.shape[0]:
         k = skip_blanks(text, k)
-        if k == text.shape[0] or text[k] == NEWLINE or text[k] == HASH:
-            k = skip_line(text, k) + 1
+        if text[k] == NEWLINE or text[k] == HASH:
+            k = skip_line(text, k)
             continue
-        stop = skip_word(text, k)
-        labels[row], sure = read_number(text, k, stop)
-        if not sure:
+        labels[row], stop, verdict = read_number(text, k)
+        if verdict == BROKEN or not ends_word(text[stop]):
+            return row, pair, left, low, high, NO_NUMBER, k
+        if verdict == UNSURE:
             unsure[left] = (-1 - row, k, stop)
             left += 1
-        k, before = skip_blanks(text, stop), np.int64(-1)
-        while k < text.shape[0] and text[k] != NEWLINE and text[k] != HASH:
-            stop = skip_word(text, k)
-            index, colon, length = read_digits(text, k, stop, np.int64(0))
-            if length == 0 or colon + 1 >= stop or text[colon] != COLON:
-                return row, pair, left, NO_PAIR, k
-            if index < 0 or index >= 2147483647:
-                return row, pair, left, TOO_LARGE, k
-            if index <= before:
-                return row, pair, left, NOT_RISING, k
-            values[pair], sure = read_number(text, colon + 1, stop)
-            if not sure:
+        elif not abs(labels[row]) <= LARGEST:
+            return row, pair, left, low, high, TOO_LARGE, k
+        k = skip_blanks(text, stop)
+        if queried:
+            queries[row], stop = read_query(text, k)
+            if stop < 0:
+                return row, pair, left, low, high, NO_QUERY, k
+            k = skip_blanks(text, stop)
+        before = first - 1
+        while text[k] != NEWLINE and text[k] != HASH:
+            index, colon = read_integer(text, k)
+            if index < 0 or text[colon] != COLON:
+                return row, pair, left, low, high, NO_PAIR, k
+            if index <= before or index > most:
+                fault = TOO_HIGH if index > most else TOO_LOW if index < first else NOT_RISING
+                return row, pair, left, low, high, fault, k
+            values[pair], stop, verdict = read_number(text, colon + 1)
+            if verdict == BROKEN or not ends_word(text[stop]):
+                return row, pair, left, low, high, NO_NUMBER, colon + 1
+            if verdict == UNSURE:
                 unsure[left] = (pair, colon + 1, stop)
                 left += 1
-            indices[pair] = before = index
+            elif not abs(values[pair]) <= limit:
+                return row, pair, left, low, high, TOO_LARGE, colon + 1
+            indices[pair], before = index - first, index
             pair += 1
             k = skip_blanks(text, stop)
+        if pair > indptr[row]:
+            low, high = min(low, indices[indptr[row]] + first), max(high, before)
         row += 1
         indptr[row] = pair
-        k = skip_line(text, k) + 1
-    return row, pair, left, SOUND, k
+        k = skip_line(text, k)
+    return row, pair, left, low, high, SOUND, k
+
+
+@njit(**OPTIONS)
+def format_lines(labels, queries, indptr, indices, values, first, out):
+    """The lines of some rows, indices counted from `first`; how many letters of `out` they fill."""
+    k = 0
+    for row in range(labels.shape[0]):
+        k = write_number(out, k, labels[row])
+        if queries is not None:
+            out[k] = SPACE
+            out[k + 1 : k + 5] = QUERY
+            k = write_integer(out, k + 5, queries[row])
+        for pair in range(indptr[row], indptr[row + 1]):
+            out[k] = SPACE
+            k = write_integer(out, k + 1, np.int64(indices[pair]) + first)
+            out[k] = COLON
+            k = write_number(out, k + 1, values[pair])
+        out[k] = NEWLINE
+        k += 1
+    return k

@@ -17,8 +17,9 @@ from ..checkpoints import Store
 from ..distributed import ClusterLost, DaskBlocks, is_collection, predict_blocks
 from ..interrupt import watch_interrupt
 from ..kernels import Linear
-from ..solve import solve
+from ..result import Result
 from ..threads import quiet_blas
+from .observers import Observation
 from .tasks import Budget, Task
 from .validation import HARD_MARGIN, check_size, refuse_types
 
@@ -62,7 +63,7 @@ def fit_blocks(machine, X, y, sample_weight):
     """
     refuse_types(machine, "solver")
     refuse_what_blocks_cannot(machine)
-    blocks = open_blocks_of(X, y, sample_weight)
+    budget, blocks = Budget(machine.max_seconds), open_blocks_of(X, y, sample_weight)
     with quiet_blas(), watch_interrupt() as interrupt:
         survey = take_survey(blocks, machine._target_of_blocks())
         machine.n_features_in_ = survey.d
@@ -72,15 +73,16 @@ def fit_blocks(machine, X, y, sample_weight):
             del machine.feature_names_in_
         machine._check_arguments(SimpleNamespace(shape=(survey.n, survey.d)))
         problems = machine._pose_blocks(blocks, survey)
-        budget = Budget(machine.max_seconds, len(problems), interrupt)
+        budget.plan(len(problems), interrupt)
         tasks = [Task(np.empty(0), np.empty(0), np.empty(0)) for _ in problems]
         starts = machine._warm_points(tasks)
-        results = [solve_one(machine, k, problems, starts[k], budget) for k in range(len(problems))]
-        machine._kernel = Linear()
-        machine._keep_results(tasks, results)
-        machine._unpack_blocks(results, [read_point(machine, result.point) for result in results])
-    machine.n_iter_ = max(result.n_iter for result in results)
-    machine._report(None, interrupted=bool(interrupt))
+        with machine._observe(solves=len(problems)) as observation:
+            results = [solve_one(machine, k, problems, starts[k], budget, observation) for k in range(len(problems))]
+            machine._kernel = Linear()
+            machine._keep_results(tasks, results)
+            machine._unpack_blocks(results, [read_point(machine, result.point) for result in results])
+            machine.n_iter_ = max(result.n_iter for result in results)
+            machine._report(None, observation, interrupted=bool(interrupt))
     return machine
 
 
@@ -125,12 +127,19 @@ def cost_of(machine) -> float:
     return float(min(machine.C, HARD_MARGIN))
 
 
-def solve_one(machine, number: int, problems: list[BlockProblem], start: BlockPoint | None, budget: Budget):
+def solve_one(
+    machine,
+    number: int,
+    problems: list[BlockProblem],
+    start: BlockPoint | None,
+    budget: Budget,
+    observation: Observation,
+) -> Result:
     """One problem, within its share of the time, with a checkpoint of its own."""
     store = open_store(machine, number, len(problems))
     try:
-        return solve(
-            problems[number], machine.solver, tol=machine.tol,
+        return observation.solve(
+            number, problems[number], machine.solver, tol=machine.tol,
             max_iter=None if machine.max_iter == -1 else machine.max_iter, max_seconds=budget.share(), warm=start,
             interrupt=budget.interrupt, checkpoint=store,
         )  # fmt: skip

@@ -10,20 +10,21 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..certificate import Certificate, worst
-from ..diagnosis import diagnose
+from ..diagnosis import suggest_remedy
 from ..problem import Point
-from ..result import Result
-from ..threads import CORES, STRIPS
+from ..result import Result, Status
+from ..threads import CORES, STRIPS, is_main
+from .observers import Observation, ObservedFit
 from .tasks import Task
 
 
-class CertifiedMachine(BaseEstimator):
+class CertifiedMachine(ObservedFit, BaseEstimator):
     """A machine trained by one certified solve for each task."""
 
     def _count_workers(self, tasks: list[Task]) -> int:
-        """Threads for the tasks: n_jobs, or all cores up to STRIPS."""
-        wanted = getattr(self, "n_jobs", None)
-        return min(CORES if wanted is None else effective_n_jobs(wanted), len(tasks), STRIPS)
+        """Threads for the tasks: n_jobs, or all cores up to STRIPS; one where a thread of the caller's is at work."""
+        wanted, own = getattr(self, "n_jobs", None), CORES if is_main() else 1
+        return min(own if wanted is None else effective_n_jobs(wanted), len(tasks), STRIPS)
 
     def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
         """The points of the last fit where they fit these tasks, else nothing."""
@@ -34,6 +35,7 @@ class CertifiedMachine(BaseEstimator):
 
     def _keep_results(self, tasks: list[Task], results: list[Result]) -> None:
         """results_, certificates_, the worst of both, and the points from which a warm fit starts."""
+        self.__dict__.pop("data_hash_", None)  # of the data of an earlier fit, from a file
         self.results_ = results
         self.certificates_ = [result.certificate for result in results]
         self.certificate_: Certificate = worst(self.certificates_)
@@ -41,14 +43,14 @@ class CertifiedMachine(BaseEstimator):
         self._posed = self._shape_of_problem()
         self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
 
-    def _report(self, X, interrupted: bool) -> None:
+    def _report(self, X, observation: Observation, interrupted: bool) -> None:
         """Refuse what is not finite, warn once if the tolerance was not reached, and pass on Ctrl-C."""
         self._check_finite()
-        if self.verbose:
-            print(f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}")
+        observation.close()
+        self._summarise(observation)
         if interrupted:
             raise KeyboardInterrupt
-        failed = [result for result in self.results_ if not result.converged]
+        failed = [result for result in self.results_ if result.status not in (Status.CONVERGED, Status.STOPPED)]
         if failed:
             warnings.warn(self._explain(failed, X), ConvergenceWarning, stacklevel=5)
 
@@ -59,7 +61,7 @@ class CertifiedMachine(BaseEstimator):
         where = f" in {len(failed)} of {len(self.results_)} binary problems" if len(self.results_) > 1 else ""
         return (
             f"{self._introduce(result)}{result.message} The certified relative gap is {gap:.2g}, tol is "
-            f"{self.tol:g}{where}. {diagnose(X, self._kernel, result, getattr(self, 'C', None))}"
+            f"{self.tol:g}{where}. {suggest_remedy(X, self._kernel, result, getattr(self, 'C', None))}"
         )
 
     def _introduce(self, result: Result) -> str:

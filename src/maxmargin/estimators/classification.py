@@ -150,16 +150,17 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             self.dual_coef_, self.intercept_ = flip * self._dual_coef_ + 0.0, flip * self._intercept_ + 0.0
         self.n_iter_ = np.array([fit.result.n_iter for fit in fits], np.int32)
         self._probA = self._probB = np.empty(0)
+        self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided
         self._match_sparsity()
 
     def _solves(self, tasks) -> int:
         """Every task once, and five times more for the folds of its probabilities."""
         return len(tasks) * (1 + FOLDS if self.probability is True else 1)
 
-    def _after(self, features, formulation, tasks, budget) -> None:
+    def _after(self, posed, budget, observation) -> None:
         """Probabilities, where they were asked for."""
         if self.probability is True:
-            self._probA, self._probB = calibrate_pairs(self, features, formulation, tasks, budget)
+            self._probA, self._probB = calibrate_pairs(self, posed, budget, observation)
 
     # ---- prediction ---------------------------------------------------------------------------------------
 
@@ -223,7 +224,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         elif self._rest or self.break_ties:
             choice = np.argmax(self.decision_function(X), axis=1)
         else:
-            choice = vote(self._decision_values(X), len(self.classes_))
+            choice = vote(self._decision_values(X), len(self.classes_), self._preference)
         return self.classes_.take(choice)
 
     @property
@@ -493,5 +494,5 @@ class NuSVC(KernelClassifier):
                 f"specified nu is infeasible: nu={self.nu}, but these classes allow at most {largest:.4g}, "
                 "which is taken instead.",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=7,
             )

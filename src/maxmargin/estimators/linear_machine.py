@@ -21,11 +21,11 @@ from ..interrupt import watch_interrupt
 from ..problem import Point, Problem
 from ..result import Result
 from ..samples import Dense, Sparse, tile_rows, wrap
-from ..solve import solve
 from ..threads import STRIPS, quiet_blas, run_strips
 from .block_machine import comes_in_blocks, cost_of, fit_blocks, open_store, over_blocks, pose_blocks
 from .certified import CertifiedMachine
 from .multiclass import split_one_vs_rest, weigh_classes
+from .observers import Observation
 from .tasks import Budget, Task, run_side_by_side
 from .validation import HARD_MARGIN, check_design, check_length, check_new_design, check_size, check_weight
 
@@ -56,21 +56,38 @@ class LinearMachine(CertifiedMachine):
         """Validate, pose, solve, unpack."""
         if comes_in_blocks(X):
             return fit_blocks(self, X, y, sample_weight)
+        budget, labels = Budget(self.max_seconds), y
+        X, y, weight = self._validate(X, y, sample_weight)
+        with quiet_blas():
+            features, tasks = self._features(X), self._tasks(y, weight)
+            check_size(np.concatenate([task.c for task in tasks]), "C times sample_weight")
+            with self._observe(X, labels, sample_weight, len(tasks)) as observation:
+                with watch_interrupt() as interrupt:
+                    fits = self._solve(features, tasks, budget.plan(len(tasks), interrupt), observation)
+                    self._take(features, tasks, fits)
+                self._report(X, observation, interrupted=bool(interrupt))
+        return self
+
+    def _validate(self, X, y, sample_weight) -> tuple:
+        """Data that are sound: X, encoded targets, and weights that are not all one."""
         X, y = check_design(self, X, y)
         y = self._encode(y)
         weight = check_weight(sample_weight, check_length(X, y))
         self._check_arguments(X)
-        with quiet_blas(), watch_interrupt() as interrupt:
-            features = self._features(X)
-            tasks = self._tasks(y, weight)
-            check_size(np.concatenate([task.c for task in tasks]), "C times sample_weight")
-            fits = self._solve(features, tasks, Budget(self.max_seconds, len(tasks), interrupt))
-            self._kernel = features.kernel
-            self._keep_results(tasks, [fit.result for fit in fits])
-            self._unpack(fits)
+        return X, y, weight
+
+    def _first_problem(self, X, y) -> Problem:
+        """The first of the problems of a fit."""
+        X, y, weight = self._validate(X, y, None)
+        task = self._tasks(y, weight)[0]
+        return self._pose(task.cut(self._features(X)), task)
+
+    def _take(self, features: Design, tasks: list[Task], fits: list[LinearFit]) -> None:
+        """The fitted attributes."""
+        self._kernel = features.kernel
+        self._keep_results(tasks, [fit.result for fit in fits])
+        self._unpack(fits)
         self.n_iter_ = max(result.n_iter for result in self.results_)
-        self._report(X, interrupted=bool(interrupt))
-        return self
 
     def _check_arguments(self, X) -> None:
         """Refuse parameters that contradict each other."""
@@ -98,24 +115,27 @@ class LinearMachine(CertifiedMachine):
         """1/2 |w|^2 + sum_i c_i l(f_i; y_i)."""
         return Risk(self._intercept_kind, self._scaling, self._loss()).pose(features, task.y, task.c)
 
-    def _solve(self, features: Design, tasks: list[Task], budget: Budget) -> list[LinearFit]:
+    def _solve(self, features: Design, tasks: list[Task], budget: Budget, observation: Observation) -> list[LinearFit]:
         """One fit for each task, side by side on n_jobs threads; Ctrl-C stops all of them."""
         budget.workers = self._count_workers(tasks)
         shared = all(np.array_equal(task.index, tasks[0].index) for task in tasks[1:])
         whole = tasks[0].cut(features) if shared else None  # rows without weight are taken out once for all tasks
+        stores = [open_store(self, k, len(tasks)) for k in range(len(tasks))]
+        starts = self._warm_points(tasks)
 
-        stores = {id(task): open_store(self, k, len(tasks)) for k, task in enumerate(tasks)}
+        def picture(problem: Problem, result: Result) -> dict:
+            fit = LinearFit(result, *self._read(problem, result.point))
+            return self._picture(lambda twin: twin._take(features, tasks, [fit]))
 
-        def run(task: Task, start: Point | None) -> LinearFit:
-            problem = self._pose(task.cut(features) if whole is None else whole, task)
-            result = solve(
-                problem, self.solver, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
-                max_seconds=budget.share(), warm=start, interrupt=budget.interrupt, checkpoint=stores[id(task)],
+        def run(k: int) -> LinearFit:
+            problem = self._pose(tasks[k].cut(features) if whole is None else whole, tasks[k])
+            result = observation.solve(
+                k, problem, self.solver, picture, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
+                max_seconds=budget.share(), warm=starts[k], interrupt=budget.interrupt, checkpoint=stores[k],
             )  # fmt: skip
             return LinearFit(result, *self._read(problem, result.point))
 
-        turns = features.samples.nbytes < LARGE
-        return run_side_by_side(run, tasks, self._warm_points(tasks), budget.workers, turns)
+        return run_side_by_side(run, tasks, budget.workers, turns=features.samples.nbytes < LARGE)
 
     def _read(self, problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """w and b of a point, of shapes (d,) and (), or (k, d) and (k,) for k classes solved as one."""

@@ -13,14 +13,14 @@ from ..features import Gram, SignedGram
 from ..formulations import Formulation, Machine
 from ..interrupt import watch_interrupt
 from ..kernels import make_kernel
-from ..problem import Point, Problem
+from ..problem import Problem
 from ..result import Result, Status
 from ..samples import suit
-from ..solve import solve
 from ..solvers.smo import SMO
 from ..threads import STRIPS, quiet_blas
 from ..tiles import evaluate_scores
 from .certified import CertifiedMachine
+from .observers import Observation
 from .tasks import Budget, Task, run_side_by_side
 from .validation import (
     check_kernel_values,
@@ -43,6 +43,28 @@ class Fit(NamedTuple):
     norm: float
 
 
+class Posed(NamedTuple):
+    """What a fit is to solve: features, formulation, and the tasks over the targets y."""
+
+    features: Gram
+    formulation: Formulation
+    tasks: list[Task]
+    y: np.ndarray
+
+    def problem(self, k: int) -> Problem:
+        """The problem of a task."""
+        task = self.tasks[k]
+        return self.formulation.pose(task.cut(self.features), task.y, task.c)
+
+    def read(self, problem: Problem, result: Result) -> Fit:
+        """What was solved, as a machine; |w| is not known where nobody has judged the point."""
+        point, scores = result.point, result.certificate.scores
+        machine = self.formulation.read(problem, point)
+        coef = problem.features.combine(point.a) if point.coef is None else point.coef
+        square = np.nan if scores is None else max(problem.features.square_norm(coef, scores), 0.0)
+        return Fit(result, machine, find_free(problem, point.a), np.sqrt(square) * machine.scale)
+
+
 class KernelMachine(CertifiedMachine):
     """f(x) = sum_i coef_i k(x_i, x) + b, trained by one certified solve for each task."""
 
@@ -55,24 +77,42 @@ class KernelMachine(CertifiedMachine):
     # ---- fitting ------------------------------------------------------------------------------------------
 
     def _fit(self, X, y, sample_weight):
-        """Validate, pose, solve, unpack; the same five lines for every machine."""
+        """Validate, pose, solve, unpack; the same for every machine."""
+        budget, labels = Budget(self.max_seconds), y
+        X, y, weight = self._validate(X, y, sample_weight)
+        with quiet_blas():
+            posed = self._pose(X, y, weight)
+            solves = self._solves(posed.tasks)
+            with self._observe(X, labels, sample_weight, solves) as observation:
+                with watch_interrupt() as interrupt:
+                    fits = self._solve(X, posed, budget.plan(solves, interrupt), observation)
+                    self._take(X, posed, fits)
+                    self._after(posed, budget, observation)
+                self._report(X, observation, interrupted=bool(interrupt))
+        return self
+
+    def _validate(self, X, y, sample_weight) -> tuple:
+        """Data that are sound: X, encoded targets, and weights that are not all one."""
         X, y = check_samples(self, X, y)
         y = self._encode(y)
-        n = check_length(X, y)
-        weight = check_weight(sample_weight, n)
+        return X, y, check_weight(sample_weight, check_length(X, y))
+
+    def _first_problem(self, X, y) -> Problem:
+        """The first of the problems of a fit."""
+        return self._pose(*self._validate(X, y, None)).problem(0)
+
+    def _pose(self, X, y: np.ndarray, weight: np.ndarray | None) -> Posed:
+        """The problems of a fit, on data that are sound."""
         formulation = self._formulation()
-        with quiet_blas(), watch_interrupt() as interrupt:
-            features = self._features(X, weight, formulation)
-            features, y, weight = self._arrange(features, y, weight)
-            tasks = self._tasks(y, weight)
-            check_size(np.concatenate([task.c for task in tasks]), "C times sample_weight")
-            budget = Budget(self.max_seconds, self._solves(tasks), interrupt)
-            fits = self._solve(features, formulation, tasks, budget)
-            self._keep(X, features, tasks, fits)
-            self._unpack(y, tasks, fits)
-            self._after(features, formulation, tasks, budget)
-        self._report(X, interrupted=bool(interrupt))
-        return self
+        features, y, weight = self._arrange(self._features(X, weight, formulation), y, weight)
+        tasks = self._tasks(y, weight)
+        check_size(np.concatenate([task.c for task in tasks]), "C times sample_weight")
+        return Posed(features, formulation, tasks, y)
+
+    def _take(self, X, posed: Posed, fits: list[Fit]) -> None:
+        """The fitted attributes."""
+        self._keep(X, posed.features, posed.tasks, fits)
+        self._unpack(posed.y, posed.tasks, fits)
 
     def _solves(self, tasks: list[Task]) -> int:
         """How many solves share the time budget."""
@@ -83,7 +123,7 @@ class KernelMachine(CertifiedMachine):
         self._order = None
         return features, y, weight
 
-    def _after(self, features: Gram, formulation: Formulation, tasks: list[Task], budget: Budget) -> None:
+    def _after(self, posed: Posed, budget: Budget, observation: Observation) -> None:
         """What a machine adds once it is fitted."""
 
     def _features(self, X, weight, formulation: Formulation) -> Gram:
@@ -105,24 +145,23 @@ class KernelMachine(CertifiedMachine):
             return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size / shares)
         return self.solver
 
-    def _solve(self, features: Gram, formulation: Formulation, tasks: list[Task], budget: Budget) -> list[Fit]:
+    def _solve(self, X, posed: Posed, budget: Budget, observation: Observation) -> list[Fit]:
         """One fit for each task, side by side on n_jobs threads; Ctrl-C stops all of them."""
-        budget.workers = self._count_workers(tasks)
-        solver, warm = self._solver(min(len(tasks), STRIPS)), self._warm_points(tasks)
+        budget.workers = self._count_workers(posed.tasks)
+        solver, starts = self._solver(min(len(posed.tasks), STRIPS)), self._warm_points(posed.tasks)
 
-        def run(task: Task, start: Point | None) -> Fit:
-            problem = formulation.pose(task.cut(features), task.y, task.c)
-            result = solve(
-                problem, solver, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
-                max_seconds=budget.share(), warm=start, interrupt=budget.interrupt,
+        def picture(problem: Problem, result: Result) -> dict:
+            return self._picture(lambda twin: twin._take(X, posed, [posed.read(problem, result)]))
+
+        def run(k: int) -> Fit:
+            problem = posed.problem(k)
+            result = observation.solve(
+                k, problem, solver, picture, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
+                max_seconds=budget.share(), warm=starts[k], interrupt=budget.interrupt,
             )  # fmt: skip
-            machine = formulation.read(problem, result.point)
-            point = result.point
-            coef = problem.features.combine(point.a) if point.coef is None else point.coef
-            norm = np.sqrt(max(problem.features.square_norm(coef, result.certificate.scores), 0.0)) * machine.scale
-            return Fit(result, machine, find_free(problem, point.a), norm)
+            return posed.read(problem, result)
 
-        return run_side_by_side(run, tasks, warm, budget.workers)
+        return run_side_by_side(run, posed.tasks, budget.workers)
 
     def _shape_of_problem(self) -> tuple:
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""
@@ -185,7 +224,8 @@ class KernelMachine(CertifiedMachine):
         check_is_fitted(self)
         vectors = self.support_vectors_
         altered = self.kernel_is_formula and vectors.shape[0] and self.n_support_.sum() != vectors.shape[0]
-        if altered or (len(self.support_) and self._dual_coef_.shape[1] != len(self.support_)):
+        support = getattr(self, "support_", ())  # a model file of LIBSVM does not name them
+        if altered or (len(support) and self._dual_coef_.shape[1] != len(support)):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
         return check_new_samples(self, X)
 
@@ -193,7 +233,7 @@ class KernelMachine(CertifiedMachine):
         """f(x) for each machine, one column each, in LIBSVM's sign."""
         X = self._validate_for_predict(X)
         samples, intercepts = self._kernel.samples(X), np.asarray(self._intercept_)
-        if not len(self.support_):
+        if not self._dual_coef_.shape[1]:
             return np.tile(intercepts, (samples.n, 1))
         with quiet_blas():
             return self._weigh_support(samples, self._support_samples(samples)) + intercepts

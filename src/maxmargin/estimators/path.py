@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from itertools import count
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..diagnosis import diagnose
+from ..diagnosis import suggest_remedy
 from ..paths import Path, follow
+from ..progress import ProgressLine
 from ..result import Progress
 from ..threads import quiet_blas
 from .risk import CLASSIFICATION_LOSSES, RiskClassifier, RiskRegressor
+from .tasks import Budget
 from .validation import HARD_MARGIN, check_design, check_length, check_size, check_weight
 
 
@@ -31,6 +34,7 @@ def path(
     max_iter: int = -1,
     max_seconds: float | None = None,
     callback: Callable[[Progress], bool | None] | None = None,
+    verbose: int = 0,
     **loss_parameters,
 ) -> Path:
     """min 1/2 |w|^2 + C sum_i s_i l(<w, x_i> + b; y_i) for every C in Cs, each certified.
@@ -54,6 +58,8 @@ def path(
         Time for the whole path.
     callback : callable, optional
         As in `solve`; a true return value ends the path.
+    verbose : int, default=0
+        1 shows a live line while the path is followed, in a terminal or a notebook.
     **loss_parameters
         quantile, epsilon or threshold, as in `RiskRegressor`.
 
@@ -68,6 +74,7 @@ def path(
         max_seconds=max_seconds,
     )  # fmt: skip
     machine._validate_params()
+    budget = Budget(max_seconds)
     Cs = check_costs(Cs)
     X, y = check_design(machine, X, y)
     y = machine._encode(y)
@@ -75,12 +82,23 @@ def path(
     tasks = machine._tasks(y, weight)
     if len(tasks) > 1:
         raise ValueError(f"path takes two classes, and y has {len(tasks)}; call it for each class against the rest.")
-    with quiet_blas():
+    line = ProgressLine(title="path", tol=tol, solves=len(Cs), max_seconds=max_seconds, quiet=not verbose)
+    posed = count()
+
+    def pose(C: float):
+        line.solved = next(posed)  # the values of C before this one
+        return machine._pose(features, task._replace(c=C * task.c))
+
+    def look(progress: Progress) -> bool | None:
+        line.show(progress, line.solved)
+        return None if callback is None else callback(progress)
+
+    with quiet_blas(), line:
         features, task = tasks[0].cut(machine._features(X)), tasks[0]
         check_size(Cs.max() * task.c, "C times sample_weight")
         results = follow(
-            lambda C: machine._pose(features, task._replace(c=C * task.c)), Cs, solver=solver, tol=tol,
-            max_iter=None if max_iter == -1 else max_iter, max_seconds=max_seconds, callback=callback,
+            pose, Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
+            max_seconds=budget.share(), callback=look if line.live else callback,
         )  # fmt: skip
         solved = np.array([result is not None for result in results])
         results = [result for result in results if result is not None]
@@ -122,7 +140,7 @@ def report(X, kernel, results: list, Cs: np.ndarray, tol: float) -> None:
         result, C = max(failed, key=lambda pair: pair[0].certificate.relative_gap)
         warnings.warn(
             f"{result.message} At {len(failed)} of {len(results)} values of C the certified relative gap is above "
-            f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. {diagnose(X, kernel, result, C)}",
+            f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. {suggest_remedy(X, kernel, result, C)}",
             ConvergenceWarning,
             stacklevel=3,
         )

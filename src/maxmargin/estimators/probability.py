@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
+
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
-from ..features import Gram
-from ..formulations import Formulation
-from ..solve import solve
+from .machine import Posed
+from .observers import Observation
 from .tasks import Budget, Task
 
 FOLDS = 5
 
 
-def calibrate_pairs(estimator, features: Gram, formulation: Formulation, tasks: list[Task], budget: Budget):
+def calibrate_pairs(estimator, posed: Posed, budget: Budget, observation: Observation):
     """Slope A and shift B of P(y = +1) = 1 / (1 + exp(A f + B)) for each task.
 
     B stays 0: the sigmoid then crosses 1/2 where f crosses 0, and probabilities never contradict predictions.
     """
     random_state = check_random_state(estimator.random_state)
-    slopes = []
-    for task in tasks:
-        held_out = hold_out(estimator, features, formulation, task, random_state, budget)
+    slopes, numbers = [], count(len(posed.tasks))
+    for task in posed.tasks:
+        held_out = hold_out(estimator, posed, task, random_state, budget, observation, numbers)
         slopes.append(fit_slope(held_out, task.y, task.c))
-    return np.array(slopes), np.zeros(len(tasks))
+    return np.array(slopes), np.zeros(len(posed.tasks))
 
 
-def hold_out(estimator, features: Gram, formulation: Formulation, task: Task, random_state, budget: Budget):
-    """Decision values of every sample of a task by machines that have not seen it."""
+def hold_out(
+    estimator, posed: Posed, task: Task, random_state, budget: Budget, observation: Observation, numbers: Iterator[int]
+) -> np.ndarray:
+    """Decision values of every sample of a task by machines that have not seen it; these solves have the numbers."""
+    features, formulation = posed.features, posed.formulation
     smallest = int(min((task.y > 0).sum(), (task.y < 0).sum()))
     decisions = np.zeros(len(task.y))
     if smallest < 2:
@@ -37,9 +42,9 @@ def hold_out(estimator, features: Gram, formulation: Formulation, task: Task, ra
     for train, test in folds.split(task.y[:, None], task.y):
         inner, outer = task.index[train], task.index[test]
         problem = formulation.pose(features.subset(inner), task.y[train], task.c[train])
-        result = solve(
-            problem, estimator._solver(), tol=estimator.tol, max_seconds=budget.share(), interrupt=budget.interrupt,
-            max_iter=None if estimator.max_iter == -1 else estimator.max_iter,
+        result = observation.solve(
+            next(numbers), problem, estimator._solver(), tol=estimator.tol, max_seconds=budget.share(),
+            interrupt=budget.interrupt, max_iter=None if estimator.max_iter == -1 else estimator.max_iter,
         )  # fmt: skip
         machine = formulation.read(problem, result.point)
         used = np.flatnonzero(machine.coef)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 import warnings
 from numbers import Integral
 from typing import ClassVar
@@ -17,15 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 from ..checkpoints import Store
 from ..interrupt import watch_interrupt
 from ..result import Result, Status
-from ..solve import solve
 from ..structures.model import check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem
+from .observers import Observation, ObservedFit
+from .tasks import Budget
 from .validation import C_CONSTRAINT, SOLVE_CONSTRAINTS
 
 SOLVERS = ("frank_wolfe", "structured_bundle")
 
 
-class StructuredSVM(BaseEstimator):
+class StructuredSVM(ObservedFit, BaseEstimator):
     """min 1/2 |w|^2 + C sum_i s_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>], certified.
 
     Margin rescaling (Taskar et al. 2003; Tsochantaridis et al. 2005), without an intercept. psi, Delta and the search
@@ -118,11 +118,11 @@ class StructuredSVM(BaseEstimator):
         -------
         self
         """
-        began = time.perf_counter()
+        budget = Budget(self.max_seconds)
         check_model(self.model)
         if isinstance(self.solver, type):
             raise ValueError(f"solver must be a name or an object, got the class {self.solver.__name__}.")
-        n = check_lengths(X, y)
+        n, given = check_lengths(X, y), (X, y, sample_weight)
         weight = check_weight(sample_weight, n)
         counted = np.flatnonzero(weight > 0)
         if len(counted) < n:
@@ -132,18 +132,20 @@ class StructuredSVM(BaseEstimator):
         size = prepare(model, X, y)
         examples = gather(model, X, y, self.n_jobs).begin(size)
         problem = StructuredProblem(examples, float(self.C) * weight)
-        with watch_interrupt() as interrupted:
-            result = solve(
-                problem, self.solver, tol=self.tol, max_iter=None if self.max_iter < 0 else self.max_iter,
-                max_seconds=self._time_left(began), warm=self._warm(problem), interrupt=interrupted, checkpoint=store,
-            )  # fmt: skip
-            self._keep(model, result)
-            self._report(examples, bool(interrupted))
-        return self
 
-    def _time_left(self, began: float) -> float | None:
-        """Seconds for the solver: gathering the samples is part of the budget."""
-        return None if self.max_seconds is None else max(self.max_seconds - (time.perf_counter() - began), 1e-3)
+        def picture(_, result: Result) -> dict:
+            return self._picture(lambda twin: twin._keep(model, result))
+
+        with self._observe(*given) as observation:
+            with watch_interrupt() as interrupted:
+                result = observation.solve(
+                    0, problem, self.solver, picture, tol=self.tol,
+                    max_iter=None if self.max_iter < 0 else self.max_iter, max_seconds=budget.share(),
+                    warm=self._warm(problem), interrupt=interrupted, checkpoint=store,
+                )  # fmt: skip
+                self._keep(model, result)
+            self._report(examples, observation, bool(interrupted))
+        return self
 
     def _warm(self, problem: StructuredProblem) -> StructuredPoint | None:
         """The point of the last fit, if it was on samples like these."""
@@ -155,16 +157,17 @@ class StructuredSVM(BaseEstimator):
 
     def _keep(self, model, result: Result) -> None:
         """What the fit found."""
+        self.__dict__.pop("data_hash_", None)  # of the data of an earlier fit, from a file
         self.model_, self.result_, self.certificate_ = model, result, result.certificate
         self.coef_, self.n_iter_ = result.point.w, result.n_iter
 
-    def _report(self, examples, interrupted: bool) -> None:
+    def _report(self, examples, observation: Observation, interrupted: bool) -> None:
         """Warn once if the tolerance was not reached, and pass on Ctrl-C."""
-        if self.verbose:
-            print(f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}")
+        observation.close()
+        self._summarise(observation)
         if interrupted:
             raise KeyboardInterrupt
-        if not self.result_.converged:
+        if self.result_.status not in (Status.CONVERGED, Status.STOPPED):
             warnings.warn(self._explain(examples), ConvergenceWarning, stacklevel=4)
 
     def _explain(self, examples) -> str:

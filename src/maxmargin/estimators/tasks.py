@@ -12,7 +12,6 @@ import numpy as np
 
 from ..features import Gram
 from ..interrupt import Interrupt
-from ..problem import Point
 from ..threads import Turn
 
 Outcome = TypeVar("Outcome")
@@ -34,11 +33,16 @@ class Task(NamedTuple):
 
 
 class Budget:
-    """The time of a whole fit, shared out evenly among the solves still to come, and the flag that ends them all."""
+    """The time of a whole fit from now on, shared out evenly among the solves still to come; and what ends them all."""
 
-    def __init__(self, seconds: float | None, solves: int, interrupt: Interrupt):
+    def __init__(self, seconds: float | None):
         self.end = None if seconds is None else time.perf_counter() + seconds
-        self.left, self.workers, self.interrupt = solves, 1, interrupt
+        self.left, self.workers, self.interrupt = 1, 1, Interrupt()
+
+    def plan(self, solves: int, interrupt: Interrupt) -> Budget:
+        """So many solves, which the flag ends."""
+        self.left, self.interrupt = solves, interrupt
+        return self
 
     def share(self) -> float | None:
         """Seconds for the next solve."""
@@ -48,26 +52,25 @@ class Budget:
 
 
 def run_side_by_side(
-    run: Callable[[Task, Point | None], Outcome],
-    tasks: list[Task],
-    starts: list[Point | None],
-    workers: int,
-    turns: bool = True,
+    run: Callable[[int], Outcome], tasks: list[Task], workers: int, turns: bool = True
 ) -> list[Outcome]:
-    """run(task, start) for each task, on so many threads.
+    """run(k) for each task k, on so many threads; where one fails, the others are not waited for.
 
     With `turns` the threads take turns at the interpreter and step aside while they compute, which small tasks want.
     Long ones spend their time in a few large products, and would wait for each other.
     """
     if workers == 1:
-        return [run(task, start) for task, start in zip(tasks, starts, strict=True)]
+        return [run(k) for k in range(len(tasks))]
     turn = Turn() if turns else None
 
-    def run_in_turn(task: Task, start: Point | None) -> Outcome:
+    def run_in_turn(k: int) -> Outcome:
         with nullcontext() if turn is None else turn.take():
-            return run(task, start)
+            return run(k)
 
-    with ThreadPoolExecutor(workers) as pool:
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="maxmargin-task")
+    try:
         order = sorted(range(len(tasks)), key=lambda k: -len(tasks[k].index))  # the longest first
-        futures = {k: pool.submit(run_in_turn, tasks[k], starts[k]) for k in order}
+        futures = {k: pool.submit(run_in_turn, k) for k in order}
         return [futures[k].result() for k in range(len(tasks))]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

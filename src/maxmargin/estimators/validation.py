@@ -159,7 +159,7 @@ def check_weight(sample_weight, n: int) -> np.ndarray | None:
         warnings.warn(
             f"sample_weight[{bad}] is {weight[bad]:g}; samples with a negative weight are left out.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return None if (weight == 1.0).all() else weight
 

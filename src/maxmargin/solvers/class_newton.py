@@ -7,13 +7,14 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from ..features import ClassDesign
-from ..normal_equations import form_normal_matrix
+from ..normal_equations import factor_matrix, form_normal_matrix
 from ..problem import Point, Problem
 from ..refusals import refuse_list
 from ..result import Outcome, Patience, Progress
+from ..threads import droppable
 
 FORMED = 400  # features up to which the preconditioner of a class is its own Hessian, else its diagonal
 PATIENCE = 30  # steps without a fall of the gap by a tenth before a run gives up
@@ -104,7 +105,8 @@ class ClassNewtonRun:
 
     def take_step(self) -> None:
         """Newton's direction, halved until P falls."""
-        step = self.solve()
+        with droppable():
+            step = self.solve()
         move, slope, t = self.project(step), float(np.sum(self.gradient * step)), 1.0
         while self.value(self.U + t * step, self.f + t * move) > self.primal + 1e-4 * t * slope and t > 1e-10:
             t *= 0.5
@@ -148,7 +150,7 @@ class ClassNewtonRun:
         ridge = self.damped
         if self.samples.d <= FORMED:
             matrices = (form_normal_matrix(self.samples, bend, self.constant) + np.diag(ridge) for bend in bends)
-            factors = [cho_factor(matrix, check_finite=False) for matrix in matrices]
+            factors = [factor_matrix(matrix) for matrix in matrices]
             return lambda G: np.stack(
                 [cho_solve(factor, g, check_finite=False) for factor, g in zip(factors, G, strict=True)]
             )

@@ -13,10 +13,10 @@ A row with e > 0 has two duals, one for each side of its flat part: two layers o
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 
 from ...losses import Row
-from ...normal_equations import form_normal_matrix
+from ...normal_equations import factor_matrix, form_normal_matrix
 
 BAND = 10.0  # times the target is the most that a corrector may ask of one product
 INSIDE = 0.995  # of the way to the nearest bound is gone at most
@@ -135,7 +135,7 @@ class Barrier:
         for jitter in (0.0, 1e-14, 1e-11, 1e-8):
             try:
                 bumped = matrix + np.diag(jitter * np.diag(matrix)) if jitter else matrix
-                factor = cho_factor(bumped, check_finite=False)
+                factor = factor_matrix(bumped, overwrite=False)
                 return lambda right: cho_solve(factor, right, check_finite=False)
             except LinAlgError:
                 continue

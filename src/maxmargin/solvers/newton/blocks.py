@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 
 from ...blocks.problem import FORMED, BlockPoint, BlockProblem, Pose
 from ...blocks.source import Block
 from ...features import Design
-from ...normal_equations import form_normal_matrix
+from ...normal_equations import factor_matrix, form_normal_matrix
 from ...problem import Problem
 from ...result import Outcome, Patience, Progress
 from ...samples import wrap
@@ -258,10 +258,10 @@ class BlockNewtonRun:
         if matrix[-1, -1] <= 0.0:
             matrix[-1, -1] = 1.0  # no constant feature
         try:
-            factor = cho_factor(matrix, check_finite=False)
+            factor = factor_matrix(matrix, overwrite=False)
         except LinAlgError:
             matrix[np.arange(size), np.arange(size)] += 1e-10 * np.trace(matrix)
-            factor = cho_factor(matrix, check_finite=False)
+            factor = factor_matrix(matrix, overwrite=False)
         return -cho_solve(factor, self.gradient, check_finite=False)
 
     def search(self, step: np.ndarray, slope: float) -> tuple[float, float]:

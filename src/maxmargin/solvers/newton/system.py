@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 
-from ...normal_equations import form_normal_matrix
+from ...normal_equations import factor_matrix, form_normal_matrix
+from ...threads import droppable
 
 LOTS, MANY, FAR = 8, 100, 3.0  # of so many rows one is drawn, if that leaves MANY a feature; norms that count as far
 FORMED = 2500  # features up to which the matrix is formed
@@ -21,7 +22,8 @@ def solve_newton(block, gradient: np.ndarray, damping: float, accuracy: float) -
         return solve_rows(block, bending, gradient, damping)
     if features <= FORMED:
         return solve_features(block, gradient, damping)
-    return solve_by_conjugate_gradients(block, bending, gradient, damping, accuracy)
+    with droppable():
+        return solve_by_conjugate_gradients(block, bending, gradient, damping, accuracy)
 
 
 def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
@@ -33,11 +35,11 @@ def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
     if matrix[-1, -1] <= 0.0:
         matrix[-1, -1] = 1.0  # no constant feature
     try:
-        return -cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), gradient, check_finite=False)
+        return -cho_solve(factor_matrix(matrix), gradient, check_finite=False)
     except LinAlgError:
         matrix = form_normal_matrix(block.samples, block.response.bend, block.constant)
         matrix[np.arange(size), np.arange(size)] += 1.0 + 1e-10 * np.trace(matrix)
-        return -cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), gradient, check_finite=False)
+        return -cho_solve(factor_matrix(matrix), gradient, check_finite=False)
 
 
 def thin_out(block) -> np.ndarray:
@@ -65,7 +67,7 @@ def solve_rows(block, bending: np.ndarray, gradient: np.ndarray, damping: float)
     samples = block.samples.take(bending)
     K = block.gram(bending) * (root[:, None] * root)
     K[np.arange(len(K)), np.arange(len(K))] += 1.0
-    factor = cho_factor(K, overwrite_a=True, check_finite=False) if len(K) else None
+    factor = factor_matrix(K) if len(K) else None
 
     def inverse(right: np.ndarray) -> np.ndarray:
         return cho_solve(factor, right, check_finite=False) if factor is not None else right

@@ -1,0 +1,5 @@
+"""python -m maxmargin COMMAND [options]."""
+
+from .cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,269 @@
+"""LIBSVM text, `label [qid:query] index:value ...  # comment`, as rows: the one parser of files and of blocks.
+
+The text is never whole in memory: chunks of whole lines are cut into strips, each is parsed by one thread, and what
+they hold is put behind the rows so far. A file that is wrong gives one sentence with the line and the column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from numbers import Integral
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..threads import run_strips
+from .source import BYTES
+
+CHUNK = 1 << 22  # bytes of text that are read at a time
+STRIP = 1 << 18  # bytes that a thread parses at a time
+LONGEST = 1 << 31  # bytes of a line
+SEVERAL = np.iinfo(np.int32).max  # more features or values than that need indices of 64 bits
+MOST = (1 << 62) - 1  # the largest index that is read
+LARGEST = np.finfo(np.float64).max
+SHOWN = 20  # letters of a wrong word that are shown
+WORD = re.compile(rb"[^ \t\r\n#]*")
+
+
+class Rule(NamedTuple):
+    """What a line may hold: indices from `first` to `most`, numbers that the type of X can hold, perhaps queries."""
+
+    first: int = 0
+    most: int = MOST
+    dtype: np.dtype = np.dtype(np.float64)
+    queries: bool = False
+
+    @property
+    def limit(self) -> float:
+        """The largest float64 that does not become infinite in X."""
+        return (
+            np.finfo(np.float64).max if self.dtype == np.float64 else np.nextafter(np.exp2(128.0) - np.exp2(103.0), 0)
+        )
+
+
+def make_rule(n_features: int | None, zero_based: bool | str, dtype) -> Rule:
+    """The rule of a file; where "auto" leaves both open, indices may begin at 0 and reach n_features."""
+    if not any(zero_based is each for each in (True, False)) and zero_based != "auto":
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
+    if n_features is not None and (not isinstance(n_features, Integral) or not 1 <= n_features <= MOST):
+        raise ValueError(f"n_features must be a positive integer, got {n_features!r}.")
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
+    most = MOST if n_features is None else int(n_features) - (zero_based is True)
+    return Rule(int(zero_based is False), most, np.dtype(dtype))
+
+
+class Lines(NamedTuple):
+    """Parsed lines: indices from 0 on, the lowest and the highest as they are written, bytes of text."""
+
+    labels: np.ndarray
+    queries: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    low: int
+    high: int
+    size: int
+
+
+class Fault(Exception):
+    """What is wrong with a text, and at which of its bytes."""
+
+    def __init__(self, place: int, verdict: int):
+        super().__init__(place, verdict)
+        self.place, self.verdict = place, verdict
+
+
+# ---- text to lines --------------------------------------------------------------------------------------------------
+
+
+def split_text(file: BinaryIO, path: Path, size: int | None = None) -> Iterator[bytes]:
+    """So many bytes of a text, or all that there are, in chunks of whole lines; the last end of line may be missing."""
+    while text := file.read(CHUNK if size is None else min(CHUNK, size)):
+        if not text.endswith(b"\n"):
+            text += file.readline(LONGEST)
+        size = None if size is None else max(size - len(text), 0)
+        if not text.endswith(b"\n"):
+            if len(text) > LONGEST:
+                raise ValueError(f"{path} has a line of more than {LONGEST:,} bytes.")
+            text += b"\n"
+        yield text
+
+
+def parse_chunks(
+    chunks: Iterable[bytes], rule: Rule, path: Path, count_before: Callable[[], int] = int
+) -> Iterator[Lines]:
+    """The lines of chunks in order; `count_before` says how many lines the file has before them, if that is asked."""
+    lines = 0
+    for text in chunks:
+        try:
+            yield from parse_chunk(text, rule)
+        except Fault as fault:
+            raise ValueError(f"{path}, {describe_fault(text, fault, rule, lines + count_before())}") from None
+        lines += text.count(b"\n")
+
+
+def parse_chunk(text: bytes, rule: Rule) -> list[Lines]:
+    """The lines of a chunk, strip by strip on all cores; the first fault is that of the first strip that has one."""
+    ends = [0]
+    while ends[-1] < len(text):
+        ends.append(text.find(b"\n", min(ends[-1] + STRIP, len(text)) - 1) + 1)
+    found: list = [None] * (len(ends) - 1)
+
+    def parse(start: int, stop: int) -> None:
+        for k in range(start, stop):
+            found[k] = parse_strip(text, ends[k], ends[k + 1], rule)
+
+    run_strips(parse, len(found), 1)
+    for each in found:
+        if isinstance(each, Fault):
+            raise each
+    return found
+
+
+def parse_strip(text: bytes, start: int, stop: int, rule: Rule, kind=np.int32) -> Lines | Fault:
+    """The lines in text[start:stop], or the first thing that is wrong with them; indices of 64 bits if it must be."""
+    from ..compiled.libsvm_text import SOUND, TOO_HIGH, TOO_LARGE, count_marks, parse_lines
+
+    letters = np.frombuffer(text, np.uint8, stop - start, start)
+    rows, pairs = count_marks(letters)
+    labels, queries, indptr = np.empty(rows), np.empty(rows, np.int64), np.empty(rows + 1, np.int64)
+    indices, values, unsure = np.empty(pairs, kind), np.empty(pairs, rule.dtype), np.empty((rows + pairs, 3), np.int64)
+    most = min(rule.most, SEVERAL + rule.first) if kind == np.int32 else rule.most
+    rows, pairs, left, low, high, verdict, place = parse_lines(
+        letters, rule.queries, rule.first, most, rule.limit, labels, queries, indptr, indices, values, unsure
+    )
+    if verdict == TOO_HIGH and most < rule.most:
+        return parse_strip(text, start, stop, rule, np.int64)
+    for slot, begin, end in unsure[:left].tolist():
+        value = float(text[start + begin : start + end])
+        if not abs(value) <= (LARGEST if slot < 0 else rule.limit):
+            return Fault(start + begin, TOO_LARGE)
+        if slot < 0:
+            labels[-1 - slot] = value
+        else:
+            values[slot] = value
+    if verdict != SOUND:
+        return Fault(start + place, verdict)
+    parts = labels[:rows], queries[:rows], indptr[: rows + 1], indices[:pairs], values[:pairs]
+    return Lines(*parts, low, high, stop - start)
+
+
+def describe_fault(text: bytes, fault: Fault, rule: Rule, before: int) -> str:
+    """The line, the column, what should have been there, and the word that is."""
+    from ..compiled.libsvm_text import NO_NUMBER, NO_PAIR, NO_QUERY, NOT_RISING, TOO_HIGH, TOO_LARGE
+
+    place, verdict = fault.place, fault.verdict
+    known = "must come after the label" if rule.queries else "is not known here, as rankings need data in memory"
+    word = WORD.match(text[place : place + 4 * SHOWN])[0].decode(errors="replace")
+    expected = {
+        NO_QUERY: "qid: and a whole number was expected",
+        NO_PAIR: f"qid: {known}" if word.startswith("qid:") else "index:value was expected",
+        NOT_RISING: "the indices of a line must rise",
+        TOO_HIGH: f"an index must be at most {rule.most}",
+        TOO_LARGE: f"the number is too large for {rule.dtype}",
+    }.get(verdict, f"indices begin at {rule.first}")  # fmt: skip
+    if verdict == NO_NUMBER:
+        expected = describe_word(word, text[place - 1 : place] == b":")
+    word = word if len(word) <= SHOWN else f"{word[:SHOWN]}..."
+    line, column = before + text.count(b"\n", 0, place) + 1, place - text.rfind(b"\n", 0, place)
+    return f"line {line}, column {column}: {expected}, got {word!r}."
+
+
+def describe_word(word: str, is_value: bool) -> str:
+    """What is wrong with a word that is no number."""
+    if word.lstrip("+-").lower() in ("nan", "inf", "infinity"):
+        return "numbers must be finite"
+    if not is_value and "," in word:
+        return "lines of several labels are not known here"
+    if not is_value and ":" in word:
+        return "a label was expected before index:value"
+    return "a number was expected"
+
+
+# ---- lines to rows --------------------------------------------------------------------------------------------------
+
+
+class Growing:
+    """An array that grows at its end; where the C library moves pages and not bytes, at no cost of memory."""
+
+    def __init__(self, dtype):
+        self.array, self.size = np.empty(0, dtype), 0
+
+    def reserve(self, length: float) -> None:
+        """Room for so many numbers; pages that are not written to cost nothing."""
+        with suppress(MemoryError):  # it was a guess
+            self.array = np.empty(int(length), self.array.dtype)
+
+    def append(self, part: np.ndarray) -> np.ndarray:
+        """Put the numbers of a part behind those that are there; where they are now."""
+        start, self.size = self.size, self.size + len(part)
+        if self.size > len(self.array):
+            more = len(self.array) // (2 if self.array.nbytes < 2 * BYTES else 8)
+            self.array.resize(max(self.size, len(self.array) + more), refcheck=False)
+        self.array[start : self.size] = part
+        return self.array[start : self.size]
+
+    def finish(self) -> np.ndarray:
+        """The numbers, in an array of their size."""
+        self.array.resize(self.size, refcheck=False)
+        return self.array
+
+
+class Rows:
+    """Rows that are put together of parsed lines; indices have 32 bits as long as they fit."""
+
+    def __init__(self, rule: Rule):
+        self.low, self.high = MOST, -1
+        self.labels, self.queries, self.ends = Growing(np.float64), Growing(np.int64), Growing(np.int64)
+        self.indices, self.values = Growing(np.int32), Growing(rule.dtype)
+        self.ends.append(np.zeros(1, np.int64))
+
+    def reserve(self, lines: Lines, size: int) -> None:
+        """Room for a text of so many bytes that goes on as these lines do."""
+        times = 1.05 * size / lines.size
+        for growing, part in zip((self.labels, self.indices, self.values), (lines.labels, *lines[3:5]), strict=True):
+            growing.reserve(times * len(part))
+
+    def add(self, lines: Lines, *, queries: bool) -> None:
+        """Put some lines behind those that are there."""
+        self.low, self.high = min(self.low, lines.low), max(self.high, lines.high)
+        if lines.indices.dtype == np.int64:
+            self.widen()
+        ends = self.ends.append(lines.indptr[1:])
+        ends += self.values.size
+        self.labels.append(lines.labels)
+        self.indices.append(lines.indices)
+        self.values.append(lines.values)
+        if queries:
+            self.queries.append(lines.queries)
+
+    def widen(self) -> None:
+        """Indices of 64 bits from now on."""
+        self.indices.array = self.indices.array.astype(np.int64, copy=False)
+
+    def build(self, n_features: int) -> sp.csr_array:
+        """The rows as a matrix; the parser has refused indices that do not rise."""
+        if max(self.values.size, n_features) > SEVERAL:
+            self.widen()
+        kind = self.indices.array.dtype
+        X = sp.csr_array(
+            (self.values.finish(), self.indices.finish(), self.ends.finish().astype(kind, copy=False)),
+            shape=(self.labels.size, n_features),
+        )
+        X.has_canonical_format = True
+        return X
+
+
+def gather(lines: Iterable[Lines], rule: Rule, size: int = 0, *, queries: bool = False) -> Rows:
+    """All lines of a text together; of about so many bytes, if that is known."""
+    rows = Rows(rule)
+    for each in lines:
+        if size > each.size and not rows.labels.size:
+            rows.reserve(each, size)
+        rows.add(each, queries=queries)
+    return rows

@@ -1,0 +1,130 @@
+"""maxmargin COMMAND [options]: the library from a shell, one file a command.
+
+Nothing heavy is imported before a command needs it: `maxmargin --help` answers in a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+
+from .exit_codes import Exit, UsageError
+
+IN_PYTHON = "StandardScaler, MinMaxScaler"  # how warnings tell users of Python to scale
+COMMANDS = {
+    "train": "fit a machine to a file of data and save it with its certificate",
+    "predict": "predict the rows of a file with a saved machine",
+    "scale": "bring features into a range, and remember how",
+    "certify": "recompute how far from optimal a saved machine is, whoever trained it",
+    "convert": "data or machines from one format to another",
+    "solvers": "which solvers there are, and what each of them takes",
+    "explain": "which solver a fit would take and why, its memory and its time",
+    "demo": "fit a small real data set, or write some to files to play with",
+    "bench": "measure this machine, where the repository is at hand",
+}
+
+
+def main(argv: list[str] | None = None, program: str = "maxmargin") -> int:
+    """Run a command and return its exit code, see `Exit`.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        The arguments after the name of the program; by default those of this process.
+    program : str
+        The name of the program, for messages.
+    """
+    whole_process = argv is None
+    code = run(sys.argv[1:] if argv is None else list(argv), program)
+    if whole_process and code == Exit.INTERRUPTED:
+        # A thread may still be within a compiled loop, and the interpreter would wait for it.
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def run(argv: list[str], program: str) -> int:
+    """The exit code of a command; whatever is wrong becomes one sentence on stderr."""
+    name = program
+    try:
+        if not argv or argv[0] not in COMMANDS:
+            return parse_program(argv, program)
+        name = f"{program} {argv[0]}" if program == "maxmargin" else program
+        command = import_module(f".{argv[0]}", __package__)
+        with speak_warnings(name):
+            code = command.run(argv[1:], name)
+            sys.stdout.flush()
+        return int(code)
+    except SystemExit as leave:  # argparse has printed help, or what it did not understand
+        return int(leave.code or 0)
+    except KeyboardInterrupt:
+        say(f"{name}: interrupted.")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has had enough
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FINE
+    except UsageError as error:
+        say(f"{name}: {error}")
+        return Exit.USAGE
+    except (ValueError, OSError, ImportError, MemoryError, OverflowError) as error:
+        say(f"{name}: {describe(error)}")
+        return Exit.WRONG
+
+
+def parse_program(argv: list[str], program: str) -> int:
+    """--help, --version, or a command that there is not."""
+    from .. import __version__
+
+    lines = "\n".join(f"  {name:9s} {purpose}" for name, purpose in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog=program, usage=f"{program} COMMAND [options]", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Support vector machines that tell you how good they are.",
+        epilog=f"commands:\n{lines}\n\n`{program} COMMAND --help` explains a command.",
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"maxmargin {__version__}")
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    command = parser.parse_known_args(argv)[0].command
+    if command is None:
+        parser.error("a COMMAND is needed")
+    parser.error(f"there is no command {command!r}; choose from {', '.join(COMMANDS)}")
+
+
+def describe(error: Exception) -> str:
+    """An error in one sentence."""
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory: {error}" if str(error) else "There is not enough memory."
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        return str(error.strerror)
+    return " ".join(str(error).split())
+
+
+def say(sentence: str) -> None:
+    """For people, on stderr."""
+    with suppress(OSError):
+        print(sentence, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def speak_warnings(name: str) -> Iterator[None]:
+    """Within this context a warning is a sentence on stderr, without the place in the code where it was raised."""
+
+    def show(message, category, filename, lineno, file=None, line=None):
+        say(f"{name}: {' '.join(str(message).split()).replace(IN_PYTHON, 'maxmargin scale')}")
+
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        warnings.filterwarnings("ignore", "The `probability` parameter", FutureWarning)
+        warnings.showwarning = show
+        yield

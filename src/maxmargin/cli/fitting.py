@@ -1,0 +1,202 @@
+"""One fit from a command line: the machine and its data, the fit that Ctrl-C may end, the model file, the report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import say
+from .data import open_in_blocks, read, wants_blocks
+from .exit_codes import Exit
+from .formats import OURS, choose_format, name_model, write_model
+from .letters import UNUSED
+from .machines import has_parameter, make_machine, read_class_weight
+from .report import count, describe_certificate, describe_fit, describe_parameters, name_solvers, print_json
+
+CLASSIFIERS = ("SVC", "NuSVC", "LinearSVC", "RiskClassifier", "MetricSVC")
+MANY = 20  # classes; more of them than half the rows are hardly classes
+
+
+class Training(NamedTuple):
+    """A machine that is to be fitted, and what on: arrays, or blocks that hold their own targets."""
+
+    machine: Any
+    X: Any
+    y: np.ndarray | None
+    weight: np.ndarray | None
+    query: np.ndarray | None
+
+    @property
+    def hashed(self) -> tuple:
+        """X, y and weights of which a model file keeps the hash; nothing of data in blocks."""
+        if not hasattr(self.X, "shape"):
+            return ()
+        return self.X, None if type(self.machine).__name__ == "OneClassSVM" else self.y, self.weight
+
+
+def begin(arguments: argparse.Namespace) -> Training:
+    """The machine that the options ask for, and the data of the file."""
+    if arguments.resume:
+        from .resume import open_again
+
+        return open_again(arguments)
+    name = arguments.estimator or "SVC"
+    parameters = {**keep_what_counts(arguments.lettered, name), **arguments.given}
+    texts = parameters.pop("class_weight", None)
+    machine = make_machine(name, parameters)
+    if texts is not None and not has_parameter(name, "class_weight"):
+        make_machine(name, {"class_weight": None})  # refuses it in a sentence
+    training = read_for(machine, arguments)
+    if texts is not None:
+        strict = "class_weight" in arguments.given
+        machine.set_params(class_weight=read_class_weight(texts, training.y, strict))
+    return training
+
+
+def keep_what_counts(parameters: dict, name: str) -> dict:
+    """Of what letters and their defaults say, that which the machine has: the programs do not mind the rest either."""
+    if parameters.get("probability") and not has_parameter(name, "probability"):
+        warnings.warn(f"-b 1 is left out: {name} has no probabilities.", UserWarning, stacklevel=2)
+    unused = UNUSED.get(name, ())
+    return {key: value for key, value in parameters.items() if has_parameter(name, key) and key not in unused}
+
+
+def read_for(machine, arguments: argparse.Namespace) -> Training:
+    """The data in the form that the machine wants."""
+    name = type(machine).__name__
+    if wants_blocks(arguments, name):
+        return Training(machine, open_in_blocks(arguments), None, None, None)
+    data = read(arguments, precomputed=getattr(machine, "kernel", None) == "precomputed")
+    check_targets(data.y, name, arguments.data)
+    if arguments.estimator is None:
+        check_guess(data.y, arguments.data)
+    if data.y is None and name != "OneClassSVM":
+        raise ValueError(f"{arguments.data} has no targets, and {name} needs them; name their column with --target.")
+    return Training(machine, data.X, data.y, data.weight, data.query)
+
+
+def check_targets(y: np.ndarray | None, name: str, path: str) -> None:
+    """Labels for classifiers, numbers for regression."""
+    if y is None or name == "OneClassSVM":
+        return
+    numbers = np.issubdtype(y.dtype, np.number)
+    if name in CLASSIFIERS and numbers and (y != np.round(y)).any():
+        odd = y[y != np.round(y)][0]
+        raise ValueError(
+            f"{path} has targets such as {odd:g}, and {name} needs labels of classes; for numbers take --estimator SVR "
+            "or LinearSVR (-s 3)."
+        )
+    if name not in CLASSIFIERS and not numbers:
+        raise ValueError(f"{path} has targets such as {str(y[0])!r}, and {name} needs numbers.")
+
+
+def check_guess(y: np.ndarray | None, path: str) -> None:
+    """SVC is what nobody asked for: refuse targets that look like numbers of a regression."""
+    different = 0 if y is None else len(np.unique(y))
+    if different > MANY and 2 * different > len(y):
+        raise ValueError(
+            f"{path} has {different} different targets in {len(y)} rows: say what they are, --estimator SVR for "
+            "numbers or --estimator SVC for labels."
+        )
+
+
+# ---- the fit --------------------------------------------------------------------------------------------------------
+
+
+def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
+    """Fit, save and report; the exit code says how it ended."""
+    machine = training.machine
+    path = arguments.model or arguments.resume or name_model(arguments.data, arguments.family)
+    kind = choose_format(path, arguments.to, arguments.family, type(machine).__name__)
+    began = time.perf_counter()
+    interrupted = fit_until_interrupted(training, live=sys.stderr.isatty() and not arguments.quiet)
+    seconds = time.perf_counter() - began
+    write_model(machine, path, kind, *training.hashed)
+    report(training, arguments, path, kind, seconds)
+    if interrupted:
+        remedy = f"; `maxmargin train --resume {path} {arguments.data}` goes on with it" if kind == OURS else ""
+        say(f"{program}: interrupted after {seconds:.3g} s; the best model so far is in {path}{remedy}.")
+        return Exit.INTERRUPTED
+    return Exit.FINE if all(result.converged for result in machine.results_) else Exit.UNFINISHED
+
+
+def fit_until_interrupted(training: Training, live: bool) -> bool:
+    """Fit the machine; True if Ctrl-C ended it and the best point so far was kept."""
+    machine, verbose = training.machine, training.machine.verbose
+    before = vars(machine).pop("n_iter_", None)  # what a fit sets last: without it, the machine is not whole
+    machine.set_params(verbose=int(live))
+    try:
+        fit_machine(training)
+    except KeyboardInterrupt:
+        if not hasattr(machine, "n_iter_"):
+            raise
+        return True
+    finally:
+        machine.set_params(verbose=verbose)
+        if not hasattr(machine, "n_iter_") and before is not None:
+            machine.n_iter_ = before
+    return False
+
+
+def fit_machine(training: Training) -> None:
+    """machine.fit with what its data have."""
+    machine, X, y, weight, query = training
+    more = {} if weight is None else {"sample_weight": weight}
+    if type(machine).__name__ == "RankSVM":
+        more["group"] = query
+    if y is None:
+        machine.fit(X, **more)
+    else:
+        machine.fit(X, y, **more)
+
+
+# ---- the report -----------------------------------------------------------------------------------------------------
+
+
+def report(training: Training, arguments: argparse.Namespace, path: str, kind: str, seconds: float) -> None:
+    """What was fitted, how it ended, where it is, and last its certificate."""
+    machine = training.machine
+    if arguments.json:
+        print_json(describe_training(training, arguments, path, kind, seconds))
+        return
+    if arguments.quiet:
+        return
+    print(f"{arguments.data}: {describe_data(training)}")
+    print(f"{describe_fit(machine)}, {seconds:.3g} s")
+    print(f"saved as {path}")
+    print(machine.certificate_)
+
+
+def describe_data(training: Training) -> str:
+    """Rows, features and classes."""
+    rows = getattr(training.X, "n", None) if training.y is None else training.X.shape[0]
+    rows = training.X.shape[0] if rows is None and hasattr(training.X, "shape") else rows
+    parts = [] if rows is None else [count(rows, "row")]
+    parts.append(count(training.machine.n_features_in_, "feature"))
+    text = " of ".join(parts)
+    classes = getattr(training.machine, "classes_", None)
+    return text if classes is None else f"{text}, {len(classes)} classes"
+
+
+def describe_training(training: Training, arguments: argparse.Namespace, path: str, kind: str, seconds: float) -> dict:
+    """The same for programs."""
+    machine = training.machine
+    return {
+        "command": "train",
+        "estimator": type(machine).__name__,
+        "status": machine.result_.status.value,
+        "message": machine.result_.message,
+        "certificate": describe_certificate(machine.certificate_),
+        "seconds": seconds,
+        "solver": name_solvers(machine.results_),
+        "iterations": sum(result.n_iter for result in machine.results_),
+        "support_vectors": len(machine.support_) if hasattr(machine, "support_") else None,
+        "classes": getattr(machine, "classes_", None),
+        "parameters": describe_parameters(machine),
+        "files": {"data": arguments.data, "model": path, "format": kind},
+    }

@@ -1,0 +1,169 @@
+"""maxmargin predict [options] DATA MODEL [OUT]: what a saved machine says of the rows of a file, a line each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from .data import open_in_blocks, read_beside, wants_blocks
+from .exit_codes import Exit
+from .formats import LIBLINEAR, LIBSVM, tell_format
+from .letters import PREDICT, split_letters
+from .machines import name_label
+from .options import add_data_options, add_output_options
+from .outputs import is_stdout, open_output
+from .report import print_json
+from .tally import Tally
+
+ROWS = 20_000  # that are predicted in one go
+DESCRIPTION = """Predict the rows of DATA with MODEL, which may be ours, LIBSVM's or LIBLINEAR's, and write a line for
+each to OUT, or to stdout. The targets in DATA are compared with the predictions."""
+
+
+def make_parser(program: str) -> argparse.ArgumentParser:
+    """The words of predict."""
+    parser = argparse.ArgumentParser(
+        prog=program, usage=f"{program} [options] DATA MODEL [OUT]", description=DESCRIPTION, allow_abbrev=False
+    )
+    parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet")
+    parser.add_argument("model", metavar="MODEL", help="a file of train, svm-train or LIBLINEAR's train")
+    parser.add_argument("out", metavar="OUT", nargs="?", help="default: stdout, and the accuracy on stderr")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--probability", action="store_true", help="probabilities of the classes behind each label (-b 1)"
+    )
+    kind.add_argument("--decisions", action="store_true", help="decision values behind each label")
+    parser.add_argument("--blocks", action="store_true", help="read DATA block by block, never whole")
+    family = parser.add_mutually_exclusive_group()
+    family.add_argument("--libsvm", dest="family", action="store_const", const="libsvm", help="say it as svm-predict")
+    family.add_argument("--liblinear", dest="family", action="store_const", const="liblinear", help="as LIBLINEAR's")
+    add_data_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def run(argv: list[str], program: str) -> int:
+    """Load, predict part by part, write, compare."""
+    parser = make_parser(program)
+    try:
+        letters, words = split_letters(argv, PREDICT)
+    except ValueError as error:
+        parser.error(str(error))
+    arguments = parser.parse_intermixed_args([*letters, *words])
+    if arguments.json and is_stdout(arguments.out):
+        parser.error("--json needs stdout for itself; give a file OUT for the predictions")
+    model, parts = open_both(arguments)
+    speaker = Speaker(model, arguments)
+    tally = Tally(type(model).__name__)
+    with open_output(arguments.out) as out:
+        out.write(speaker.head())
+        for X, y in parts:
+            predicted, lines = speaker.speak(X)
+            out.write(lines)
+            if y is not None:
+                tally.add(predicted, y)
+    report(tally, arguments)
+    return Exit.FINE
+
+
+def report(tally: Tally, arguments: argparse.Namespace) -> None:
+    """The accuracy, on stdout unless the predictions are there."""
+    stream = sys.stderr if is_stdout(arguments.out) else sys.stdout
+    if arguments.json:
+        print_json({"command": "predict", **tally.describe(),
+                    "files": {"data": arguments.data, "model": arguments.model, "out": arguments.out}})  # fmt: skip
+    elif not arguments.quiet and tally.n:
+        for line in tally.list_lines(note="" if arguments.family == "liblinear" else "classification"):
+            print(line, file=stream)
+
+
+# ---- the model and its data -----------------------------------------------------------------------------------------
+
+
+def open_both(arguments: argparse.Namespace) -> tuple[object, Iterator]:
+    """The model, and its rows in parts (X, y)."""
+    from ..files import load
+
+    model = load(arguments.model)
+    if wants_blocks(arguments, type(model).__name__):
+        arguments.n_features = arguments.n_features or model.n_features_in_
+        return model, ((block.X, block.y) for block in open_in_blocks(arguments).stream())
+    data, model = read_beside(model, arguments)
+    return model, cut_rows(data.X, data.y)
+
+
+def cut_rows(X, y: np.ndarray | None) -> Iterator:
+    """Parts of X and y."""
+    for start in range(0, X.shape[0], ROWS):
+        part = slice(start, start + ROWS)
+        yield X[part], None if y is None else y[part]
+
+
+# ---- what is written ------------------------------------------------------------------------------------------------
+
+
+class Speaker:
+    """Predictions as lines of text, as LIBSVM's programs write them."""
+
+    def __init__(self, model, arguments: argparse.Namespace):
+        self.model, self.decisions, self.probability = model, arguments.decisions, arguments.probability
+        self.order = order_labels(model, arguments.model) if self.probability else None
+        if self.probability and self.order is None and arguments.family is None:
+            raise ValueError(f"--probability (-b 1) needs classes, and {type(model).__name__} has none.")
+        if self.order is not None and not has_probabilities(model):
+            raise ValueError(f"{arguments.model} has no probabilities; train it with --probability (-b 1).")
+
+    def head(self) -> bytes:
+        """The line before the first."""
+        if self.order is None:
+            return b""
+        return f"labels {' '.join(name_label(self.model.classes_[k].item()) for k in self.order)}\n".encode()
+
+    def speak(self, X) -> tuple[np.ndarray, bytes]:
+        """The predictions of some rows, and their lines."""
+        X = match_form(X, self.model)
+        if self.order is None:
+            predicted = self.model.predict(X)
+            columns = self.model.decision_function(X) if self.decisions else None
+        else:
+            columns = self.model.predict_proba(X)
+            predicted = self.model.classes_[columns.argmax(axis=1)]
+            columns = columns[:, self.order]
+        words = [name_label(value) for value in predicted.tolist()]
+        if columns is not None:
+            numbers = np.asarray(columns).reshape(len(words), -1).tolist()
+            words = [" ".join([word, *(f"{x:.17g}" for x in row)]) for word, row in zip(words, numbers, strict=True)]
+        return predicted, "".join(f"{word}\n" for word in words).encode()
+
+
+def match_form(X, model):
+    """X dense where a kernel machine was trained on dense data: it does not take others."""
+    return X.toarray() if sp.issparse(X) and getattr(model, "_sparse", None) is False else X
+
+
+def has_probabilities(model) -> bool:
+    """Whether the machine has them, and was trained for them."""
+    return hasattr(model, "predict_proba") and len(getattr(model, "_probA", [1.0])) > 0
+
+
+def order_labels(model, path: str) -> list[int] | None:
+    """The columns of probabilities in the order of LIBSVM's and LIBLINEAR's model files, where it is one of these.
+
+    Of the labels 1 and -1, 1 comes first, as in every file that svm-train wrote: scripts rely on it.
+    """
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return None
+    places = list(range(len(classes)))
+    if tell_format(path) not in (LIBSVM, LIBLINEAR):
+        return places
+    if classes.tolist() == [-1, 1]:
+        return [1, 0]
+    with open(path, "rb") as file:
+        line = next((line for line in file if line.startswith(b"label")), b"")
+    found = [int(np.flatnonzero(classes == float(word))[0]) for word in line.split()[1:]]
+    return found if sorted(found) == places else places

@@ -1,0 +1,68 @@
+"""What a command says of a model: a few lines for people, one object for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from ..certificate import Certificate
+
+
+def describe_certificate(certificate: Certificate) -> dict:
+    """primal, dual, gap, relative_gap, kkt, convex, and of how many binary problems it is the worst."""
+    names = ("primal", "dual", "gap", "relative_gap", "kkt", "convex")
+    return {**{name: getattr(certificate, name) for name in names}, "problems": max(len(certificate.parts), 1)}
+
+
+def describe_parameters(model) -> dict:
+    """The parameters of a model, as text where JSON has no word for them."""
+    return {name: value if is_plain(value) else str(value) for name, value in model.get_params().items()}
+
+
+def is_plain(value) -> bool:
+    """Whether JSON knows it."""
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def print_json(record: dict) -> None:
+    """One line on stdout; numbers that are none become null."""
+    print(json.dumps(clean(record), allow_nan=False, default=str))
+
+
+def clean(value):
+    """The value with plain numbers, and null for infinity and NaN."""
+    if isinstance(value, dict):
+        return {str(key): clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(each) for each in value]
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        return clean(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def describe_fit(model) -> str:
+    """Class, status, seconds, iterations and support vectors, in a line."""
+    results = model.results_
+    parts = [f"{count(sum(result.n_iter for result in results), 'iteration')} of {name_solvers(results)}"]
+    if len(results) > 1:
+        parts.append(f"{len(results)} binary problems")
+    if hasattr(model, "support_"):
+        parts.append(count(len(model.support_), "support vector"))
+    return f"{type(model).__name__}: {model.result_.status.value}, {', '.join(parts)}"
+
+
+def name_solvers(results: list) -> str:
+    """The solvers that were at work."""
+    from ..choice import name_of
+
+    return " and ".join(dict.fromkeys(name_of(result.solver) for result in results))
+
+
+def count(number: int, thing: str) -> str:
+    """1 row, 2 rows."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def show_seconds(seconds: float) -> str:
+    """Three digits are enough."""
+    return f"{seconds:.3g} s"

@@ -1,0 +1,44 @@
+"""maxmargin train --resume MODEL DATA: the fit goes on from the duals in the model file."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..files import load
+from ..training_data import hash_data
+from .exit_codes import UsageError
+from .fitting import Training, read_for
+from .formats import OURS, tell_format
+from .machines import read_class_weight, set_parameters
+
+
+def open_again(arguments: argparse.Namespace) -> Training:
+    """The machine of a model file, to be fitted further with the parameters that are given, and its data."""
+    if tell_format(arguments.resume) != OURS:
+        raise ValueError(f"--resume needs a model file of ours, which has its duals, and {arguments.resume} is none.")
+    machine = load(arguments.resume)
+    name = type(machine).__name__
+    if arguments.estimator not in (None, name):
+        raise UsageError(f"--estimator {arguments.estimator} does not suit {arguments.resume}, which holds a {name}.")
+    parameters = dict(arguments.given)
+    texts = parameters.pop("class_weight", None)
+    set_parameters(machine, parameters)
+    training = read_for(machine, arguments)
+    if training.hashed:
+        check_hash(training, arguments)
+    if texts is not None:
+        machine.set_params(class_weight=read_class_weight(texts, training.y, strict=True))
+    machine.set_params(warm_start=True)
+    return training
+
+
+def check_hash(training: Training, arguments: argparse.Namespace) -> None:
+    """The data are those of the model file, row by row."""
+    kept = getattr(training.machine, "data_hash_", None)
+    if kept is None:
+        raise ValueError(f"{arguments.resume} does not say on which data it was trained, so it cannot be resumed.")
+    if kept != hash_data(*training.hashed):
+        raise ValueError(
+            f"{arguments.data} holds other data than those that {arguments.resume} was trained on; train anew, or give "
+            "the same file."
+        )

@@ -1,0 +1,64 @@
+"""maxmargin scale [options] DATA: x -> lower + (upper - lower) (x - low) / (high - low), feature by feature."""
+
+from __future__ import annotations
+
+import argparse
+
+from .data import read
+from .exit_codes import Exit
+from .letters import SCALE, split_letters
+from .options import add_data_options, number
+from .written_data import write_data
+
+DESCRIPTION = """Bring every feature of DATA into [lower, upper] and write the rows to stdout, as svm-scale does.
+--save keeps the ranges, --restore takes those of another file: what was learnt on the training data is used on the
+test data."""
+
+
+def make_parser(program: str) -> argparse.ArgumentParser:
+    """The words of scale."""
+    parser = argparse.ArgumentParser(
+        prog=program, usage=f"{program} [options] DATA", description=DESCRIPTION, allow_abbrev=False
+    )
+    parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet")
+    parser.add_argument("--lower", type=number, default=-1.0, metavar="NUMBER", help="of features (-l), default -1")
+    parser.add_argument("--upper", type=number, default=1.0, metavar="NUMBER", help="of features (-u), default 1")
+    parser.add_argument("--target-lower", type=number, metavar="NUMBER", help="of targets (-y), default: not scaled")
+    parser.add_argument("--target-upper", type=number, metavar="NUMBER", help="of targets (-y)")
+    parser.add_argument("--save", metavar="FILE", help="write the ranges (-s)")
+    parser.add_argument("--restore", metavar="FILE", help="take the ranges of a file (-r)")
+    parser.add_argument("--out", metavar="FILE", help="default: stdout; .csv and .parquet are tables")
+    add_data_options(parser)
+    return parser
+
+
+def run(argv: list[str], program: str) -> int:
+    """Find or restore the ranges, scale, write."""
+    parser = make_parser(program)
+    try:
+        letters, words = split_letters(argv, SCALE)
+    except ValueError as error:
+        parser.error(str(error))
+    arguments = parser.parse_intermixed_args([*letters, *words])
+    if arguments.save and arguments.restore:
+        parser.error("--save (-s) and --restore (-r) do not go together")
+    if (arguments.target_lower is None) != (arguments.target_upper is None):
+        parser.error("--target-lower and --target-upper (-y) go together")
+    data = read(arguments, as_it_is=True)
+    ranges = take_ranges(data, arguments)
+    y = data.y if ranges.target is None else ranges.scale_target(data.y)
+    write_data(arguments.out, data._replace(X=ranges.scale(data.X), y=y))
+    return Exit.FINE
+
+
+def take_ranges(data, arguments: argparse.Namespace):
+    """The ranges of a file, or those of the data, kept if asked for."""
+    from ..files import find_ranges, read_ranges, write_ranges
+
+    if arguments.restore:
+        return read_ranges(arguments.restore)
+    target = None if arguments.target_lower is None else (arguments.target_lower, arguments.target_upper)
+    ranges = find_ranges(data.X, data.y, lower=arguments.lower, upper=arguments.upper, target=target)
+    if arguments.save:
+        write_ranges(arguments.save, ranges)
+    return ranges

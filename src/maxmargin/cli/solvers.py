@@ -1,0 +1,57 @@
+"""maxmargin solvers: the solvers of the registry; with --losses, which loss each of them takes."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+
+from .exit_codes import Exit
+
+
+def run(argv: list[str], program: str) -> int:
+    """Print one table, or all of them."""
+    parser = argparse.ArgumentParser(prog=program, description="The solvers that --solver takes.", allow_abbrev=False)
+    parser.add_argument("--losses", action="store_true", help="ask every solver about every loss and intercept")
+    parser.add_argument("--markdown", action="store_true", help="the whole page, docs/solvers.md")
+    arguments = parser.parse_args(argv)
+    if arguments.markdown:
+        from ..overview import describe_solvers
+
+        print(describe_solvers(), end="")
+    else:
+        print_solvers()
+    if arguments.losses:
+        print_losses()
+    return Exit.FINE
+
+
+def print_solvers() -> None:
+    """Name, formulation, forms of data and step of every solver."""
+    from ..solvers import SOLVERS
+
+    wide = max(map(len, SOLVERS))
+    room = max(40, shutil.get_terminal_size((120, 24)).columns - 1)
+    for name, make in SOLVERS.items():
+        forms = " or ".join(getattr(make, "forms", ("memory",)))
+        step = (make.__doc__ or "").strip().splitlines()[0].rstrip(".")
+        print(f"{name:{wide}s}  {make.formulation}, data in {forms}")
+        print(textwrap.fill(step, room, initial_indent=" " * (wide + 2), subsequent_indent=" " * (wide + 2)))
+
+
+def print_losses() -> None:
+    """For each kind of machine the losses, and the solvers that take them with the letters of the intercepts."""
+    from ..overview import KINDS, MARKS, ask_solvers, show_cell
+
+    answers = ask_solvers()
+    marks = ", ".join(f"{mark} {name}" for name, mark in MARKS.items())
+    for kind, title in KINDS.items():
+        print(f"\n{title} (intercepts: {marks})")
+        asked = [answer for answer in answers if answer.probe.kind == kind]
+        for loss in dict.fromkeys(answer.probe.loss for answer in asked):
+            takers = dict.fromkeys(answer.solver for answer in asked)
+            cells = {
+                name: show_cell([a for a in asked if a.solver == name and a.probe.loss == loss]) for name in takers
+            }
+            taken = ", ".join(f"{name} ({cell.replace(' ', '')})" for name, cell in cells.items() if cell)
+            print(textwrap.fill(f"{loss}: {taken or 'nobody'}", 118, initial_indent="  ", subsequent_indent="      "))

@@ -1,0 +1,60 @@
+"""How good predictions are, counted while they come, and said in the words of LIBSVM's programs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+REGRESSIONS = ("SVR", "NuSVR", "LinearSVR", "RiskRegressor", "RankSVM")
+
+
+class Tally:
+    """Accuracy of labels; mean squared error and squared correlation of numbers."""
+
+    def __init__(self, estimator: str):
+        self.classes = estimator not in REGRESSIONS
+        self.n = self.right = 0
+        self.squares, self.sums = 0.0, np.zeros(5)
+
+    def add(self, predicted: np.ndarray, y: np.ndarray) -> None:
+        """Count some rows."""
+        self.n += len(y)
+        if self.classes:
+            self.right += int((np.asarray(predicted) == y).sum())
+            return
+        self.squares += float(((predicted - y) ** 2).sum())
+        self.sums += [predicted.sum(), y.sum(), (predicted**2).sum(), (y**2).sum(), (predicted * y).sum()]
+
+    @property
+    def rate(self) -> float:
+        """The share of right labels, or the mean squared error."""
+        return (self.right if self.classes else self.squares) / max(self.n, 1)
+
+    @property
+    def error(self) -> float:
+        """What is to be small: the share of wrong labels, or the mean squared error."""
+        return 1.0 - self.rate if self.classes else self.rate
+
+    @property
+    def correlation(self) -> float:
+        """The squared correlation coefficient of predictions and targets."""
+        p, t, pp, tt, pt = self.sums
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float((self.n * pt - p * t) ** 2 / np.float64((self.n * pp - p * p) * (self.n * tt - t * t)))
+
+    def list_lines(self, title: str = "", note: str = "") -> list[str]:
+        """The lines of svm-predict, or those of svm-train -v with a title."""
+        if self.classes and title:
+            return [f"{title}Accuracy = {100.0 * self.rate:g}%"]
+        if self.classes:
+            return [f"Accuracy = {100.0 * self.rate:g}% ({self.right}/{self.n}){note and f' ({note})'}"]
+        end = "" if title else " (regression)"
+        return [
+            f"{title}Mean squared error = {self.rate:g}{end}",
+            f"{title}Squared correlation coefficient = {self.correlation:g}{end}",
+        ]
+
+    def describe(self) -> dict:
+        """The same for programs."""
+        if self.classes:
+            return {"accuracy": self.rate, "right": self.right, "rows": self.n}
+        return {"mean_squared_error": self.rate, "squared_correlation": self.correlation, "rows": self.n}

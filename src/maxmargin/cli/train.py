@@ -1,0 +1,106 @@
+"""maxmargin train [options] DATA [MODEL]: min 1/2 |w|^2 + C sum_i s_i l(f(x_i); y_i), certified, into a file."""
+
+from __future__ import annotations
+
+import argparse
+
+from .formats import MODEL_FORMATS
+from .letters import FAMILIES, LIBSVM, LIBSVM_DEFAULTS, QUIET, split_letters
+from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
+
+DESCRIPTION = """Fit a machine to the rows of DATA and save it as MODEL, with its certificate: how far from optimal it
+is at most. Ctrl-C ends the fit and saves the best model so far; --resume goes on with it. The letters of svm-train are
+taken too (-s -t -c -g ...), and with --liblinear those of LIBLINEAR's train; one letter brings the other program's
+defaults and its model format."""
+
+
+def make_parser(program: str) -> argparse.ArgumentParser:
+    """The words of train."""
+    parser = argparse.ArgumentParser(
+        prog=program, usage=f"{program} [options] DATA [MODEL]", description=DESCRIPTION, allow_abbrev=False
+    )
+    parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet; text also as .gz, .bz2 or .xz")
+    parser.add_argument(
+        "model", metavar="MODEL", nargs="?", help="default: the name of DATA with .maxmargin, in this folder"
+    )
+    add_parameters(parser)
+    add_switches(parser)
+    group = parser.add_argument_group("the fit and its files")
+    group.add_argument("--resume", metavar="MODEL", help="go on with a model that was saved early, on the same data")
+    group.add_argument("--to", choices=MODEL_FORMATS, help="format of MODEL, if its suffix does not say it")
+    group.add_argument("--blocks", action="store_true", help="read DATA block by block, never whole; linear machines")
+    family = group.add_mutually_exclusive_group()
+    for name in FAMILIES:
+        family.add_argument(
+            f"--{name}", dest="family", action="store_const", const=name, help=f"letters, defaults and files of {name}"
+        )
+    add_data_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def add_switches(parser: argparse.ArgumentParser) -> None:
+    """Ways to train that write no model."""
+    group = parser.add_argument_group("without a model")
+    group.add_argument(
+        "--folds", type=integer, metavar="N", default=argparse.SUPPRESS, help="cross-validate in N folds"
+    )
+    group.add_argument(
+        "--find-C",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="the C of best cross-validation (-C)",
+    )
+
+
+def parse(argv: list[str], program: str) -> argparse.Namespace:
+    """The arguments: words, over letters, over the defaults of the family whose letters they are."""
+    parser = make_parser(program)
+    family = next((name for name in FAMILIES if f"--{name}" in argv), None)
+    table, defaults = FAMILIES.get(family, (LIBSVM, LIBSVM_DEFAULTS))
+    try:
+        letters, words = split_letters(argv, table)
+    except ValueError as error:
+        parser.error(str(error))
+    quiet = QUIET.spell()[0] in letters
+    letters = [letter for letter in letters if letter not in QUIET.spell()]
+    arguments = parser.parse_intermixed_args(words)
+    arguments.quiet = arguments.quiet or quiet
+    if letters and family is None:
+        arguments.family = "libsvm"
+    given = collect_parameters(arguments)
+    lettered = argparse.Namespace()
+    if arguments.family is not None:
+        spelled = argparse.ArgumentParser(prog=program, add_help=False, allow_abbrev=False)
+        add_parameters(spelled)
+        add_switches(spelled)
+        lettered = spelled.parse_args([*defaults, *letters])
+    arguments.estimator = getattr(arguments, "estimator", getattr(lettered, "estimator", None))
+    arguments.folds = getattr(arguments, "folds", getattr(lettered, "folds", None))
+    arguments.find_C = getattr(arguments, "find_C", getattr(lettered, "find_C", False))
+    check_switches(arguments, parser)
+    arguments.given, arguments.lettered = given, collect_parameters(lettered)
+    return arguments
+
+
+def check_switches(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Refuse what does not go together."""
+    if arguments.folds is not None and arguments.folds < 2:
+        parser.error(f"--folds (-v) must be 2 or more, got {arguments.folds}")
+    alone = [word for word, on in (("--folds", arguments.folds), ("--find-C", arguments.find_C)) if on]
+    if alone and (arguments.resume or arguments.blocks):
+        parser.error(f"{alone[0]} goes neither with --resume nor with --blocks")
+    if arguments.resume and arguments.family:
+        parser.error("--resume goes on with a model of our format, and takes no letters")
+
+
+def run(argv: list[str], program: str) -> int:
+    """Read, fit, save, report; or cross-validate."""
+    arguments = parse(argv, program)
+    from .fitting import begin, fit
+    from .folds import cross_validate, find_cost
+
+    training = begin(arguments)
+    if arguments.find_C:
+        return find_cost(training, arguments)
+    return cross_validate(training, arguments) if arguments.folds else fit(training, arguments, program)

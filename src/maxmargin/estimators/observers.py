@@ -1,0 +1,172 @@
+"""Who looks on while a fit runs: the live line of verbose, and the callbacks of scikit-learn 1.9.
+
+A fit is one task of scikit-learn's protocol. Its subtasks are its solves, where it has several, and the subtasks of
+those are stretches of steps, about twenty a second. `context.progress` of such a stretch is the `Progress` of its end:
+iterations, seconds, and the solver's own P and D. A true return value of `on_fit_task_end` ends the solve whose stretch
+it was, with the best point so far; after a solve, it ends those that are still to come.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from copy import copy
+
+from sklearn.callback import CallbackSupportMixin
+
+from ..progress import ProgressLine
+from ..result import Progress, Result, Status
+from ..solve import goes_by_rule, solve
+from ..threads import step_aside
+
+OWN = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")
+
+
+class ObservedFit(CallbackSupportMixin):
+    """An estimator whose fits can be looked at: `set_callbacks`, and a line where `verbose` asks for it."""
+
+    def _observe(self, X=None, y=None, sample_weight=None, solves: int = 1) -> Observation:
+        """Those who look on at this fit; to be closed at its end."""
+        return Observation(self, X, y, sample_weight, solves)
+
+    def _picture(self, complete: Callable) -> dict:
+        """The attributes that a copy of this estimator has once complete(copy) has fitted it."""
+        twin = copy(self)
+        complete(twin)
+        return {name: value for name, value in vars(twin).items() if name not in OWN}
+
+    def _summarise(self, observation: Observation) -> None:
+        """Where verbose asks for it, how the fit went: the last state of the line, or a line of output."""
+        text = f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}"
+        if not observation.close_line(text) and self.verbose:
+            print(text)
+
+
+class Observation:
+    """The line and the callbacks of one fit, and what they are told."""
+
+    def __init__(self, machine, X, y, sample_weight, solves: int):
+        self.machine, self.solves = machine, solves
+        self.stopped = self.failed = False
+        self.lock = threading.Lock()  # of the callbacks, which need not know of threads
+        self.line, self.context = open_line(machine, solves), None
+        self.given = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
+        if getattr(machine, "_skl_callbacks", None):
+            self.context = machine._init_callback_context(
+                max_subtasks=None if solves == 1 else solves, sequential_subtasks=solves == 1
+            )
+            self.context.call_on_fit_task_begin(estimator=machine, **self.given)
+
+    def solve(self, number: int, problem, solver, fitted: Callable | None = None, **options) -> Result:
+        """`solve` one of the problems, looked at if anybody does.
+
+        fitted(problem, result) are the attributes of an estimator that is fitted so; only where one problem is the
+        whole fit.
+        """
+        if self.line is None and self.context is None:
+            return solve(problem, solver, **options)
+        observer = Observer(self, number, fitted if self.solves == 1 else None)
+        result = solve(problem, solver, callback=observer, **options)
+        observer.finish()
+        return result
+
+    def tell(self, hook: Callable[..., bool], **more) -> bool:
+        """Call the callbacks, one thread at a time; who waits for that does not hold up the other solves."""
+        with step_aside(), self.lock:
+            if self.failed:  # in another solve: this one has only to end
+                return True
+            try:
+                return bool(hook(estimator=self.machine, **self.given, **more))
+            except BaseException:
+                self.failed = self.stopped = True
+                raise
+
+    def close_line(self, last: str = "") -> bool:
+        """End the line; whether there was one to be seen."""
+        line, self.line = self.line, None
+        if line is not None:
+            line.close(last)
+        return line is not None
+
+    def close(self) -> None:
+        """The fit is done: tell the callbacks, with the fitted estimator."""
+        if self.context is not None:
+            self.tell(self.context.call_on_fit_task_end, reconstruction_attributes={})
+            self.context = None
+
+    def __enter__(self) -> Observation:
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        if error is not None:
+            self.close_line()
+
+
+class Observer:
+    """The callback of one solve: shows its progress on the line, and hands it to scikit-learn's callbacks."""
+
+    def __init__(self, observation: Observation, number: int, fitted: Callable | None):
+        self.observation, self.number, self.fitted = observation, number, fitted
+        self.relay = self.context = self.stretch = None
+
+    def attach(self, relay) -> None:
+        """The solve begins."""
+        self.relay, whole = relay, self.observation
+        if whole.context is None:
+            return
+        self.context = whole.context
+        if whole.solves > 1:
+            self.context = self.context.subcontext("solve", self.number, max_subtasks=None)
+            whole.tell(self.context.call_on_fit_task_begin)
+        self.begin_stretch()
+
+    def begin_stretch(self) -> None:
+        """The next steps are a task."""
+        self.stretch = self.context.subcontext("steps")
+        self.observation.tell(self.stretch.call_on_fit_task_begin)
+
+    def __call__(self, progress: Progress) -> bool:
+        """Some steps are done; whether to stop."""
+        whole = self.observation
+        if whole.line is not None:
+            whole.line.show(progress, self.number)
+        if self.context is None:
+            return False
+        self.stretch.progress = progress
+        picture = None if self.fitted is None else self.picture
+        stop = whole.tell(self.stretch.call_on_fit_task_end, reconstruction_attributes=picture)
+        self.begin_stretch()
+        return stop or whole.stopped
+
+    def picture(self) -> dict:
+        """The attributes of the estimator as if the fit had ended here, its point judged."""
+        from ..certificate import judge
+        from ..trajectories import observe
+
+        problem, run = self.relay.problem, self.relay.run
+        point = observe(problem, run)
+        result = Result(
+            Status.STOPPED, point, judge(problem, point), self.relay.solver, self.relay.n_iter,
+            self.stretch.progress.seconds, "", [], self.relay.count(),
+        )  # fmt: skip
+        return self.fitted(problem, result)
+
+    def finish(self) -> None:
+        """The solve is done. The stretch that was begun last has no steps."""
+        whole = self.observation
+        if whole.line is not None:
+            whole.line.finish(self.number)
+        if self.context is None:
+            return
+        whole.tell(self.stretch.call_on_fit_task_end)
+        if whole.solves > 1 and whole.tell(self.context.call_on_fit_task_end):
+            whole.stopped = True
+
+
+def open_line(machine, solves: int) -> ProgressLine | None:
+    """The live line of a fit, where verbose asks for it and somebody can see it."""
+    if not machine.verbose:
+        return None
+    tol = None if goes_by_rule(machine.solver) else machine.tol
+    line = ProgressLine(title=type(machine).__name__, tol=tol, solves=solves, max_seconds=machine.max_seconds)
+    return line if line.live else None

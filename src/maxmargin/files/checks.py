@@ -1,0 +1,34 @@
+"""Whether what was read from a file is as it must be: types, shapes, places, finite numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from .archive import Damaged
+
+
+def expect(sound: bool, what: str) -> None:
+    """Refuse a file of which something does not hold."""
+    if not sound:
+        raise Damaged(f"{what} is not as it must be")
+
+
+def is_array(value, kinds: str, *shape: int | None) -> bool:
+    """Whether a value is an array of such numbers, finite, and of a shape; None is any length."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds or value.ndim != len(shape):
+        return False
+    fits = all(length is None or length == found for length, found in zip(shape, value.shape, strict=True))
+    return fits and (value.dtype.kind != "f" or bool(np.isfinite(value).all()))
+
+
+def is_index(value, n: int) -> bool:
+    """Whether a value holds places among n."""
+    return is_array(value, "i", None) and (not len(value) or (value.min() >= 0 and value.max() < n))
+
+
+def is_matrix(value, n: int, d: int) -> bool:
+    """Whether a value is a finite matrix of this shape, dense or sparse."""
+    if sp.issparse(value):
+        return value.shape == (n, d) and bool(np.isfinite(value.data).all()) and value.has_sorted_indices
+    return is_array(value, "f", n, d)

@@ -1,0 +1,201 @@
+"""Model files of LIBLINEAR, both ways.
+
+    solver_type L2R_LR     which problem was solved, see `LOSSES`
+    nr_class, label        the classes; for two of them, positive scores mean the first
+    nr_feature, bias       f = <w, x> + bias w_last; there is no intercept if bias < 0
+    w                      then a line a feature, with one number for each class (one in all for two classes)
+
+A file holds neither C and epsilon nor how good the machine is.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
+from ..estimators.linear_machine import LinearClassifier, LinearMachine
+from ..kernels import Linear
+from ..streams import write_file
+from .model_text import UNKNOWN, ModelText, check_features, read_labels, read_text, write_labels
+from .states import check_linear_machine
+
+SQUARED, EPSILON = {"loss": "squared_hinge"}, {"loss": "epsilon_insensitive"}
+SQUARED_EPSILON, LOGISTIC = {"loss": "squared_epsilon_insensitive"}, {"loss": "logistic"}
+SOLVERS: dict[str, tuple[type[LinearMachine], dict]] = {
+    "L2R_LR": (RiskClassifier, LOGISTIC),
+    "L2R_L2LOSS_SVC_DUAL": (LinearSVC, {**SQUARED, "dual": True}),
+    "L2R_L2LOSS_SVC": (LinearSVC, {**SQUARED, "dual": False}),
+    "L2R_L1LOSS_SVC_DUAL": (LinearSVC, {"loss": "hinge", "dual": True}),
+    "MCSVM_CS": (LinearSVC, {"multi_class": "crammer_singer"}),
+    "L1R_L2LOSS_SVC": (LinearSVC, {**SQUARED, "penalty": "l1", "dual": False}),
+    "L1R_LR": (RiskClassifier, LOGISTIC),
+    "L2R_LR_DUAL": (RiskClassifier, LOGISTIC),
+    "L2R_L2LOSS_SVR": (LinearSVR, {**SQUARED_EPSILON, "dual": False}),
+    "L2R_L2LOSS_SVR_DUAL": (LinearSVR, {**SQUARED_EPSILON, "dual": True}),
+    "L2R_L1LOSS_SVR_DUAL": (LinearSVR, {**EPSILON, "dual": True}),
+}
+MACHINES = (LinearSVC, LinearSVR, RiskClassifier, RiskRegressor)
+KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
+STRIP = 4096  # features written at a time
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_liblinear_model(model, path: str | os.PathLike) -> None:
+    """A fitted linear machine as a model file of LIBLINEAR, which its predict reads; %.17g, so that no digit is lost.
+
+    The intercept is the weight of a constant feature there, whether it was regularised or not. Read again, it counts
+    as regularised: the format has no word for a free one.
+
+    Parameters
+    ----------
+    model : fitted LinearSVC, LinearSVR, RiskClassifier or RiskRegressor
+        With a loss that LIBLINEAR has, and labels that are whole numbers.
+    path : path
+        Packed if it ends in .gz, .bz2 or .xz.
+    """
+    if type(model) not in MACHINES:
+        known = ", ".join(kind.__name__ for kind in MACHINES)
+        raise TypeError(f"model must be a fitted {known} of maxmargin, got {type(model).__name__}.")
+    check_is_fitted(model)
+    name = name_solver(model)
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
+    b = np.broadcast_to(np.ravel(model.intercept_), len(coef))
+    lines, sides = [f"solver_type {name}"], np.ones(1)
+    if isinstance(model, LinearClassifier):
+        labels = write_labels(model.classes_, "LIBLINEAR")
+        if len(labels) == 2:  # positive scores mean the first label in the file, and the second of classes_
+            labels = labels[::-1]
+            sides = np.array([0.5, -0.5]) if name == "MCSVM_CS" else sides  # there w of both classes is kept
+        lines += [f"nr_class {len(labels)}", f"label {' '.join(map(str, labels))}"]
+    else:
+        lines += ["nr_class 2"]
+    bias = -1.0 if model._intercept_kind == "none" and not b.any() else model._scaling or 1.0
+    lines += [f"nr_feature {coef.shape[1]}", f"bias {bias:.17g}", "w"]
+    w = coef.T if bias < 0 else np.vstack([coef.T, b / bias])
+    w = w * sides if w.shape[1] == 1 else w
+    with write_file(path) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode())
+        for start in range(0, len(w), STRIP):
+            file.write(b"".join(format_weights(row) for row in w[start : start + STRIP].tolist()))
+
+
+def format_weights(row: list[float]) -> bytes:
+    """The weights of a feature."""
+    return b" ".join(b"%.17g" % (each + 0.0) for each in row) + b" \n"
+
+
+def name_solver(model: LinearMachine) -> str:
+    """What LIBLINEAR calls the problem of a machine."""
+    loss, kind, multi_class = model.loss, type(model).__name__, getattr(model, "multi_class", "ovr")
+    penalty, dual = getattr(model, "penalty", "l2"), getattr(model, "dual", False) is True
+    if multi_class == "crammer_singer":
+        if getattr(model, "label_costs", None) is None and getattr(model, "label_scales", None) is None:
+            return "MCSVM_CS"
+        raise ValueError("LIBLINEAR has no label_costs and label_scales, so no name for them in its model files.")
+    if multi_class != "ovr":
+        raise ValueError(f"LIBLINEAR has no {kind} with multi_class={multi_class!r}, so no name for it in its files.")
+    names = {
+        "logistic": "L2R_LR",
+        "hinge": "L2R_L1LOSS_SVC_DUAL",
+        "squared_hinge": "L1R_L2LOSS_SVC" if penalty == "l1" else f"L2R_L2LOSS_SVC{'_DUAL' if dual else ''}",
+        "epsilon_insensitive": "L2R_L1LOSS_SVR_DUAL",
+        "squared_epsilon_insensitive": f"L2R_L2LOSS_SVR{'_DUAL' if dual else ''}",
+    }
+    if loss not in names:
+        raise ValueError(f"LIBLINEAR has no {kind} with loss={loss!r}, so no name for it in its model files.")
+    return names[loss]
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_liblinear_model(path: str | os.PathLike, *, n_features: int | None = None):
+    """The fitted machine of a model file of LIBLINEAR.
+
+    What a file does not hold stays unknown: `certificate_` has a gap that is infinite, C and epsilon are nan, and
+    `certify` asks for them. The intercept is regularised, as LIBLINEAR's is, and `intercept_scaling` its bias.
+
+    Parameters
+    ----------
+    path : path
+        Plain, or packed with .gz, .bz2 or .xz.
+    n_features : int, optional
+        More features than the file has, if data have more; their weights are zero.
+
+    Returns
+    -------
+    fitted LinearSVC, LinearSVR, or RiskClassifier for the logistic loss
+    """
+    text = read_text(path, KEYS, "w")
+    if b"ONECLASS_SVM" in text.entry("solver_type").words:
+        raise text.fault(text.entry("solver_type").line, "ONECLASS_SVM has no estimator here; use OneClassSVM")
+    name = text.word("solver_type", SOLVERS)
+    kind, parameters = SOLVERS[name]
+    model = kind(**parameters)
+    k, bias = 2, float(text.numbers("bias", 1)[0])
+    if isinstance(model, LinearClassifier):
+        k = text.whole("nr_class", 2)
+        model.classes_, places = read_labels(text, k)
+    machines = k if k > 2 or name == "MCSVM_CS" else 1
+    w = read_weights(text, machines, bias)
+    if isinstance(model, LinearClassifier):
+        w = arrange_columns(w, places)
+    put_machine(text, model, w, bias, n_features)
+    if name == "L1R_LR":
+        warnings.warn(
+            f"{text.path} was trained with |w|_1, which RiskClassifier does not have: it predicts the same, but "
+            "certify and fit mean 1/2 |w|^2.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return model
+
+
+def read_weights(text: ModelText, machines: int, bias: float) -> np.ndarray:
+    """A row a feature, and one for the constant if there is one; a column a machine."""
+    d, lines = text.whole("nr_feature", 1), text.body.splitlines()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    expected = d + (bias >= 0)
+    if len(lines) != expected:
+        known = f"{expected} lines after w, as nr_feature and bias say"
+        raise ValueError(f"{text.path} must have {known}, and has {len(lines)}.")
+    rows = [
+        text.parse(line, text.before + number, machines, "a feature must have")
+        for number, line in enumerate(lines, start=1)
+    ]
+    return np.array(rows)
+
+
+def arrange_columns(w: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The machines in the order of the sorted classes; for two classes one, positive for the second."""
+    if w.shape[1] == 1:
+        return w if places[0] == 1 else -w
+    w = w[:, places]
+    return w if w.shape[1] > 2 else w[:, 1:] - w[:, :1]
+
+
+def put_machine(text: ModelText, model: LinearMachine, w: np.ndarray, bias: float, n_features: int | None) -> None:
+    """coef_ and intercept_, as after a fit."""
+    d = text.whole("nr_feature", 1)
+    model.n_features_in_ = check_features(n_features, d)
+    coef = np.zeros((w.shape[1], model.n_features_in_))
+    coef[:, :d] = w[:d].T + 0.0
+    model.set_params(C=float("nan"), intercept="regularised" if bias > 0 else "none")
+    if bias > 0:
+        model.set_params(intercept_scaling=bias)
+    model.coef_ = coef if isinstance(model, LinearClassifier) else coef[0]
+    model.intercept_ = bias * w[d] + 0.0 if bias > 0 else 0.0
+    if isinstance(model, LinearSVR):
+        model.epsilon = float("nan")
+    if isinstance(model, RiskClassifier):
+        model._fitted_loss, model._fitted_softmax = model.loss, False
+    model._kernel, model.certificate_ = Linear(), UNKNOWN
+    check_linear_machine(model)

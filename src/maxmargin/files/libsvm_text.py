@@ -1,0 +1,223 @@
+"""Data as LIBSVM text: `label [qid:query] index:value index:value ...  # comment`, one line a sample."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..blocks.libsvm_text import Rows, gather, make_rule, parse_chunks, split_text
+from ..streams import find_file, is_packed, open_file, write_file
+from ..threads import fetch_ahead, run_strips
+
+STRIP = 1 << 15  # values that a thread writes at a time
+BATCH = 16  # strips that are in memory together
+WHOLE = 1 << 53  # integers up to here are floats
+
+
+class LibsvmData(NamedTuple):
+    """Samples as CSR, labels or targets, and query numbers if they were asked for."""
+
+    X: sp.csr_array
+    y: np.ndarray
+    query: np.ndarray | None
+
+
+def read_libsvm(
+    path: str | os.PathLike,
+    *,
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+    query: bool | str = False,
+    dtype=np.float64,
+) -> LibsvmData:
+    """Read lines of `label [qid:query] index:value index:value ...  # comment`.
+
+    Blank lines and comments are left out. The indices of a line rise. Numbers are decimal, and are rounded to the
+    nearest float64, ties to even, as Python's `float` does; what is not finite is refused. For float32 they are rounded
+    once more. A fault is a ValueError with the line and the column. The text is never whole in memory, and is parsed on
+    all cores.
+
+    Parameters
+    ----------
+    path : path
+        Plain, or compressed with .gz, .bz2 or .xz. A pipe is read too.
+    n_features : int, optional
+        By default the largest index found.
+    zero_based : bool or "auto"
+        "auto" means that indices begin at 0 if there is a 0, and at 1 otherwise.
+    query : bool or "auto"
+        Whether to return the numbers after qid:, which every line then has; "auto" returns them if there are any.
+    dtype : float64 or float32
+        The type of X.
+
+    Returns
+    -------
+    LibsvmData
+        (X, y, query): a CSR array of shape (n, d), indices of 32 bits where they fit; y of shape (n,) in float64; int64
+        of shape (n,), or None.
+    """
+    if not any(query is each for each in (True, False)) and query != "auto":
+        raise ValueError(f"query must be True, False or 'auto', got {query!r}.")
+    rule = make_rule(n_features, zero_based, dtype)._replace(queries=True)
+    path = find_file(path)
+    with open_file(path) as file, closing(fetch_ahead(split_text(file, path))) as chunks:
+        size = 0 if is_packed(path) else path.stat().st_size
+        rows = gather(parse_chunks(chunks, rule, path), rule, size, queries=query is not False)
+    first = int(rows.low > 0) if zero_based == "auto" else rule.first
+    X = build_matrix(rows, n_features, first, first - rule.first, path)
+    return LibsvmData(X, rows.labels.finish(), choose_queries(rows, query, path))
+
+
+def build_matrix(rows: Rows, n_features: int | None, first: int, shift: int, path: Path) -> sp.csr_array:
+    """The rows as a matrix, with indices that are written from `first` on, and are by so much too large."""
+    highest = rows.high - first
+    if n_features is not None and highest >= n_features:
+        raise ValueError(f"{path}: index {rows.high} is not among {n_features} features that begin at {first}.")
+    X = rows.build(max(highest + 1, 0) if n_features is None else int(n_features))
+    if shift:
+        X.indices -= X.indices.dtype.type(shift)
+    return X
+
+
+def choose_queries(rows: Rows, query: bool | str, path: Path) -> np.ndarray | None:
+    """The query of every row, or None; rows with and rows without one do not go together."""
+    if query is False:
+        return None
+    queries = rows.queries.finish()
+    absent = np.flatnonzero(queries < 0)
+    if query == "auto" and len(absent) == len(queries):
+        return None
+    if len(absent):
+        raise ValueError(f"{path}, row {absent[0] + 1}: qid: was expected after the label, and there is none.")
+    return queries
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_libsvm(path: str | os.PathLike | BinaryIO, X, y, *, query=None, zero_based: bool = False) -> None:
+    """Write lines of `label [qid:query] index:value index:value ...`.
+
+    Each number is the shortest text that reads as the same float64, so what is read back is what was written. Of dense
+    data zeros are left out, of sparse data what is not stored. The file is there whole or not at all.
+
+    Parameters
+    ----------
+    path : path, or a binary file that is open
+        Compressed if it ends in .gz, .bz2 or .xz.
+    X : array or sparse matrix of shape (n, d)
+    y : array of shape (n,)
+        Labels or targets, numbers.
+    query : array of shape (n,), optional
+        Whole numbers, none negative.
+    zero_based : bool
+        Whether indices begin at 0 and not at 1.
+    """
+    X = check_matrix(X)
+    n = X.shape[0]
+    y = check_numbers(y, "y", n)
+    query = None if query is None else check_queries(query, n)
+    if not any(zero_based is each for each in (True, False)):
+        raise ValueError(f"zero_based must be True or False, got {zero_based!r}.")
+    with write_file(path) as file:
+        for text in format_rows(X, y, query, int(not zero_based)):
+            file.write(text)
+
+
+def format_rows(X, y: np.ndarray, query: np.ndarray | None, first: int) -> Iterator[bytes]:
+    """The lines of all rows, strip by strip, formatted on all cores."""
+    n = X.shape[0]
+    step = max(1, STRIP * n // max(X.nnz if sp.issparse(X) else X.size, 1))
+    for start in range(0, n, BATCH * step):
+        starts = range(start, min(start + BATCH * step, n), step)
+        texts: list = [b""] * len(starts)
+
+        def format_some(low: int, high: int, starts=starts, texts=texts) -> None:
+            for k in range(low, high):
+                part = slice(starts[k], min(starts[k] + step, n))
+                texts[k] = format_strip(X[part], y[part], None if query is None else query[part], first)
+
+        run_strips(format_some, len(starts), 1)
+        yield from texts
+
+
+def format_strip(X, y: np.ndarray, query: np.ndarray | None, first: int) -> memoryview:
+    """The lines of some rows."""
+    from ..compiled.libsvm_text import WIDTH, format_lines
+
+    if sp.issparse(X):
+        indptr, indices, values = X.indptr, X.indices, X.data
+    else:
+        rows, indices = np.nonzero(X)
+        indptr, values = np.searchsorted(rows, np.arange(len(X) + 1)), X[rows, indices]
+    out = np.empty(WIDTH * (len(y) + len(values)), np.uint8)
+    arrays = (np.ascontiguousarray(each, np.int64) for each in (indptr, indices))
+    length = format_lines(y, query, *arrays, np.ascontiguousarray(values, np.float64), first, out)
+    return out[:length].data
+
+
+def check_matrix(X) -> np.ndarray | sp.csr_array:
+    """X as rows of finite numbers that float64 holds, columns in order."""
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind == "O":
+        X = values = check_type(values, "X")
+    place = find_wrong(check_type(values, "X"))
+    if place is not None:
+        row, column = place if len(place) == 2 else (np.searchsorted(X.indptr, place[0], "right") - 1, X.indices[place])
+        raise ValueError(f"X must hold finite numbers of float64, but X[{row}, {column}] is {values[place]}.")
+    return X
+
+
+def check_numbers(values, name: str, n: int) -> np.ndarray:
+    """One finite number for each of n samples, in float64."""
+    values = check_type(np.asarray(values), name)
+    if values.shape != (n,):
+        raise ValueError(f"{name} must have one value for each of the {n} samples, got shape {values.shape}.")
+    place = find_wrong(values)
+    if place is not None:
+        raise ValueError(f"{name} must hold finite numbers of float64, but {name}[{place[0]}] is {values[place]}.")
+    return values.astype(np.float64)
+
+
+def check_type(values: np.ndarray, name: str) -> np.ndarray:
+    """Numbers as they are, and objects that are numbers as float64."""
+    if values.dtype.kind == "O":
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must hold numbers, got objects: {error}.") from None
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers, got values of type {values.dtype}.")
+    return values
+
+
+def find_wrong(values: np.ndarray) -> tuple | None:
+    """The place of a number that is not finite, or an integer that no float64 is; None if there is none."""
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        wrong = (values > WHOLE) | (values < -WHOLE) if values.dtype.kind == "i" else values > WHOLE
+    elif values.dtype.kind == "f":
+        wrong = ~np.isfinite(values)
+    else:
+        return None
+    return tuple(np.argwhere(wrong)[0].tolist()) if wrong.any() else None
+
+
+def check_queries(query, n: int) -> np.ndarray:
+    """Whole numbers, none negative, in int64."""
+    numbers = check_numbers(query, "query", n)
+    wrong = np.flatnonzero((numbers < 0) | (numbers != np.floor(numbers)))
+    if len(wrong):
+        raise ValueError(f"query must hold whole numbers from 0 on, but query[{wrong[0]}] is {numbers[wrong[0]]:g}.")
+    return numbers.astype(np.int64)

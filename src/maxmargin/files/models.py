@@ -1,0 +1,161 @@
+"""Models as files: `save` and `load`, which takes the files of LIBSVM and LIBLINEAR too."""
+
+from __future__ import annotations
+
+import os
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVR,
+    MetricSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    RankSVM,
+    RiskClassifier,
+    RiskRegressor,
+    StructuredSVM,
+)
+from ..streams import find_file
+from ..training_data import hash_data
+from .archive import BEGIN, Archive, Damaged, write_archive
+from .states import REBUILT, names_of, put_state, take_state
+from .values import Packer, Unkeepable, Unpacker
+
+FORMAT, VERSION = "maxmargin model", 1
+MODELS = {
+    kind.__name__: kind
+    for kind in (
+        SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR, RiskClassifier, RiskRegressor, MetricSVC, RankSVM,
+        StructuredSVM,
+    )
+}  # fmt: skip
+LOCAL = ("checkpoint",)  # a path of this machine: a file from elsewhere must not say where a fit writes
+
+
+def save(model, path: str | os.PathLike, *, X=None, y=None, sample_weight=None, compact: bool = False) -> None:
+    """A fitted model as one file: a zip archive of arrays and JSON, without pickles, that ends in a digest.
+
+    The file holds the class, the parameters, all that prediction, `certify` and a warm start need, the certificates,
+    and the version of the library. It is written whole or not at all. The parameter `checkpoint`, callbacks and
+    metadata requests are not kept.
+
+    Parameters
+    ----------
+    model : fitted estimator of this library
+    path : path
+    X, y, sample_weight : the data of the fit, optional
+        Their hash is kept, and `certify` warns if it is called with others. It is not computed at fit, where it could
+        cost as much as a pass over the data.
+    compact : bool, default=False
+        Leave out duals, scores and histories, which have the size of the training data: prediction and `certify` work
+        as before, a warm start starts anew.
+    """
+    kind = type(model).__name__
+    if MODELS.get(kind) is not type(model):
+        raise TypeError(f"model must be a fitted estimator of maxmargin ({', '.join(MODELS)}), got {kind}.")
+    check_is_fitted(model)
+    refuse_strangers(model)
+    packer = Packer()
+    parameters = {
+        name: pack_named(packer, value, name, kind)
+        for name, value in model.get_params(deep=False).items()
+        if name not in LOCAL
+    }
+    state = {name: pack_named(packer, value, name, kind) for name, value in take_state(model, compact).items()}
+    if X is not None:
+        state["data_hash_"] = hash_data(X, None if kind == "OneClassSVM" else y, sample_weight)
+    write_archive(path, {**describe_format(kind), "parameters": parameters, "fitted": state}, packer.arrays)
+
+
+def describe_format(kind: str) -> dict:
+    """What a file says of itself."""
+    from .. import __version__
+
+    return {"format": FORMAT, "version": VERSION, "library": __version__, "class": kind}
+
+
+def refuse_strangers(model) -> None:
+    """An attribute that somebody added would be lost."""
+    known = {*model.get_params(deep=False), *names_of(model), *REBUILT}
+    for name in vars(model):
+        if name not in known and not name.startswith("_"):
+            raise ValueError(f"{type(model).__name__} has the attribute {name!r}, which a model file cannot hold.")
+
+
+def pack_named(packer: Packer, value, name: str, kind: str):
+    """A parameter or an attribute as JSON."""
+    try:
+        return packer.pack(value, name)
+    except Unkeepable as error:
+        raise ValueError(f"{name} of this {kind} cannot be kept in a model file: it is {error}.") from None
+
+
+def load(path: str | os.PathLike, *, n_features: int | None = None):
+    """The fitted model of a file: one that `save` wrote, or a model file of LIBSVM or LIBLINEAR.
+
+    Which it is its first bytes tell. No code of the file is run, whoever wrote it; a file that was cut off or damaged
+    is refused.
+
+    Parameters
+    ----------
+    path : path
+    n_features : int, optional
+        For LIBSVM's and LIBLINEAR's files; see `read_libsvm_model` and `read_liblinear_model`.
+
+    Returns
+    -------
+    fitted estimator
+        Of a file of `save`, it predicts to the last bit what the model predicted that was saved.
+    """
+    with open(find_file(path), "rb") as file:
+        begin = file.read(16)
+        if begin.startswith(b"svm_type"):
+            from .libsvm_model import read_libsvm_model
+
+            return read_libsvm_model(path, n_features=n_features)
+        if begin.startswith(b"solver_type"):
+            from .liblinear_model import read_liblinear_model
+
+            return read_liblinear_model(path, n_features=n_features)
+        if not begin.startswith(BEGIN):
+            raise ValueError(
+                f"path={str(path)!r} is no model file: it begins neither as those of `save` do, nor with svm_type or "
+                "solver_type as those of LIBSVM and LIBLINEAR."
+            )
+        try:
+            model = read_model(Archive(file))
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a file holds, it ends in one sentence
+            reason = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
+            raise ValueError(f"path={str(path)!r} is not a model file that can be read: {reason}.") from error
+    if n_features is not None and n_features != getattr(model, "n_features_in_", n_features):
+        raise ValueError(f"n_features must be {model.n_features_in_}, that of the model file, got {n_features!r}.")
+    return model
+
+
+def read_model(archive: Archive):
+    """The estimator of an archive, every name in it a known one."""
+    document = archive.read_document()
+    if document.get("format") != FORMAT:
+        raise Damaged("it is an archive of something else")
+    version, kind = document.get("version"), document.get("class")
+    if version != VERSION:
+        written = f"maxmargin {str(document.get('library'))[:20]}"
+        raise Damaged(f"it has version {version!r} of the format, written by {written}, and {VERSION} can be read here")
+    if kind not in MODELS:
+        raise Damaged(f"it names the unknown class {str(kind)[:60]!r}")
+    make = MODELS[kind]
+    known = set(make._get_param_names()) - set(LOCAL)
+    unpacker = Unpacker(archive.read_array)
+    strange = sorted(set(document["parameters"]) - known)
+    if strange:
+        raise Damaged(f"{kind} has no parameter {strange[0][:60]!r}")
+    model = make(**{name: unpacker.unpack(value) for name, value in document["parameters"].items()})
+    put_state(model, {name: unpacker.unpack(value) for name, value in document["fitted"].items()})
+    return model

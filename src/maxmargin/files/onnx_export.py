@@ -1,0 +1,289 @@
+"""Models as ONNX files: plain operators in float64, so that any runtime predicts what the model predicts."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from ..atomic_file import check_place, write_atomically
+from ..estimators.classification import KernelClassifier
+from ..estimators.linear_machine import LinearClassifier, LinearMachine
+from ..estimators.machine import KernelMachine
+from ..estimators.novelty import OneClassSVM
+from ..estimators.risk import STEEPNESS, RiskClassifier, RiskRegressor
+from ..estimators.structured import StructuredSVM
+from ..kernels import Linear, Precomputed
+from ..structures import ChainModel
+from .models import MODELS
+from .onnx_graph import IR, KNOWN, OPSET, Graph, evaluate_kernel, import_onnx
+from .onnx_heads import (
+    choose_by_votes,
+    choose_label,
+    choose_of_two,
+    couple_pairs,
+    decode_chain,
+    fit_sigmoids,
+    join_two,
+    log_sigmoid,
+    look_up,
+    normalise,
+    summarise_pairs,
+)  # fmt: skip
+
+ROWS = 100  # rows that are made up where none are given
+AGREED = 1e-6  # of the largest decision value: exports that differ by more are not written
+
+
+def export_onnx(model, path: str | os.PathLike, X=None) -> float:
+    """A fitted model as an ONNX file, and the largest difference of decision values when onnxruntime runs it.
+
+    The input is "X", float64, of shape (n, n_features), or rows of kernel values for a precomputed kernel. Outputs of
+    classifiers are "label", "decision" as decision_function gives it, and "probability" where the model has it; those
+    of `OneClassSVM` "label" and "decision"; of regressors and `RankSVM` "prediction". A `StructuredSVM` of chains takes
+    one sequence, and gives "label" and the "decision" of the whole of it.
+
+    Parameters
+    ----------
+    model : fitted estimator of this library
+    path : path
+    X : rows to compare on, optional
+        By default some that are made up; a list of sequences for chains.
+
+    Returns
+    -------
+    float
+        max |decision by onnxruntime - decision by the model|. A file that is off by 1e-6 of the largest decision is
+        not written.
+    """
+    import_onnx()
+    kind = type(model).__name__
+    if MODELS.get(kind) is not type(model):
+        raise TypeError(f"model must be a fitted estimator of maxmargin ({', '.join(MODELS)}), got {kind}.")
+    check_is_fitted(model)
+    check_place(path, "path")
+    built = build(model)
+    file = seal(model, built)
+    difference, size = compare(model, built, file, make_rows(model) if X is None else X)
+    if not difference <= AGREED * max(size, 1.0):
+        off = f"{difference:.2g} of {size:.2g}"
+        raise ValueError(f"model cannot be exported: decisions of onnxruntime are off by {off}.")
+    with write_atomically(path) as stream:
+        stream.write(file)
+    return difference
+
+
+class Built(NamedTuple):
+    """A graph, and the shapes of its outputs; the first of them is compared."""
+
+    graph: Graph
+    outputs: dict[str, list]
+
+
+def build(model) -> Built:
+    """The operators of a model."""
+    graph = Graph()
+    if isinstance(model, StructuredSVM):
+        return build_structure(graph, model)
+    f = weigh_kernels(graph, model) if isinstance(model, KernelMachine) else weigh_features(graph, model)
+    if isinstance(model, KernelClassifier):
+        return build_kernel_classifier(graph, model, f)
+    if isinstance(model, LinearClassifier):
+        return build_linear_classifier(graph, model, f)
+    if isinstance(model, OneClassSVM):
+        return build_novelty(graph, model, f)
+    poisson = isinstance(model, RiskRegressor) and model._fitted_loss == "poisson"
+    graph.add("Exp" if poisson else "Identity", f, name="prediction")
+    several = isinstance(model, LinearMachine) and model.coef_.ndim == 2
+    return Built(graph, {"prediction": ["n", len(model.coef_)] if several else ["n"]})
+
+
+# ---- scores ---------------------------------------------------------------------------------------------------------
+
+
+def weigh_kernels(graph: Graph, model: KernelMachine) -> str:
+    """sum_i coef_i k(x_i, x) + b of each machine, a column each; in all one vector if there is one machine."""
+    kernel, coef, b = model._kernel, model._expansion(), np.asarray(model._intercept_)
+    if type(kernel) not in KNOWN:
+        raise ValueError(f"kernel must be one of this library to be exported, got {kernel.name!r}.")
+    if len(b) == 1:
+        coef, b = coef[:, 0], b[0]
+    if isinstance(kernel, Linear):
+        return graph.shift(graph.times("X", multiply(model.support_vectors_.T, coef)), b)
+    if not len(coef):  # nothing but intercepts
+        coef, support = np.zeros((1, *coef.shape[1:])), np.zeros((1, model.n_features_in_))
+    else:
+        support = model.support_vectors_
+    support = model.support_ if isinstance(kernel, Precomputed) else support
+    return graph.shift(graph.times(evaluate_kernel(graph, kernel, "X", support), coef), b)
+
+
+def multiply(matrix, coef: np.ndarray) -> np.ndarray:
+    """A product, dense whatever the matrix is."""
+    product = matrix @ coef
+    return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+
+def weigh_features(graph: Graph, model: LinearMachine) -> str:
+    """<w, x> + b of each machine, a column each; one vector if there is one machine."""
+    w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    b = np.ravel(model.intercept_)
+    if w.ndim == 2 and len(w) == 1 and not isinstance(model, RiskRegressor):
+        w = w[0]
+    return graph.shift(graph.times("X", w.T), b[0] if len(b) == 1 else b)
+
+
+# ---- answers --------------------------------------------------------------------------------------------------------
+
+
+def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> Built:
+    """Votes of pairs, or the largest score; and probabilities."""
+    k, classes = len(model.classes_), model.classes_
+    width = ["n", k] if model._rest or model.decision_function_shape == "ovr" else ["n", k * (k - 1) // 2]
+    outputs = {"decision": ["n"] if k == 2 else width, "label": ["n"]}
+    if k == 2:
+        choose_of_two(graph, graph.add("Neg", f, name="decision"), classes)
+    elif model._rest:
+        choose_label(graph, graph.name(f, "decision"), classes)
+    else:
+        by_pair = model.decision_function_shape == "ovo"
+        decision = graph.name(f if by_pair else summarise_pairs(graph, f, k), "decision")
+        if model.break_ties and not by_pair:
+            choose_label(graph, decision, classes)
+        else:
+            choose_by_votes(graph, f, classes, model._preference)
+    if model.probability is not True or not len(model._probA):
+        return Built(graph, outputs)
+    column = graph.add("Unsqueeze", f, graph.hold(np.array([1]))) if k == 2 else f
+    p = fit_sigmoids(graph, column, model._probA, model._probB)
+    p = join_two(graph, p) if k == 2 else normalise(graph, p) if model._rest else couple_pairs(graph, p, k)
+    graph.name(p, "probability")
+    return Built(graph, {**outputs, "probability": ["n", k]})
+
+
+def build_linear_classifier(graph: Graph, model: LinearClassifier, f: str) -> Built:
+    """The largest score, or its sign; and probabilities."""
+    k = len(model.classes_)
+    outputs = {"decision": ["n"] if k == 2 else ["n", k], "label": ["n"]}
+    graph.name(f, "decision")
+    (choose_of_two if k == 2 else choose_label)(graph, f, model.classes_)
+    if not isinstance(model, RiskClassifier) or model._fitted_loss not in STEEPNESS:
+        return Built(graph, outputs)
+    f = graph.scale(f, STEEPNESS[model._fitted_loss])
+    if k == 2:
+        column = graph.add("Unsqueeze", f, graph.hold(np.array([1])))
+        f = graph.add("Concat", graph.add("Neg", column), column, axis=1)
+        graph.add("Sigmoid", f, name="probability")
+    else:  # of classes against the rest, sigmoids divided by their sum: the softmax of their logarithms
+        logs = f if model._fitted_softmax else log_sigmoid(graph, f)
+        graph.add("Softmax", logs, axis=1, name="probability")
+    return Built(graph, {**outputs, "probability": ["n", k]})
+
+
+def build_novelty(graph: Graph, model: OneClassSVM, f: str) -> Built:
+    """+1 where f >= 0, else -1; f is 0 where it is zero to rounding."""
+    zero = graph.hold(np.float64(0.0))
+    near = graph.add("LessOrEqual", graph.add("Abs", f), graph.hold(1e-10 * np.abs(model._intercept_[0])))
+    decision = graph.add("Where", near, zero, f, name="decision")
+    inside = graph.add("Cast", graph.add("GreaterOrEqual", decision, zero), to=graph.onnx.TensorProto.INT64)
+    look_up(graph, inside, np.array([-1, 1]))
+    return Built(graph, {"decision": ["n"], "label": ["n"]})
+
+
+def build_structure(graph: Graph, model: StructuredSVM) -> Built:
+    """The largest score of a class, or the best path of a chain."""
+    structure = model.model_
+    if not isinstance(structure, ChainModel):
+        got = type(structure).__name__
+        raise ValueError(f"model.model must be a ChainModel or a MulticlassModel to be exported, got {got}.")
+    if not structure.edges:
+        decision = graph.name(graph.times("X", structure.split(model.coef_).T), "decision")
+        choose_label(graph, decision, structure.labels_)
+        return Built(graph, {"decision": ["n", len(structure.labels_)], "label": ["n"]})
+    unary, transitions, start, end = structure.split(model.coef_)
+    labels, score = decode_chain(graph, graph.times("X", unary.T), transitions, start, end)
+    graph.name(score, "decision")
+    look_up(graph, labels, structure.labels_)
+    return Built(graph, {"decision": [], "label": ["n"]})
+
+
+# ---- the file -------------------------------------------------------------------------------------------------------
+
+
+def count_inputs(model) -> int:
+    """Numbers of a row."""
+    return model.model_.n_features_ if isinstance(model, StructuredSVM) else int(model.n_features_in_)
+
+
+def seal(model, built: Built) -> bytes:
+    """The file of a graph, looked over by the checker of ONNX."""
+    from .. import __version__
+
+    graph, helper = built.graph, built.graph.onnx.helper
+    double, kinds = graph.onnx.TensorProto.DOUBLE, {"label": find_type(graph)}
+    inputs = [graph.declare("X", double, ["n", count_inputs(model)])]
+    outputs = [graph.declare(name, kinds.get(name, double), shape) for name, shape in built.outputs.items()]
+    file = helper.make_model(
+        graph.finish(inputs, outputs, type(model).__name__), producer_name="maxmargin", producer_version=__version__,
+        opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR,
+    )  # fmt: skip
+    gap = f"{model.certificate_.relative_gap:.3g}"
+    helper.set_model_props(file, {"class": type(model).__name__, "certified_relative_gap": gap})
+    graph.onnx.checker.check_model(file)
+    return file.SerializeToString()
+
+
+def find_type(graph: Graph) -> int:
+    """The type of the labels: that of the table in which they are looked up."""
+    names = {node.output[0]: node.input[0] for node in graph.nodes}
+    held = {constant.name: constant.data_type for constant in graph.constants}
+    return held.get(names.get("label"), 0)
+
+
+def make_rows(model) -> np.ndarray | list[np.ndarray]:
+    """Rows like those of the fit as far as they are known: support vectors with some noise, or noise alone."""
+    rng, d = np.random.default_rng(0), count_inputs(model)
+    noise = rng.normal(size=(ROWS, d))
+    if isinstance(model, StructuredSVM) and model.model_.edges:
+        return [noise[:1], noise[1:10], noise[10:]]
+    vectors = getattr(model, "support_vectors_", None)
+    if vectors is None or not vectors.shape[0]:
+        return noise
+    chosen = vectors[rng.integers(0, vectors.shape[0], ROWS)]
+    chosen = chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen, np.float64)
+    return chosen + 0.1 * chosen.std() * noise
+
+
+def compare(model, built: Built, file: bytes, X) -> tuple[float, float]:
+    """The largest difference of decisions between the file and the model, and the largest decision."""
+    session = open_session(file)
+    parts = X if isinstance(model, StructuredSVM) and model.model_.edges else [X]
+    theirs, ours = [], []
+    for rows in parts:
+        dense = np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, np.float64)
+        theirs.append(np.ravel(session.run([next(iter(built.outputs))], {"X": dense})[0]))
+        ours.append(np.ravel(decide(model, rows)))
+    theirs, ours = np.concatenate(theirs), np.concatenate(ours)
+    return float(np.abs(theirs - ours).max(initial=0.0)), float(np.abs(ours).max(initial=0.0))
+
+
+def open_session(file: bytes):
+    """onnxruntime with a file."""
+    _, onnxruntime = import_onnx()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+
+
+def decide(model, X) -> np.ndarray:
+    """What the model itself says: its decision function, its prediction, or the score of its best labelling."""
+    if not isinstance(model, StructuredSVM):
+        return getattr(model, "decision_function", model.predict)(X)
+    structure = model.model_
+    if not structure.edges:
+        return np.asarray(X @ structure.split(model.coef_).T)
+    indices, values = structure.joint_feature(X, model.predict([X])[0])
+    return np.array([values @ model.coef_[indices]])

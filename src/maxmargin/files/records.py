@@ -1,0 +1,38 @@
+"""The classes of which objects may lie in a model file: kernels, losses, solvers, points, certificates, models."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from ..blocks.problem import BlockPoint, Rest
+from ..certificate import Certificate
+from ..formulations import NuClassification, NuRegression, OneClass, Risk
+from ..kernels import KERNELS
+from ..listwise import METRICS
+from ..losses import LOSSES
+from ..problem import Mixture, Point
+from ..solvers import SOLVERS
+from ..solvers.bundle.blocks import Places
+from ..solvers.newton.blocks import Steps
+from ..structures import ChainModel, MulticlassModel, Sheet, StructuredPoint
+
+RECORDS: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *KERNELS.values(), *LOSSES.values(), *METRICS.values(), *SOLVERS.values(), Certificate, Point, Mixture,
+        BlockPoint, Rest, Steps, Places, StructuredPoint, Sheet, ChainModel, MulticlassModel,
+    )
+}  # fmt: skip
+TYPES: dict[str, type] = {kind.__name__: kind for kind in (Risk, OneClass, NuClassification, NuRegression)}
+PARAMETERS = {"ChainModel": ("label_costs",), "MulticlassModel": ("label_costs",)}
+LEFT_OUT = {"Bundle": ("memory",)}  # cuts that a path shares: they belong to a run
+
+
+def fields_of(kind: str) -> tuple[str, ...]:
+    """What an object of a class is made of."""
+    record = RECORDS[kind]
+    if kind in PARAMETERS:
+        return PARAMETERS[kind]
+    if issubclass(record, tuple):
+        return record._fields
+    return tuple(field.name for field in fields(record) if field.init and field.name not in LEFT_OUT.get(kind, ()))

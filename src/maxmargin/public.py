@@ -1,0 +1,52 @@
+"""Every name that `from maxmargin import ...` offers."""
+
+from .audit import certify
+from .blocks import open_blocks
+from .certificate import Certificate
+from .choice import explain
+from .estimators import (
+    SVC,
+    SVR,
+    BlockwiseTransformer,
+    LinearSVC,
+    LinearSVR,
+    MetricSVC,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    RankSVM,
+    RiskClassifier,
+    RiskRegressor,
+    StructuredSVM,
+    path,
+)  # fmt: skip
+from .files import export_onnx, load, read_libsvm, save, write_libsvm
+from .minimisation import Minimum, minimize
+from .paths import Path
+from .result import Result, Status
+from .risk import LeaveOneOut, RiskBounds, risk_bounds
+from .solve import solve
+from .solvers import (
+    QP,
+    SMO,
+    AdaGrad,
+    Bundle,
+    Coordinate,
+    FrankWolfe,
+    GradientDescent,
+    InteriorPoint,
+    LagrangianDual,
+    Multipliers,
+    Newton,
+    StructuredBundle,
+)
+from .structures import ChainModel, MulticlassModel, StructuredModel
+
+__all__ = [
+    "QP", "SMO", "SVC", "SVR", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate", "ChainModel", "Coordinate",
+    "FrankWolfe", "GradientDescent", "InteriorPoint", "LagrangianDual", "LeaveOneOut", "LinearSVC", "LinearSVR",
+    "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path",
+    "RankSVM", "Result", "RiskBounds", "RiskClassifier", "RiskRegressor", "Status", "StructuredBundle",
+    "StructuredModel", "StructuredSVM", "certify", "explain", "export_onnx", "load", "minimize", "open_blocks", "path",
+    "read_libsvm", "risk_bounds", "save", "solve", "write_libsvm",
+]  # fmt: skip
