@@ -162,7 +162,7 @@ def summarise(rows: list[dict], packed: list[dict]) -> list[str]:
         f"where {FACTOR:g} times is aimed at.",
         f"Peak memory is at most {heaviest['memory / result']:.2f} times the result ({heaviest['data']}), where "
         f"{ALLOWED:g} is aimed at.",
-        f"Compressed text is read at least {least['times']:.1f} times as fast ({least['data']}); unpacking is the rest.",
+        f"Compressed text is read at least {least['times']:.1f} times as fast ({least['data']}); unpacking limits it.",
     ]
 
 

@@ -247,7 +247,7 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     """One sentence says what to install."""
     (tmp_path / "a.parquet").write_text("")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install 'maxmargin\[cluster\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'maxmargin\[tables\]'"):
         ParquetBlocks(tmp_path / "a.parquet")
 
 

@@ -478,14 +478,17 @@ def test_features_that_are_missing_or_new(blobs, capsys):
         (["nowhere", "m", "out"], Exit.WRONG, "nowhere"),
         (["blobs", "blobs", "out"], Exit.WRONG, "blobs"),
         (["blobs", "m", "nowhere/out"], Exit.WRONG, "nowhere"),
+        (["line", "r", "out", "--decisions"], Exit.WRONG, "SVR predicts numbers"),
+        (["line", "r", "out", "-b", "1"], Exit.WRONG, "--probability (-b 1) needs classes, and SVR has none"),
         (["blobs", "m", "--json"], Exit.USAGE, "--json needs stdout for itself"),
         (["blobs", "m", "out", "-b"], Exit.USAGE, "-b needs 1 value after it"),
         (["blobs", "m", "out", "-b", "2"], Exit.USAGE, "-b must be one of 0, 1"),
     ],
 )
-def test_wrong_predictions(argv, code, sentence, blobs, capsys):
+def test_wrong_predictions(argv, code, sentence, blobs, line, capsys):
     """A sentence, and no file."""
     run("train", "-q", blobs, "m")
+    run("train", "-q", line, "r", "--estimator", "SVR")
     refuse(capsys, code, sentence, "predict", *argv)
     assert not Path("out").exists()
 

@@ -342,7 +342,7 @@ def test_copies(model):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     np.testing.assert_array_equal(clone(model).fit(X, y).coef_, model.coef_)
-    assert not hasattr(model, "_group")
+    assert "_group" not in vars(model)
     assert model.n_iter_ > 0
 
 
@@ -440,7 +440,7 @@ def test_groups_that_are_none(group, words):
     model = RankSVM()
     with pytest.raises(ValueError, match=words):
         model.fit(X, y, group)
-    assert not hasattr(model, "_group")
+    assert "_group" not in vars(model)
 
 
 def test_scores_without_pairs():

@@ -7,10 +7,12 @@ import io
 import itertools
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import time
+import tracemalloc
 import warnings
 import zipfile
 from contextlib import suppress
@@ -216,6 +218,18 @@ def test_parameters_that_were_changed_after_the_fit_stay_changed(tmp_path):
     )
 
 
+@pytest.mark.parametrize("limit", [{"max_seconds": 1e-9}, {"max_iter": 1}], ids=["seconds", "iterations"])
+@pytest.mark.parametrize("name", ["svc", "svr", "linear_svc", "metric", "structured_chains"])
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_that_was_stopped_at_once_is_kept_too(name, limit, tmp_path):
+    """Gaps may be infinite there, and norms may be none."""
+    example = EXAMPLES[name]
+    model = example.make().set_params(**limit).fit(example.X, example.y)
+    loaded = keep(model, tmp_path)
+    assert equal(answers(loaded, example.new), answers(model, example.new))
+    assert loaded.result_.status is model.result_.status
+
+
 def test_the_checkpoint_is_not_kept(tmp_path):
     """A file from elsewhere must not say where a fit writes."""
     model = LinearSVC(checkpoint=tmp_path / "fit.npz").fit(X, TWO)
@@ -378,16 +392,23 @@ def small(tmp_path_factory) -> Path:
     return path
 
 
-def test_a_file_that_was_cut_anywhere_is_refused(small, tmp_path):
-    """At every byte."""
-    content, path = small.read_bytes(), tmp_path / "cut.mm"
-    for length in range(len(content)):
-        path.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"cut\.mm' is (not a model file that can be read|no model file)"):
-            load(path)
-    path.write_bytes(content + b"\0")
-    with pytest.raises(ValueError, match="its end is missing, so it was cut off or written to"):
+def refusal(path: Path, content: bytes) -> str:
+    """The sentence with which a file is refused; empty if it is not."""
+    path.write_bytes(content)
+    try:
         load(path)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def test_a_file_that_was_cut_anywhere_is_refused(small, tmp_path):
+    """At every byte; so is one to which something was added."""
+    content, path = small.read_bytes(), tmp_path / "cut.mm"
+    refusals = [refusal(path, content[:length]) for length in range(len(content))]
+    assert all("cut.mm' is not a model file that can be read" in each for each in refusals[4:])
+    assert all("cut.mm' is no model file" in each for each in refusals[:4])
+    assert "its end is missing, so it was cut off or written to" in refusal(path, content + b"\0")
 
 
 def test_a_file_with_a_flipped_bit_is_refused(small, tmp_path):
@@ -395,12 +416,9 @@ def test_a_file_with_a_flipped_bit_is_refused(small, tmp_path):
     content, path = bytearray(small.read_bytes()), tmp_path / "flipped.mm"
     for place in range(len(content)):
         content[place] ^= 1 << (place % 8)
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"flipped\.mm' is (not a model file that can be read|no model file)"):
-            load(path)
+        assert "flipped.mm' is no" in refusal(path, content), place
         content[place] ^= 1 << (place % 8)
-    path.write_bytes(content)
-    assert isinstance(load(path), LinearSVR)
+    assert refusal(path, content) == ""
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04", b"\x80\x04K\x01.", b"svm_typo", bytes(10_000)])
@@ -478,6 +496,13 @@ HOSTILE = {
             )
         }
     ),
+    "a scalar has the type <c16": make_zip(
+        {
+            "document.json": DOCUMENT.replace(
+                b'"parameters": {}', b'"parameters": {"C": {"scalar": 1, "dtype": "<c16"}}'
+            )
+        }
+    ),
     "SMO has no 'evil'": make_zip(
         {
             "document.json": DOCUMENT.replace(
@@ -519,6 +544,18 @@ def test_hostile_files_are_refused(message, tmp_path):
     path.write_bytes(HOSTILE[message])
     with pytest.raises(ValueError, match=rf"hostile\.mm' is not a model file that can be read: .*{message}"):
         load(path)
+
+
+def test_a_text_that_claims_to_be_long_takes_no_memory(tmp_path):
+    """The type of a scalar is not believed."""
+    document = DOCUMENT.replace(b'"parameters": {}', b'"parameters": {"loss": {"scalar": "x", "dtype": "<U500000000"}}')
+    (tmp_path / "model.mm").write_bytes(make_zip({"document.json": document}))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="is not a model file that can be read"):
+        load(tmp_path / "model.mm")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
 
 
 def test_members_that_claim_more_than_there_is_are_refused(small, tmp_path):
@@ -805,6 +842,19 @@ def test_data_in_blocks_have_no_hash(tmp_path):
     blocks = ArrayBlocks(X, CLASS, rows=25)
     with pytest.raises(ValueError, match="X must be in memory to be hashed"):
         save(LinearSVC().fit(blocks), tmp_path / "model.mm", X=blocks)
+
+
+def test_the_examples_of_the_documentation_run(tmp_path, monkeypatch, capsys):
+    """Every block of code of docs/files.md about models, one after the other."""
+    pytest.importorskip("onnxruntime", reason="onnxruntime not installed")
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parent.parent / "docs" / "files.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text().split("## Models\n", 1)[1], re.S)
+    assert len(blocks) == 3
+    namespace: dict = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), namespace)
+    assert capsys.readouterr().out.count("relative gap") == 3
 
 
 def test_solvers_that_share_cuts_are_kept_without_them(tmp_path):

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import maxmargin.threads
-from maxmargin.threads import Interrupted, Turn, listen, run_strips, step_aside
+from maxmargin.threads import Interrupted, Turn, cached_property, fetch_ahead, listen, run_strips, step_aside
 
 
 @pytest.mark.parametrize("n", [1, 5, 64, 65])
@@ -68,6 +68,26 @@ def test_a_worker_that_fails_gives_its_turn_back():
         assert not turn.lock.locked()
 
 
+def test_two_workers_compute_the_same_property_of_two_objects():
+    """Whoever steps aside within a property holds nothing that the next worker waits for."""
+    turn, both = Turn(), threading.Barrier(2)
+
+    class Thing:
+        @cached_property
+        def value(self) -> int:
+            with step_aside():
+                both.wait(timeout=10.0)
+            return 7
+
+    def work(_) -> int:
+        with turn.take():
+            thing = Thing()
+            return thing.value + thing.value  # the second time it is not computed
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(work, range(2))) == [14, 14]
+
+
 def test_outside_a_turn_nobody_steps_aside():
     """Without a turn `step_aside` does nothing."""
     with step_aside():
@@ -84,3 +104,34 @@ def test_strips_that_listen_stop(cores, monkeypatch):
     assert 5 <= len(done) <= 5 + cores
     run_strips(lambda start, stop: done.append(start), 100, 10)
     assert len(done) >= 15
+
+
+def test_items_are_fetched_ahead():
+    """In order, one ahead, by another thread; what fails there fails here."""
+    fetched = []
+
+    def make():
+        for k in range(5):
+            fetched.append((k, threading.current_thread() is threading.main_thread()))
+            yield k
+        raise ValueError("no more")
+
+    items = fetch_ahead(make())
+    assert [next(items) for _ in range(5)] == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match="no more"):
+        next(items)
+    assert fetched == [(k, False) for k in range(5)]
+
+
+def test_who_stops_early_leaves_no_thread():
+    """Closed here, and dropped by another thread, which must not wait for the one that fetches."""
+    items = fetch_ahead(iter(range(100)))
+    assert next(items) == 0
+    items.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("maxmargin-fetch")]
+    held = [fetch_ahead(iter(range(100)))]
+    assert next(held[0]) == 0
+    dropper = threading.Thread(target=held.clear)
+    dropper.start()
+    dropper.join(timeout=10.0)
+    assert not dropper.is_alive()

@@ -10,6 +10,7 @@ import numpy as np
 from .features import Design
 from .losses import Row
 from .problem import BALANCED, TINY, Point, Problem
+from .threads import heed
 
 ROUNDING = 1e-10  # of the largest dual: one that is as near to its bound or to zero counts as being there
 PROBE = 300  # samples whose kernel matrix is examined when nobody knows whether it is positive semidefinite
@@ -160,6 +161,7 @@ def judge_mixture(problem: Problem, point: Point, scores: np.ndarray) -> tuple[n
     weights = weights / weights.sum()
     a, offset = np.zeros(problem.shape), 0.0
     for weight, f in zip(weights, mixture.scores, strict=True):
+        heed()
         value, answer = problem.terms.cut(f)
         a += weight * answer
         offset += weight * (value + float(answer @ f))

@@ -1,4 +1,4 @@
-"""What makes a fit slow: before it, the scale of the features, its cost and its solver; after it, what to do about it."""
+"""What makes a fit slow: before it, the scale of the features, its cost and its solver; after it, what to do."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ FAR = 50.0  # a feature whose mean is this many times its spread wastes the digi
 UNEVEN = 10.0  # spreads that differ by more than this are not standardised ones
 LOOK = 2_000_000  # entries looked at, at most
 SLOW = 5.0  # seconds from which on a fit is announced
+MANY, ENTRIES = 1000, 5_000_000  # rows of kernel machines count as so many entries; with fewer no fit takes that long
 
 
 # ---- the scale of the features --------------------------------------------------------------------------------------
@@ -58,13 +59,11 @@ def describe_scale(X) -> list[str]:
     if len(constant) == 1 and not sp.issparse(X):
         said.append(f"Feature {constant[0]} is constant and says nothing; leave it out.")
     elif len(constant) and not sp.issparse(X):
-        said.append(
-            f"{len(constant)} features are constant and say nothing, feature {constant[0]} first; leave them out."
-        )
+        said.append(f"{len(constant)} features are constant and say nothing, such as {constant[0]}; leave them out.")
     if odd is None and len(moving) > 1 and moving.max() > UNEVEN * moving.min() and not sp.issparse(X):
         said.append(
-            f"The features have spreads from {moving.min():.2g} to {moving.max():.2g}; those of small spread have little "
-            "say, unless they are standardised (StandardScaler)."
+            f"The features have spreads from {moving.min():.2g} to {moving.max():.2g}; those of small spread have "
+            "little say, unless they are standardised (StandardScaler)."
         )
     return said
 
@@ -147,11 +146,25 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
     rows = draw_rows(y if hasattr(pilots[-1].model, "classes_") else None, n, min(n, 500))
     square = getattr(model, "kernel", None) == "precomputed"
     problem = clone(model)._first_problem(take(X, rows, square), None if y is None else take(y, rows))
-    flat = hasattr(X, "shape") and len(X.shape) == 2
+    flat, held = hasattr(X, "shape") and len(X.shape) == 2, predict_bytes(pilots[-1].model, X, n)
     return Diagnosis(
-        type(model).__name__, n, int(X.shape[1]) if flat else 0, seconds, at_least, predict_bytes(pilots[-1].model, X, n),
+        type(model).__name__, n, int(X.shape[1]) if flat else 0, seconds, at_least, held,
         explain(problem, model.solver, model.tol), describe_scale(X) if flat and not square else [],
     )  # fmt: skip
+
+
+def announce(model, X, y, sample_weight) -> str | None:
+    """The headline and the worst of what is odd about X, before a fit that will take long; None before others.
+
+    Where `max_seconds` says how long it takes, nobody needs to be told.
+    """
+    if model.max_seconds is not None or not hasattr(model, "_first_problem") or not hasattr(X, "shape"):
+        return None
+    kernel = getattr(model, "kernel", None)
+    if callable(kernel) or kernel == "precomputed" or X.shape[0] * (MANY if kernel else X.shape[1]) < ENTRIES:
+        return None
+    diagnosis = diagnose(model, X, y, sample_weight)
+    return " ".join([diagnosis.headline, *diagnosis.scale[:1]]) if diagnosis.seconds >= SLOW else None
 
 
 # ---- after a fit ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from .threads import CORES, STRIPS
 
 SMALLEST, STEP = 256, 4  # rows of the first part at least, and how much larger the next one is
 LONG, MOST = 0.15, 5.0  # seconds of a part after which none larger is tried; seconds that a part may take
-KERNEL, PAIRS, LINEAR = 1.8, 1.1, 0.9  # growth: one kernel problem, many of at most 2 FULL rows, linear machines
+KERNEL, PAIRS, LINEAR = 1.7, 1.1, 0.9  # growth: one kernel problem, many of at most 2 FULL rows, linear machines
 VECTORS = 14  # arrays of n numbers that a linear fit holds
 FIXED = 16 << 20  # bytes of tiles and blocks
 

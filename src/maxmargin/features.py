@@ -9,14 +9,13 @@ block(rows)        K[rows, :]
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from .samples import Dense, suit
-from .threads import CORES
+from .threads import CORES, cached_property
 from .tiles import evaluate_rows, evaluate_scores, evaluate_square
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache

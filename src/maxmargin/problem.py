@@ -14,12 +14,12 @@ with `y`, `c`, `a` of shape (2, n) over the same n samples: f_li = <w, phi(x_i)>
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .losses import Loss, Row
+from .threads import cached_property
 
 TINY = float(np.finfo(float).tiny)
 BALANCED = 1e-14  # of the size of the duals: an imbalance that is rounding

@@ -7,10 +7,11 @@ The gap is what the solver itself believes; the certificate comes at the end.
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TextIO
 
 import numpy as np
@@ -134,6 +135,12 @@ class ProgressLine:
         finally:
             self.lock.release()
 
+    def announce(self, text: str) -> None:
+        """Leave a line of its own above the live one."""
+        if self.live:
+            with self.lock:
+                self.screen.leave(text)
+
     def finish(self, number: int = 0) -> None:
         """Count a problem as solved."""
         with self.lock:
@@ -177,6 +184,8 @@ class ProgressLine:
         budget = None if self.max_seconds is None else max(self.max_seconds - seconds, 0.0)
         if budget is not None and (left is None or left > budget):
             return f"at most {say_duration(budget)} left"
+        if left == 0.0:
+            return "to be certified"
         return "? left" if left is None else f"about {say_duration(left)} left"
 
 
@@ -208,19 +217,36 @@ class Terminal:
     def __init__(self, stream: TextIO):
         self.stream, self.width = stream, 0
 
-    def write(self, text: str, end: str = "") -> None:
-        """The text in place of what was there; a terminal that is gone is no reason to stop."""
-        text = text[: shutil.get_terminal_size().columns - 1] if not end else text
-        try:
-            self.stream.write("\r" + text.ljust(self.width) + end)
-            self.stream.flush()
-        except (ValueError, OSError):
-            return
+    def write(self, text: str) -> None:
+        """The text in place of what was there."""
+        text = text[: self.count_columns() - 1]
+        self.put("\r" + text.ljust(self.width))
         self.width = len(text)
+
+    def leave(self, text: str) -> None:
+        """A line that stays, however long."""
+        self.put("\r" + text.ljust(self.width) + "\n")
+        self.width = 0
 
     def close(self, last: str) -> None:
         """The last line, which stays; or an empty one, to be written over."""
-        self.write(last, "\n" if last else "\r")
+        if last:
+            self.leave(last)
+        else:
+            self.put("\r" + " " * self.width + "\r")
+
+    def put(self, text: str) -> None:
+        """Write; a terminal that is gone is no reason to stop."""
+        with suppress(ValueError, OSError):
+            self.stream.write(text)
+            self.stream.flush()
+
+    def count_columns(self) -> int:
+        """How long a line may be before it wraps."""
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns or 80
+        except (AttributeError, ValueError, OSError):
+            return 80
 
 
 class Notebook:
@@ -237,6 +263,12 @@ class Notebook:
             self.handle = display({"text/plain": text}, raw=True, display_id=True)
         else:
             self.handle.update({"text/plain": text}, raw=True)
+
+    def leave(self, text: str) -> None:
+        """An output of its own."""
+        from IPython.display import display
+
+        display({"text/plain": text}, raw=True)
 
     def close(self, last: str) -> None:
         """The last line."""

@@ -14,6 +14,7 @@ import numpy as np
 from .features import Design
 from .problem import Problem
 from .refusals import refuse_classes, refuse_list, refuse_penalty
+from .threads import heed
 
 LARGEST = 5000  # variables: Q is dense, and a solver keeps two or three matrices of its size
 
@@ -66,6 +67,7 @@ class QuadraticProgram:
         index = np.concatenate([first, both])
         sign = np.concatenate([np.where(hi[first] > 0, 1.0, -1.0), np.full(len(both), -1.0)])
         Q = np.multiply.outer(sign, sign)
+        heed()
         Q *= form_kernel(problem, index)
         Q[np.diag_indices(len(Q))] += d[index]
         balance = None if problem.balance is None else float(problem.balance)

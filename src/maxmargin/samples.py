@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from .threads import STRIPS, run_strips
+from .threads import STRIPS, cached_property, run_strips
 
 TILE = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
 NARROW = 400  # features up to which that table holds four vectors of each, and still stays near the first cache

@@ -123,6 +123,26 @@ def step_aside() -> Iterator[None]:
         Turn.held.lock = lock
 
 
+class cached_property:
+    """functools.cached_property without its lock.
+
+    Until Python 3.12 one lock stands for all objects of a class. A worker that steps aside while it computes would hold
+    it, and the next one, whose turn it is, would wait for it for ever.
+    """
+
+    def __init__(self, method: Callable):
+        self.method, self.__doc__ = method, method.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance, owner: type | None = None):
+        if instance is None:
+            return self
+        value = instance.__dict__[self.name] = self.method(instance)
+        return value
+
+
 class Interrupted(Exception):
     """Somebody asked to stop while something was computed."""
 
@@ -171,8 +191,8 @@ def heed() -> None:
 def run_apart(work: Callable[[], Answer]) -> Answer:
     """work(), a long call that has no strips: on a thread of its own where this one listens, which then may leave it.
 
-    What is left behind comes to its end, and nobody looks at it. Such a call must give up the interpreter, as those
-    of LAPACK do.
+    What is left behind comes to its end, and nobody looks at it; the process waits for it before it ends itself. Such a
+    call must give up the interpreter, as those of LAPACK do.
     """
     if not _ear.ready:
         with step_aside():
@@ -185,11 +205,17 @@ def run_apart(work: Callable[[], Answer]) -> Answer:
         except BaseException as error:
             answer.set_exception(error)
 
-    threading.Thread(target=run, daemon=True, name="maxmargin-apart").start()
+    threading.Thread(target=run, name="maxmargin-apart").start()
     with step_aside():
         while not wait([answer], LOOK).done:
             heed()
     return answer.result()
+
+
+@cache
+def open_gate(library: str, process: int) -> threading.Lock:
+    """The lock of a library that takes one thread at a time; a forked process has one of its own, which is open."""
+    return threading.Lock()
 
 
 @cache

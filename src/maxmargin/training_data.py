@@ -19,7 +19,7 @@ def hash_data(X, y=None, sample_weight=None) -> str:
 
     Numbers count as float64, so that neither the type nor the form of the data matters: a float32 matrix has the hash
     of its float64 copy, a sparse matrix that of the dense one, weights that are all 1 that of no weights. It takes
-    about a second for a gigabyte.
+    little longer than BLAKE2b itself.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def list_parts(values) -> list:
 
 
 def add_matrix(digest, X) -> None:
-    """The shape, and strip by strip how many entries each row has, where they are unless all are there, and the values."""
+    """The shape; strip by strip how many entries each row has, where they are unless all are there, and the values."""
     X = X.tocsr() if sp.issparse(X) else np.asarray(X)
     digest.update(repr(tuple(map(int, X.shape))).encode())
     for counts, places, values in cut_entries(X):

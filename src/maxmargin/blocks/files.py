@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -100,12 +101,12 @@ class LibsvmBlocks(Blocks):
         self.n, low, high = 0, SEVERAL, -1
         self.rule = self.rule._replace(most=min(self.rule.most, SEVERAL - 1))  # one w for all features must fit
         for piece in self.pieces:
-            for lines in self.parse(piece):
+            for lines in chain.from_iterable(self.parse(piece)):
                 self.n, low, high = self.n + len(lines.labels), min(low, lines.low), max(high, lines.high)
         self.first = int(low > 0) if zero_based == "auto" else self.first
         self.d = max(high + 1 - self.first, 0) if self.d is None else self.d
 
-    def parse(self, piece: Piece) -> Iterator[Lines]:
+    def parse(self, piece: Piece) -> Iterator[list[Lines]]:
         """The lines of a piece, read and parsed chunk by chunk."""
         return parse_chunks(self.tape.read(piece), self.rule, piece.path, partial(count_lines, piece))
 
@@ -272,7 +273,7 @@ def read_footer(path: Path):
         from pyarrow import ArrowInvalid
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise ImportError("Parquet files need pyarrow; install it with: pip install 'maxmargin[cluster]'.") from error
+        raise ImportError("Parquet files need pyarrow; install it with: pip install 'maxmargin[tables]'.") from error
     try:
         return ParquetFile(path)
     except ArrowInvalid as error:

@@ -58,7 +58,7 @@ def make_rule(n_features: int | None, zero_based: bool | str, dtype) -> Rule:
 
 
 class Lines(NamedTuple):
-    """Parsed lines: indices from 0 on, the lowest and the highest as they are written, bytes of text."""
+    """Parsed lines: indices from 0 on, the lowest and the highest as they are written; bytes and lines of the text."""
 
     labels: np.ndarray
     queries: np.ndarray
@@ -68,6 +68,7 @@ class Lines(NamedTuple):
     low: int
     high: int
     size: int
+    count: int
 
 
 class Fault(Exception):
@@ -96,15 +97,16 @@ def split_text(file: BinaryIO, path: Path, size: int | None = None) -> Iterator[
 
 def parse_chunks(
     chunks: Iterable[bytes], rule: Rule, path: Path, count_before: Callable[[], int] = int
-) -> Iterator[Lines]:
-    """The lines of chunks in order; `count_before` says how many lines the file has before them, if that is asked."""
+) -> Iterator[list[Lines]]:
+    """The lines of each chunk, in order; `count_before` says how many lines the file has before them, if asked."""
     lines = 0
     for text in chunks:
         try:
-            yield from parse_chunk(text, rule)
+            parts = parse_chunk(text, rule)
         except Fault as fault:
             raise ValueError(f"{path}, {describe_fault(text, fault, rule, lines + count_before())}") from None
-        lines += text.count(b"\n")
+        yield parts
+        lines += sum(part.count for part in parts)
 
 
 def parse_chunk(text: bytes, rule: Rule) -> list[Lines]:
@@ -130,9 +132,9 @@ def parse_strip(text: bytes, start: int, stop: int, rule: Rule, kind=np.int32) -
     from ..compiled.libsvm_text import SOUND, TOO_HIGH, TOO_LARGE, count_marks, parse_lines
 
     letters = np.frombuffer(text, np.uint8, stop - start, start)
-    rows, pairs = count_marks(letters)
-    labels, queries, indptr = np.empty(rows), np.empty(rows, np.int64), np.empty(rows + 1, np.int64)
-    indices, values, unsure = np.empty(pairs, kind), np.empty(pairs, rule.dtype), np.empty((rows + pairs, 3), np.int64)
+    count, pairs = count_marks(letters)
+    labels, queries, indptr = np.empty(count), np.empty(count, np.int64), np.empty(count + 1, np.int64)
+    indices, values, unsure = np.empty(pairs, kind), np.empty(pairs, rule.dtype), np.empty((count + pairs, 3), np.int64)
     most = min(rule.most, SEVERAL + rule.first) if kind == np.int32 else rule.most
     rows, pairs, left, low, high, verdict, place = parse_lines(
         letters, rule.queries, rule.first, most, rule.limit, labels, queries, indptr, indices, values, unsure
@@ -150,7 +152,7 @@ def parse_strip(text: bytes, start: int, stop: int, rule: Rule, kind=np.int32) -
     if verdict != SOUND:
         return Fault(start + place, verdict)
     parts = labels[:rows], queries[:rows], indptr[: rows + 1], indices[:pairs], values[:pairs]
-    return Lines(*parts, low, high, stop - start)
+    return Lines(*parts, low, high, stop - start, count)
 
 
 def describe_fault(text: bytes, fault: Fault, rule: Rule, before: int) -> str:
@@ -199,14 +201,17 @@ class Growing:
         with suppress(MemoryError):  # it was a guess
             self.array = np.empty(int(length), self.array.dtype)
 
-    def append(self, part: np.ndarray) -> np.ndarray:
-        """Put the numbers of a part behind those that are there; where they are now."""
-        start, self.size = self.size, self.size + len(part)
+    def extend(self, length: int) -> np.ndarray:
+        """Room for so many more numbers, to be written."""
+        start, self.size = self.size, self.size + length
         if self.size > len(self.array):
-            more = len(self.array) // (2 if self.array.nbytes < 2 * BYTES else 8)
+            more = len(self.array) // (2 if self.array.nbytes < BYTES else 8)
             self.array.resize(max(self.size, len(self.array) + more), refcheck=False)
-        self.array[start : self.size] = part
         return self.array[start : self.size]
+
+    def append(self, part: np.ndarray) -> None:
+        """Put some numbers behind those that are there."""
+        self.extend(len(part))[:] = part
 
     def finish(self) -> np.ndarray:
         """The numbers, in an array of their size."""
@@ -223,24 +228,33 @@ class Rows:
         self.indices, self.values = Growing(np.int32), Growing(rule.dtype)
         self.ends.append(np.zeros(1, np.int64))
 
-    def reserve(self, lines: Lines, size: int) -> None:
+    def reserve(self, parts: list[Lines], size: int) -> None:
         """Room for a text of so many bytes that goes on as these lines do."""
-        times = 1.05 * size / lines.size
-        for growing, part in zip((self.labels, self.indices, self.values), (lines.labels, *lines[3:5]), strict=True):
-            growing.reserve(times * len(part))
+        times = 1.05 * size / sum(part.size for part in parts)
+        rows, pairs = (times * sum(len(part[k]) for part in parts) for k in (0, 4))
+        for growing, length in ((self.labels, rows), (self.indices, pairs), (self.values, pairs)):
+            growing.reserve(length)
 
-    def add(self, lines: Lines, *, queries: bool) -> None:
-        """Put some lines behind those that are there."""
-        self.low, self.high = min(self.low, lines.low), max(self.high, lines.high)
-        if lines.indices.dtype == np.int64:
+    def add(self, parts: list[Lines], *, queries: bool) -> None:
+        """Put some lines behind those that are there, on all cores."""
+        self.low = min(self.low, *(part.low for part in parts))
+        self.high = max(self.high, *(part.high for part in parts))
+        if any(part.indices.dtype == np.int64 for part in parts):
             self.widen()
-        ends = self.ends.append(lines.indptr[1:])
-        ends += self.values.size
-        self.labels.append(lines.labels)
-        self.indices.append(lines.indices)
-        self.values.append(lines.values)
-        if queries:
-            self.queries.append(lines.queries)
+        row, pair = (np.cumsum([0, *(len(part[k]) for part in parts)]) for k in (0, 4))
+        before, ends, labels = self.values.size, self.ends.extend(row[-1]), self.labels.extend(row[-1])
+        indices, values = self.indices.extend(pair[-1]), self.values.extend(pair[-1])
+        asked = self.queries.extend(row[-1]) if queries else None
+
+        def copy(start: int, stop: int) -> None:
+            for k in range(start, stop):
+                rows, pairs = slice(row[k], row[k + 1]), slice(pair[k], pair[k + 1])
+                labels[rows], indices[pairs], values[pairs] = parts[k].labels, parts[k].indices, parts[k].values
+                np.add(parts[k].indptr[1:], before + pair[k], out=ends[rows])
+                if asked is not None:
+                    asked[rows] = parts[k].queries
+
+        run_strips(copy, len(parts), 1)
 
     def widen(self) -> None:
         """Indices of 64 bits from now on."""
@@ -259,11 +273,11 @@ class Rows:
         return X
 
 
-def gather(lines: Iterable[Lines], rule: Rule, size: int = 0, *, queries: bool = False) -> Rows:
+def gather(chunks: Iterable[list[Lines]], rule: Rule, size: int = 0, *, queries: bool = False) -> Rows:
     """All lines of a text together; of about so many bytes, if that is known."""
     rows = Rows(rule)
-    for each in lines:
-        if size > each.size and not rows.labels.size:
-            rows.reserve(each, size)
-        rows.add(each, queries=queries)
+    for parts in chunks:
+        if not rows.labels.size:
+            rows.reserve(parts, size)
+        rows.add(parts, queries=queries)
     return rows

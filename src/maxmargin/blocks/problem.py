@@ -8,7 +8,6 @@ Everything of the size of n stays with the blocks. What travels are points of th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..features import ClassDesign, Design
 from ..losses import Loss
 from ..problem import TINY, Problem
 from ..samples import wrap
+from ..threads import cached_property
 from .source import Block, Blocks
 from .survey import Survey
 

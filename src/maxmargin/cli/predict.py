@@ -64,10 +64,15 @@ def run(argv: list[str], program: str) -> int:
         for X, y in parts:
             predicted, lines = speaker.speak(X)
             out.write(lines)
-            if y is not None:
+            if y is not None and is_comparable(predicted, y):
                 tally.add(predicted, y)
     report(tally, arguments)
     return Exit.FINE
+
+
+def is_comparable(predicted: np.ndarray, y: np.ndarray) -> bool:
+    """Whether both are numbers, or both are names."""
+    return np.issubdtype(predicted.dtype, np.number) == np.issubdtype(y.dtype, np.number)
 
 
 def report(tally: Tally, arguments: argparse.Namespace) -> None:
@@ -111,6 +116,8 @@ class Speaker:
 
     def __init__(self, model, arguments: argparse.Namespace):
         self.model, self.decisions, self.probability = model, arguments.decisions, arguments.probability
+        if self.decisions and not hasattr(model, "decision_function"):
+            raise ValueError(f"--decisions needs decision values, and {type(model).__name__} predicts numbers.")
         self.order = order_labels(model, arguments.model) if self.probability else None
         if self.probability and self.order is None and arguments.family is None:
             raise ValueError(f"--probability (-b 1) needs classes, and {type(model).__name__} has none.")

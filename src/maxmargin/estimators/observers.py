@@ -14,6 +14,7 @@ from copy import copy
 
 from sklearn.callback import CallbackSupportMixin
 
+from ..diagnosis import announce
 from ..progress import ProgressLine
 from ..result import Progress, Result, Status
 from ..solve import goes_by_rule, solve
@@ -50,6 +51,8 @@ class Observation:
         self.stopped = self.failed = False
         self.lock = threading.Lock()  # of the callbacks, which need not know of threads
         self.line, self.context = open_line(machine, solves), None
+        if self.line is not None and (headline := announce(machine, X, y, sample_weight)):
+            self.line.announce(headline)
         self.given = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
         if getattr(machine, "_skl_callbacks", None):
             self.context = machine._init_callback_context(

@@ -140,7 +140,8 @@ def report(X, kernel, results: list, Cs: np.ndarray, tol: float) -> None:
         result, C = max(failed, key=lambda pair: pair[0].certificate.relative_gap)
         warnings.warn(
             f"{result.message} At {len(failed)} of {len(results)} values of C the certified relative gap is above "
-            f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. {suggest_remedy(X, kernel, result, C)}",
+            f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. "
+            f"{suggest_remedy(X, kernel, result, C)}",
             ConvergenceWarning,
             stacklevel=3,
         )

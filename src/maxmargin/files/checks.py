@@ -15,11 +15,15 @@ def expect(sound: bool, what: str) -> None:
 
 
 def is_array(value, kinds: str, *shape: int | None) -> bool:
-    """Whether a value is an array of such numbers, finite, and of a shape; None is any length."""
+    """Whether a value is an array of such a type and shape; None is any length."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds or value.ndim != len(shape):
         return False
-    fits = all(length is None or length == found for length, found in zip(shape, value.shape, strict=True))
-    return fits and (value.dtype.kind != "f" or bool(np.isfinite(value).all()))
+    return all(length is None or length == found for length, found in zip(shape, value.shape, strict=True))
+
+
+def is_finite(value, *shape: int | None) -> bool:
+    """Whether a value is an array of finite numbers of a shape."""
+    return is_array(value, "f", *shape) and bool(np.isfinite(value).all())
 
 
 def is_index(value, n: int) -> bool:
@@ -31,4 +35,4 @@ def is_matrix(value, n: int, d: int) -> bool:
     """Whether a value is a finite matrix of this shape, dense or sparse."""
     if sp.issparse(value):
         return value.shape == (n, d) and bool(np.isfinite(value.data).all()) and value.has_sorted_indices
-    return is_array(value, "f", n, d)
+    return is_finite(value, n, d)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.libsvm_text import Rows, gather, make_rule, parse_chunks, split_text
-from ..streams import find_file, is_packed, open_file, write_file
+from ..streams import find_file, guess_length, open_file, write_file
 from ..threads import fetch_ahead, run_strips
 
 STRIP = 1 << 15  # values that a thread writes at a time
@@ -67,8 +67,7 @@ def read_libsvm(
     rule = make_rule(n_features, zero_based, dtype)._replace(queries=True)
     path = find_file(path)
     with open_file(path) as file, closing(fetch_ahead(split_text(file, path))) as chunks:
-        size = 0 if is_packed(path) else path.stat().st_size
-        rows = gather(parse_chunks(chunks, rule, path), rule, size, queries=query is not False)
+        rows = gather(parse_chunks(chunks, rule, path), rule, guess_length(path), queries=query is not False)
     first = int(rows.low > 0) if zero_based == "auto" else rule.first
     X = build_matrix(rows, n_features, first, first - rule.first, path)
     return LibsvmData(X, rows.labels.finish(), choose_queries(rows, query, path))

@@ -20,9 +20,11 @@ from ..estimators import (
     RiskRegressor,
     StructuredSVM,
 )
-from ..streams import find_file
+from ..streams import find_file, open_file
 from ..training_data import hash_data
 from .archive import BEGIN, Archive, Damaged, write_archive
+from .liblinear_model import read_liblinear_model
+from .libsvm_model import read_libsvm_model
 from .states import REBUILT, names_of, put_state, take_state
 from .values import Packer, Unkeepable, Unpacker
 
@@ -112,28 +114,25 @@ def load(path: str | os.PathLike, *, n_features: int | None = None):
     fitted estimator
         Of a file of `save`, it predicts to the last bit what the model predicted that was saved.
     """
-    with open(find_file(path), "rb") as file:
+    with open_file(find_file(path)) as file:
         begin = file.read(16)
-        if begin.startswith(b"svm_type"):
-            from .libsvm_model import read_libsvm_model
-
-            return read_libsvm_model(path, n_features=n_features)
-        if begin.startswith(b"solver_type"):
-            from .liblinear_model import read_liblinear_model
-
-            return read_liblinear_model(path, n_features=n_features)
-        if not begin.startswith(BEGIN):
-            raise ValueError(
-                f"path={str(path)!r} is no model file: it begins neither as those of `save` do, nor with svm_type or "
-                "solver_type as those of LIBSVM and LIBLINEAR."
-            )
-        try:
+    if begin.startswith(b"svm_type"):
+        return read_libsvm_model(path, n_features=n_features)
+    if begin.startswith(b"solver_type"):
+        return read_liblinear_model(path, n_features=n_features)
+    if not begin.startswith(BEGIN):
+        raise ValueError(
+            f"path={str(path)!r} is no model file: it begins neither as those of `save` do, nor with svm_type or "
+            "solver_type as those of LIBSVM and LIBLINEAR."
+        )
+    try:
+        with open(path, "rb") as file:
             model = read_model(Archive(file))
-        except MemoryError:
-            raise
-        except Exception as error:  # whatever a file holds, it ends in one sentence
-            reason = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
-            raise ValueError(f"path={str(path)!r} is not a model file that can be read: {reason}.") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a file holds, it ends in one sentence
+        reason = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"path={str(path)!r} is not a model file that can be read: {reason}.") from error
     if n_features is not None and n_features != getattr(model, "n_features_in_", n_features):
         raise ValueError(f"n_features must be {model.n_features_in_}, that of the model file, got {n_features!r}.")
     return model

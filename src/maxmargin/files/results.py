@@ -120,15 +120,14 @@ def check_point(model: CertifiedMachine, index, point) -> None:
         return
     expect(isinstance(point, Point) and isinstance(index, np.ndarray) and index.dtype.kind == "i", "indices")
     m, d = len(index), model.n_features_in_
-    k = len(getattr(model, "classes_", ())) or None
     a, b, coef, mixture = point
     kernel = isinstance(model, KernelMachine)
-    lengths = (m, 2 * m) if kernel else (m,)
+    lengths = (m, 2 * m) if kernel else (m,)  # nu machines without an intercept see every sample twice
     expect(any(is_array(a, "f", n) or is_array(a, "f", None, n) for n in lengths), "a point of the fit")
     expect(isinstance(b, Real) or is_array(b, "f", None), "the intercept of a point")
     widths = lengths if kernel else (d + 1,)
-    some = coef is None or any(is_array(coef, "f", n) or is_array(coef, "f", k, n) for n in widths)
-    expect(some or is_array(coef, "f", None, d + 1), "the coefficients of a point")
+    several = not kernel and is_array(coef, "f", None, d + 1)
+    expect(coef is None or several or any(is_array(coef, "f", n) for n in widths), "the coefficients of a point")
     if mixture is not None:
         expect(is_array(mixture.weights, "f", None), "the mixture of a point")
         expect(is_array(mixture.scores, "f", len(mixture.weights), m), "the mixture of a point")

@@ -19,7 +19,7 @@ from ..estimators.validation import is_precomputed
 from ..kernels import RBF, Kernel, Linear, Precomputed
 from ..samples import suit
 from ..structures import ChainModel
-from .checks import expect, is_array, is_index, is_matrix
+from .checks import expect, is_array, is_finite, is_index, is_matrix
 from .results import put_results, take_results
 
 EVERYBODY = ("n_features_in_", "feature_names_in_", "n_iter_", "classes_", "data_hash_")
@@ -97,8 +97,8 @@ def check_kernel_machine(model: KernelMachine) -> None:
     expect(isinstance(getattr(kernel, "gamma", 0.0), Real), "gamma of the kernel")
     expect(isinstance(kernel, Precomputed) == is_precomputed(model.kernel), "kernel")
     if isinstance(kernel, RBF):
-        expect(kernel.shift is None or is_array(kernel.shift, "f", d), "shift of the kernel")
-    expect(is_array(table, "f", None, None), "_dual_coef_")
+        expect(kernel.shift is None or is_finite(kernel.shift, d), "shift of the kernel")
+    expect(is_finite(table, None, None), "_dual_coef_")
     m = table.shape[1]
     if is_precomputed(model.kernel):
         expect(is_array(vectors, "f", 0, 0), "support_vectors_")
@@ -128,10 +128,10 @@ def check_machines(model: KernelMachine, rows: int, k: int) -> None:
     """As many intercepts as binary machines, and rows of coefficients as these have."""
     b = model._intercept_
     if not isinstance(model, KernelClassifier):
-        expect(rows == 1 and is_array(b, "f", 1), "_dual_coef_")
+        expect(rows == 1 and is_finite(b, 1), "_dual_coef_")
         return
     layouts = [(k - 1, k * (k - 1) // 2), (k, k)][: 1 if k == 2 else 2]  # of pairs, and of each class against the rest
-    expect(is_array(b, "f", None) and (rows, len(b)) in layouts, "_dual_coef_")
+    expect(is_finite(b, None) and (rows, len(b)) in layouts, "_dual_coef_")
     expect(is_array(model._probA, "f", None) and len(model._probA) in (0, len(b)), "_probA")
     expect(is_array(model._probB, "f", len(model._probA)), "_probB")
     preferred = model._preference
@@ -166,9 +166,9 @@ def check_linear_machine(model: LinearMachine) -> None:
         k = len(model.classes_)
         expect(is_matrix(w, 1 if k == 2 else k, d), "coef_")
     else:
-        expect(is_array(w, "f", d) or (sp.issparse(w) and is_matrix(w, 1, d)) or is_array(w, "f", None, d), "coef_")
+        expect(is_finite(w, d) or (sp.issparse(w) and is_matrix(w, 1, d)) or is_finite(w, None, d), "coef_")
     machines = 1 if w.ndim == 1 else w.shape[0]
-    expect((isinstance(b, Real) and np.isfinite(b)) or is_array(b, "f", machines), "intercept_")
+    expect((isinstance(b, Real) and np.isfinite(b)) or is_finite(b, machines), "intercept_")
 
 
 def put_structure(model: StructuredSVM, kept: dict) -> None:
@@ -180,6 +180,6 @@ def put_structure(model: StructuredSVM, kept: dict) -> None:
     labels, costs, d = structure.labels_, structure.costs_, structure.n_features_
     expect(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) > 1, "labels_")
     k = len(labels)
-    expect(is_array(costs, "f", k, k) and type(d) is int and d > 0, "costs_")
-    expect(is_array(model.coef_, "f", d * k + (k * k + 2 * k if structure.edges else 0)), "coef_")
+    expect(is_finite(costs, k, k) and type(d) is int and d > 0, "costs_")
+    expect(is_finite(model.coef_, d * k + (k * k + 2 * k if structure.edges else 0)), "coef_")
     model.model_ = structure

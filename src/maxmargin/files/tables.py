@@ -44,7 +44,7 @@ def write_parquet(path: str | os.PathLike, data: Data) -> None:
         import pyarrow
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
-        raise ImportError("Parquet files need pyarrow; install it with: pip install 'maxmargin[cluster]'.") from error
+        raise ImportError("Parquet files need pyarrow; install it with: pip install 'maxmargin[tables]'.") from error
     names, more = list_columns(data)
     types = [(name, pyarrow.float64()) for name in names]
     for name, column in more.items():

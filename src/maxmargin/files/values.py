@@ -191,11 +191,13 @@ class Unpacker:
         return RECORDS[kind](**{name: self.unpack(each) for name, each in fields.items()})
 
     def unpack_scalar(self, value: dict):
-        """A scalar of NumPy's."""
-        dtype = np.dtype(value["dtype"])
-        if dtype.kind not in KINDS:
-            raise Damaged(f"a scalar has the type {dtype}")
-        return np.array(self.unpack(value["scalar"])).astype(dtype)[()]
+        """A scalar of NumPy's; a text is as long as it is, whatever its type says."""
+        dtype, item = np.dtype(value["dtype"]), self.unpack(value["scalar"])
+        if dtype.kind == "U" and isinstance(item, str):
+            return np.str_(item)
+        if dtype.kind not in "biuf" or dtype.itemsize > 8:
+            raise Damaged(f"a scalar has the type {dtype.str}")
+        return np.array(item).astype(dtype)[()]
 
     def unpack_random_state(self, value: dict) -> np.random.RandomState:
         """A Mersenne twister in its state."""

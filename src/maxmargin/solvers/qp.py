@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections import Counter
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 from ..problem import Point, Problem
 from ..quadratic_program import QuadraticProgram, balance_out, refuse_program
 from ..result import Outcome, Patience, Progress
-from ..threads import droppable, run_apart
+from ..threads import droppable, heed, open_gate, run_apart
 
 INSTALL = 'pip install "maxmargin[qp]"'
 LOOKS = 15  # iterations without a fall of the gap by a tenth before a run gives up
@@ -103,6 +104,7 @@ class Cvxopt:
     def __init__(self, program: QuadraticProgram):
         from cvxopt import matrix, spmatrix
 
+        heed()
         m, self.finite = len(program.q), np.flatnonzero(np.isfinite(program.upper))
         rows = np.arange(m + len(self.finite))
         columns = np.concatenate([np.arange(m), self.finite])
@@ -120,7 +122,7 @@ class Cvxopt:
         options = {"show_progress": False, "maxiters": 1, "abstol": NEVER, "reltol": NEVER, "feastol": NEVER}
         try:
             with droppable():
-                state = run_apart(lambda: coneqp(*self.program, initvals=self.state, options=options))
+                state = run_apart(lambda: self.call_alone(coneqp, options))
         except (ArithmeticError, ValueError):
             self.spent = True
             return None
@@ -132,6 +134,11 @@ class Cvxopt:
         above = np.zeros(self.m)
         above[self.finite] = z[self.m :]
         return Answer(x, z[: self.m], above, float(y[0]) if self.free else 0.0)
+
+    def call_alone(self, coneqp, options: dict) -> dict:
+        """One call at a time: the BLAS of cvxopt has no locks, and an earlier call may have been left behind."""
+        with open_gate("cvxopt", os.getpid()):
+            return coneqp(*self.program, initvals=self.state, options=options)
 
 
 class Backend:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..threads import heed
+
 ROUNDING = 1e-9  # of the terms of a score: an oracle may miss the labels themselves by so much
 
 
@@ -195,7 +197,7 @@ class ListedExamples:
         """argmax_z Delta + <w, psi>, in other processes if there are to be several."""
         jobs = count_jobs(self.n_jobs)
         if jobs == 1:
-            return [self.model.argmax(self.X[i], w, self.y[i]) for i in range(first, last)]
+            return [self.ask_one(i, w) for i in range(first, last)]
         from joblib import Parallel, delayed
 
         cuts = np.linspace(first, last, jobs + 1).astype(int)
@@ -203,6 +205,11 @@ class ListedExamples:
             delayed(ask_some)(self.model, [self.X[i] for i in range(p, q)], w, self.y[p:q]) for p, q in pairwise(cuts)
         )
         return [z for part in found for z in part]
+
+    def ask_one(self, i: int, w: np.ndarray):
+        """argmax_z Delta + <w, psi> of one sample; between two of them a pass can be ended."""
+        heed()
+        return self.model.argmax(self.X[i], w, self.y[i])
 
     def keep_pace(self, seconds: float, count: int) -> None:
         """How many samples are asked between two looks at the clock; it has no say in the answers."""

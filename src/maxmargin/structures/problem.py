@@ -10,12 +10,12 @@ Any labellings with any weights on those simplices give a true lower bound D, wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ..problem import TINY
+from ..threads import cached_property
 from .examples import Sheet, count_jobs
 
 

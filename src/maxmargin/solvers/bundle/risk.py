@@ -7,13 +7,12 @@ coordinates like others, with a ridge too small to matter.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from ...answers import choose_answers
 from ...intercept import Intercept, Settled
 from ...problem import Problem
+from ...threads import cached_property
 from .cuts import Cuts
 from .line import search_line
 

@@ -11,8 +11,6 @@ too: those of w minus a. The steps are the same as if phi were written out.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -20,6 +18,7 @@ from ...answers import choose_answers
 from ...features import ClassDesign, Design
 from ...intercept import Intercept
 from ...problem import Problem
+from ...threads import cached_property
 
 FEW = 12  # samples up to which an eigenvalue is not worth iterations
 ROUNDED = 0.1  # of the scale of the scores, over which kinks are rounded off for the steps of batches

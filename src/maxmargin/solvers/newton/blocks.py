@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from ...normal_equations import factor_matrix, form_normal_matrix
 from ...problem import Problem
 from ...result import Outcome, Patience, Progress
 from ...samples import wrap
+from ...threads import cached_property
 from .block import Block as Place
 from .oracle import RowOracle, TermOracle
 from .run import COARSE_TOL, NARROWER, NARROWEST, SOLVED, NewtonRun

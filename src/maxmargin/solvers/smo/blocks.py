@@ -19,9 +19,10 @@ STEPS, LOOK = 40, 16  # steps in a block for each of its samples at most, and be
 SHRINK_EVERY, LOOK_BACK = 8, 50  # rounds
 
 
-def choose_size(problem) -> int:
+def choose_size(problem, exact: bool) -> int:
     """Samples of a working set: as many as a round has time for, by the data alone, so that fits can be repeated."""
-    return int(np.clip(WORK / (problem.n * problem.features.cost), 128, max(128, min(BLOCK, problem.n // 4))))
+    work = WORK / (problem.n * problem.features.cost * (2 if exact else 1))
+    return int(np.clip(work, 128, max(128, min(BLOCK, problem.n // 4))))
 
 
 class BlockRun(ActiveRun):
@@ -29,9 +30,9 @@ class BlockRun(ActiveRun):
 
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
-        self.size = min(solver.working_set or choose_size(problem), problem.n)
         self.rows = RowStore(problem.features, solver.cache_size, exact=tol < POLISH_BELOW)
         self.half = self.rows.half
+        self.size = min(solver.working_set or choose_size(problem, self.half is None), problem.n)
         self.work, self.rounds = np.empty(0, np.int64), 0
         self.make_room(problem.n)
         if self.rounded:

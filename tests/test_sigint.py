@@ -1,0 +1,221 @@
+"""Ctrl-C at any moment, in a fit of any solver: control is back at once, and the estimator can be used."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from long_fits import LONG, ONCE, Interruption, fit_quietly, interrupt_fit, load_compiled, make_clouds
+from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_info
+
+from maxmargin import SVC, LinearSVC, Status
+from maxmargin.features import Gram
+from maxmargin.kernels import RBF
+from maxmargin.losses import Hinge
+from maxmargin.problem import Problem
+from maxmargin.solve import solve
+from maxmargin.solvers import SOLVERS
+
+SOON = 0.2  # seconds within which control is back on a machine that has nothing else to do
+BUSY = 1.0  # seconds within which it is back on any
+
+
+@pytest.fixture(autouse=True)
+def _default_handler():
+    """Python's own handler for Ctrl-C before and after, and a BLAS that is not held."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threads = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"] == threads
+    signal.signal(signal.SIGINT, before)
+
+
+def check_usable(name: str, seen: Interruption) -> None:
+    """Fitted with a certificate, or not fitted; and it can be fitted again."""
+    _, X, y = LONG[name]()
+    model = seen.model
+    if hasattr(model, "certificate_"):
+        assert model.result_.status is Status.INTERRUPTED or seen.late < 0.05  # it may have been done just then
+        assert model.certificate_.primal >= model.certificate_.dual
+        few = X[:5]
+        assert len(model.predict(few)) == 5
+    else:
+        with pytest.raises((NotFittedError, AttributeError)):
+            model.predict(X[:5])
+    fit_quietly(model.set_params(max_seconds=0.2), X, y)
+    assert hasattr(model, "certificate_")
+
+
+def test_every_solver_is_interrupted():
+    """The registry has no solver without a long fit here."""
+    assert set(SOLVERS) <= set(ONCE)
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_control_is_back_soon(name):
+    """One moment for each solver; on a busy machine with some patience."""
+    load_compiled(name)
+    seen = interrupt_fit(name, random.Random(name).uniform(0.02, 0.5))
+    assert seen.late < BUSY
+    if seen.in_time:
+        check_usable(name, seen)
+
+
+@pytest.mark.slow
+def test_two_hundred_moments():
+    """Over all fits, at moments drawn by lot: 19 in 20 within 0.2 s even beside other programs, and none beyond 1 s."""
+    draw, late = random.Random(0), {}
+    for name in LONG:
+        load_compiled(name)
+    for k in range(200):
+        name = list(LONG)[k % len(LONG)]
+        seen = interrupt_fit(name, draw.uniform(0.0, 1.0))
+        late.setdefault(name, []).append(seen.late)
+        if k < len(LONG) and seen.in_time:
+            check_usable(name, seen)
+    waits = np.concatenate(list(late.values()))
+    report = ", ".join(f"{name} {max(each):.2f}" for name, each in late.items())
+    assert waits.max() < BUSY, report
+    assert np.quantile(waits, 0.95) < SOON, report
+
+
+@pytest.mark.parametrize("name", ["smo", "qp", "classes", "newton"])
+def test_a_second_one_leaves_at_once(name):
+    """Pressed twice: KeyboardInterrupt goes through whatever is being done, and the estimator can be fitted again."""
+    load_compiled(name)
+    seen = interrupt_fit(name, 0.3, times=2)
+    assert seen.late < BUSY
+    _, X, y = LONG[name]()
+    fit_quietly(seen.model.set_params(max_seconds=0.2), X, y)
+    assert hasattr(seen.model, "certificate_")
+
+
+def test_before_the_solver_begins():
+    """While data are checked and kernels evaluated, Ctrl-C is what it always is; nothing is fitted."""
+
+    def slow_kernel(A, B):
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(5.0)
+        return A @ B.T
+
+    X, y = make_clouds(200, 5)
+    model = SVC(kernel=slow_kernel)
+    began = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert time.perf_counter() - began < 2.0
+    assert not hasattr(model, "certificate_")
+
+
+# ---- points that nobody had the time to judge -----------------------------------------------------------------------
+
+
+class Slow(Gram):
+    """Features whose scores take a second."""
+
+    def estimate_seconds(self, support: int) -> float:
+        return 1.0
+
+    def scores(self, coef):
+        time.sleep(1.0)
+        return super().scores(coef)
+
+
+def press_at_once(progress) -> None:
+    """Ctrl-C at the first report."""
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_a_certificate_that_takes_long_is_left_out():
+    """The point is there, its gap is unknown, and the sentence says what the solver saw."""
+    X, y = make_clouds(3000, 5)
+    problem = Problem(Slow(RBF(0.1), Gram.from_data(RBF(0.1), X).samples), 2.0 * y - 1.0, np.full(3000, 1e3), Hinge())
+    began = time.perf_counter()
+    result = solve(problem, tol=1e-12, callback=press_at_once)
+    assert time.perf_counter() - began < 0.9
+    assert result.status is Status.INTERRUPTED
+    assert result.certificate.relative_gap == np.inf
+    assert np.abs(result.point.a).max() > 0
+    assert "no time to judge" in result.message
+    assert f"{result.history[-1].relative_gap:.2g}" in result.message
+
+
+def test_an_estimator_without_a_certificate_predicts(monkeypatch):
+    """The machine is the solver's point; the width of its margin is not known, and certify finds out."""
+    monkeypatch.setattr(Gram, "estimate_seconds", lambda self, support: 1.0)
+    X, y = make_clouds(3000, 5)
+    model = SVC(C=1e4, tol=1e-12)
+    load_compiled("smo pairs")
+
+    def press(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    timer = signal.signal(signal.SIGALRM, press)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    finally:
+        signal.signal(signal.SIGALRM, timer)
+    assert model.certificate_.relative_gap == np.inf
+    assert np.isnan(model.margin_width_).all()
+    assert np.isfinite(model.decision_function(X[:5])).all()
+    assert "not judged" in str(model.certificate_) or "inf" in str(model.certificate_)
+
+
+# ---- programs -------------------------------------------------------------------------------------------------------
+
+PROGRAM = """
+    import sys, warnings
+    sys.path.insert(0, {folder!r})
+    from long_fits import LONG, load_compiled
+    load_compiled({name!r})
+    model, X, y = LONG[{name!r}]()
+    print("begins", flush=True)
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        print("fitted" if hasattr(model, "certificate_") else "not fitted", flush=True)
+        raise
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+@pytest.mark.parametrize("name", ["smo", "qp"])
+def test_a_program_ends(name, presses):
+    """A program of its own dies of the signal within seconds, once pressed or twice."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    code = textwrap.dedent(PROGRAM.format(folder=folder, name=name))
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout.readline() == "begins\n"
+        time.sleep(0.5)
+        for _ in range(presses):
+            program.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        out, err = program.communicate(timeout=30)
+    assert program.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in err
+    assert out.strip() in (("fitted",) if presses == 1 else ("fitted", "not fitted", ""))
+
+
+def test_threads_do_not_hear_of_it():
+    """A fit on another thread goes on while the main thread is interrupted."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    X, y = make_clouds(3000, 10)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(lambda: LinearSVC().fit(X, y))
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert other.result(timeout=60).result_.converged
