@@ -136,7 +136,7 @@ def fit_quietly(model, X, y):
 
 
 class Interruption(NamedTuple):
-    """A fit that was interrupted: the estimator, seconds until control was back, and whether the signal came in time."""
+    """A fit that was interrupted: the estimator, seconds until control was back, whether the signal came in time."""
 
     model: object
     late: float

@@ -33,7 +33,6 @@ LIBSVM_LETTERS = {
     "-w1 5": ["--class-weight=1=5"],
     "-w-1 0.5": ["--class-weight=-1=0.5"],
     "-v 5": ["--folds=5"],
-    "-q": ["--quiet"],
     "-s 4 -t 1": ["--estimator=NuSVR", "--kernel=poly"],
 }
 LIBLINEAR_LETTERS = {
@@ -69,7 +68,7 @@ def test_letters_of_scale_and_predict():
     spelled, rest = split_letters(["-l", "-1", "-u", "1", "-y", "-1e-2", "2", "-s", "range", "data"], SCALE)
     assert spelled == ["--lower=-1", "--upper=1", "--target-lower=-1e-2", "--target-upper=2", "--save=range"]
     assert rest == ["data"]
-    assert split_letters(["-b", "1", "-q", "t", "m", "o"], PREDICT) == (["--probability", "--quiet"], ["t", "m", "o"])
+    assert split_letters(["-b", "1", "t", "m", "o"], PREDICT) == (["--probability"], ["t", "m", "o"])
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,16 @@ BUSY = 1.0  # seconds within which it is back on any
 def _default_handler():
     """Python's own handler for Ctrl-C before and after, and a BLAS that is not held."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    threads = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+    threads = count_blas()
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"] == threads
+    assert threads.items() <= count_blas().items()
     signal.signal(signal.SIGINT, before)
+
+
+def count_blas() -> dict[str, int]:
+    """The threads of every BLAS that is loaded."""
+    return {found["filepath"]: found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
 
 
 def check_usable(name: str, seen: Interruption) -> None:
@@ -44,7 +49,7 @@ def check_usable(name: str, seen: Interruption) -> None:
     _, X, y = LONG[name]()
     model = seen.model
     if hasattr(model, "certificate_"):
-        assert model.result_.status is Status.INTERRUPTED or seen.late < 0.05  # it may have been done just then
+        assert model.result_.status in (Status.INTERRUPTED, Status.CONVERGED)  # it may have been done just then
         assert model.certificate_.primal >= model.certificate_.dual
         few = X[:5]
         assert len(model.predict(few)) == 5
@@ -169,7 +174,7 @@ def test_an_estimator_without_a_certificate_predicts(monkeypatch):
     assert model.certificate_.relative_gap == np.inf
     assert np.isnan(model.margin_width_).all()
     assert np.isfinite(model.decision_function(X[:5])).all()
-    assert "not judged" in str(model.certificate_) or "inf" in str(model.certificate_)
+    assert str(model.certificate_) == "no certificate: there was no time to judge the point"
 
 
 # ---- programs -------------------------------------------------------------------------------------------------------
@@ -189,8 +194,15 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("presses", [1, 2])
-@pytest.mark.parametrize("name", ["smo", "qp"])
+@pytest.mark.parametrize(
+    ("name", "presses"),
+    [
+        ("smo", 1),
+        ("smo", 2),
+        pytest.param("qp", 1, marks=pytest.mark.slow),
+        pytest.param("qp", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_a_program_ends(name, presses):
     """A program of its own dies of the signal within seconds, once pressed or twice."""
     folder = os.path.dirname(os.path.abspath(__file__))

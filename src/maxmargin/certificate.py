@@ -65,6 +65,8 @@ class Certificate:
         return self.gap / max(abs(self.primal), abs(self.dual), self.floor)
 
     def __str__(self) -> str:
+        if self.primal == np.inf and self.dual == -np.inf:
+            return "no certificate: there was no time to judge the point"
         note = "" if self.convex is not False else "; the kernel is not positive semidefinite, so this proves nothing"
         return (
             f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.2g}, "

@@ -8,7 +8,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -69,13 +69,17 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def guess_length(path: Path) -> int:
-    """About how many bytes a file has when it is unpacked; 0 if there is no knowing, as of a pipe."""
+    """About how many bytes a file has when it is unpacked, rather more; 0 if there is no knowing, as of a pipe."""
     size = path.stat().st_size
     if not is_packed(path):
         return size
-    with open(path, "rb") as raw, OPENERS[path.suffix.lower()](raw, "rb") as file:
-        part = len(file.read(SAMPLE))
-        return part if part < SAMPLE else int(part / raw.tell() * size)
+    with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), open(path, "rb") as raw:  # said when it is read
+        with OPENERS[path.suffix.lower()](raw, "rb") as file:
+            part = len(file.read(SAMPLE))
+        return (
+            part if part < SAMPLE else int(1.3 * part / raw.tell() * size)
+        )  # the next block is in hand, unpacked or not
+    return 0
 
 
 @contextmanager

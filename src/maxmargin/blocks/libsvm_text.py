@@ -19,7 +19,8 @@ import scipy.sparse as sp
 from ..threads import run_strips
 from .source import BYTES
 
-CHUNK = 1 << 22  # bytes of text that are read at a time
+CHUNK, LARGE_CHUNK = 1 << 20, 1 << 24  # bytes of text that are read at a time, at least and at most
+SHARE = 32  # of the text: chunks of that are small beside the result, and long enough that threads seldom wait
 STRIP = 1 << 18  # bytes that a thread parses at a time
 LONGEST = 1 << 31  # bytes of a line
 SEVERAL = np.iinfo(np.int32).max  # more features or values than that need indices of 64 bits
@@ -82,9 +83,13 @@ class Fault(Exception):
 # ---- text to lines --------------------------------------------------------------------------------------------------
 
 
-def split_text(file: BinaryIO, path: Path, size: int | None = None) -> Iterator[bytes]:
-    """So many bytes of a text, or all that there are, in chunks of whole lines; the last end of line may be missing."""
-    while text := file.read(CHUNK if size is None else min(CHUNK, size)):
+def split_text(file: BinaryIO, path: Path, size: int | None = None, guess: int = 0) -> Iterator[bytes]:
+    """So many bytes of a text, or all, about so many as is guessed, in chunks of whole lines.
+
+    The last end of line may be missing.
+    """
+    chunk = max(CHUNK, min((guess if size is None else size) // SHARE, LARGE_CHUNK))
+    while text := file.read(chunk if size is None else min(chunk, size)):
         if not text.endswith(b"\n"):
             text += file.readline(LONGEST)
         size = None if size is None else max(size - len(text), 0)

@@ -119,10 +119,19 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     write_model(machine, path, kind, *training.hashed)
     report(training, arguments, path, kind, seconds)
     if interrupted:
-        remedy = f"; `maxmargin train --resume {path} {arguments.data}` goes on with it" if kind == OURS else ""
-        say(f"{program}: interrupted after {seconds:.3g} s; the best model so far is in {path}{remedy}.")
+        say(f"{program}: {tell_interruption(machine, path, kind, arguments.data, seconds)}")
         return Exit.INTERRUPTED
     return Exit.FINE if all(result.converged for result in machine.results_) else Exit.UNFINISHED
+
+
+def tell_interruption(machine, path: str, kind: str, data: str, seconds: float) -> str:
+    """What was kept when Ctrl-C came, and what one can do with it."""
+    told = [f"interrupted after {seconds:.3g} s; the best model so far is in {path}"]
+    if not np.isfinite(machine.certificate_.gap):
+        told.append(f"`maxmargin certify {path} {data}` takes the time to judge it")
+    if kind == OURS:
+        told.append(f"`maxmargin train --resume {path} {data}` goes on with it")
+    return "; ".join(told) + "."
 
 
 def fit_until_interrupted(training: Training, live: bool) -> bool:

@@ -42,7 +42,7 @@ def switch(letter: str, off: list[str], on: list[str]) -> Letter:
 
 
 WEIGHT = Letter(1, lambda label, value: [f"--class-weight={label}={value}"])  # -w1 5: the label is part of the letter
-FOLDS, QUIET = rename("folds"), Letter(0, lambda: ["--quiet"])
+FOLDS = rename("folds")
 
 LIBSVM = {
     "-s": choose(
@@ -78,7 +78,6 @@ LIBSVM = {
     "-b": switch("-b", [], ["--probability"]),
     "-w": WEIGHT,
     "-v": FOLDS,
-    "-q": QUIET,
 }
 # -e is LIBSVM's own rule, m(a) - M(a) < e. SMO stops by it here too, on exact scores in float64, and at half of it: of
 # two points that meet the same rule either may have the smaller gap, and ours is not to be the worse one.
@@ -121,7 +120,6 @@ LIBLINEAR = {
     "-w": WEIGHT,
     "-v": FOLDS,
     "-C": Letter(0, lambda: ["--find-C"]),
-    "-q": QUIET,
 }
 LIBLINEAR_DEFAULTS = [
     "--estimator=LinearSVC", "--loss=squared_hinge", "--intercept=none", "--epsilon=0.1", f"--tol={LOOSEST!r}",
@@ -134,7 +132,7 @@ SCALE = {
     "-s": rename("save"),
     "-r": rename("restore"),
 }
-PREDICT = {"-b": switch("-b", [], ["--probability"]), "-q": QUIET}
+PREDICT = {"-b": switch("-b", [], ["--probability"])}
 
 FAMILIES = {"libsvm": (LIBSVM, LIBSVM_DEFAULTS), "liblinear": (LIBLINEAR, LIBLINEAR_DEFAULTS)}
 UNUSED = {"NuSVC": ("class_weight",)}  # what a program reads and does not look at, beside what a machine has not

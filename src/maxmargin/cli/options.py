@@ -138,5 +138,5 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """Who reads what is printed."""
     group = parser.add_argument_group("what is printed")
-    group.add_argument("--quiet", action="store_true", help="nothing but warnings and errors (also -q)")
+    group.add_argument("-q", "--quiet", action="store_true", help="nothing but warnings and errors")
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")

@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 
 from .formats import MODEL_FORMATS
-from .letters import FAMILIES, LIBSVM, LIBSVM_DEFAULTS, QUIET, split_letters
+from .letters import FAMILIES, LIBSVM, LIBSVM_DEFAULTS, split_letters
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
 
+USAGE = "[options] DATA [MODEL]"
 DESCRIPTION = """Fit a machine to the rows of DATA and save it as MODEL, with its certificate: how far from optimal it
 is at most. Ctrl-C ends the fit and saves the best model so far; --resume goes on with it. The letters of svm-train are
 taken too (-s -t -c -g ...), and with --liblinear those of LIBLINEAR's train; one letter brings the other program's
 defaults and its model format."""
 
 
-def make_parser(program: str) -> argparse.ArgumentParser:
-    """The words of train."""
+def make_parser(program: str, usage: str, description: str) -> argparse.ArgumentParser:
+    """The words of train, which `maxmargin explain` has too."""
     parser = argparse.ArgumentParser(
-        prog=program, usage=f"{program} [options] DATA [MODEL]", description=DESCRIPTION, allow_abbrev=False
+        prog=program, usage=f"{program} {usage}", description=description, allow_abbrev=False
     )
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet; text also as .gz, .bz2 or .xz")
     parser.add_argument(
@@ -46,41 +47,37 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
         "--folds", type=integer, metavar="N", default=argparse.SUPPRESS, help="cross-validate in N folds"
     )
     group.add_argument(
-        "--find-C",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="the C of best cross-validation (-C)",
+        "--find-C", action="store_true", default=argparse.SUPPRESS, help="the C of best cross-validation (-C)"
     )
 
 
-def parse(argv: list[str], program: str) -> argparse.Namespace:
+def parse(argv: list[str], program: str, usage: str = USAGE, description: str = DESCRIPTION) -> argparse.Namespace:
     """The arguments: words, over letters, over the defaults of the family whose letters they are."""
-    parser = make_parser(program)
+    parser = make_parser(program, usage, description)
     family = next((name for name in FAMILIES if f"--{name}" in argv), None)
     table, defaults = FAMILIES.get(family, (LIBSVM, LIBSVM_DEFAULTS))
     try:
         letters, words = split_letters(argv, table)
     except ValueError as error:
         parser.error(str(error))
-    quiet = QUIET.spell()[0] in letters
-    letters = [letter for letter in letters if letter not in QUIET.spell()]
     arguments = parser.parse_intermixed_args(words)
-    arguments.quiet = arguments.quiet or quiet
     if letters and family is None:
         arguments.family = "libsvm"
-    given = collect_parameters(arguments)
-    lettered = argparse.Namespace()
-    if arguments.family is not None:
-        spelled = argparse.ArgumentParser(prog=program, add_help=False, allow_abbrev=False)
-        add_parameters(spelled)
-        add_switches(spelled)
-        lettered = spelled.parse_args([*defaults, *letters])
+    lettered = read_letters(letters, defaults, program) if arguments.family else argparse.Namespace()
     arguments.estimator = getattr(arguments, "estimator", getattr(lettered, "estimator", None))
     arguments.folds = getattr(arguments, "folds", getattr(lettered, "folds", None))
     arguments.find_C = getattr(arguments, "find_C", getattr(lettered, "find_C", False))
     check_switches(arguments, parser)
-    arguments.given, arguments.lettered = given, collect_parameters(lettered)
+    arguments.given, arguments.lettered = collect_parameters(arguments), collect_parameters(lettered)
     return arguments
+
+
+def read_letters(letters: list[str], defaults: list[str], program: str) -> argparse.Namespace:
+    """What the letters say, spelled out, over the defaults of their program."""
+    parser = argparse.ArgumentParser(prog=program, add_help=False, allow_abbrev=False)
+    add_parameters(parser)
+    add_switches(parser)
+    return parser.parse_args([*defaults, *letters])
 
 
 def check_switches(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
@@ -98,7 +95,8 @@ def run(argv: list[str], program: str) -> int:
     """Read, fit, save, report; or cross-validate."""
     arguments = parse(argv, program)
     from .fitting import begin, fit
-    from .folds import cross_validate, find_cost
+    from .folds import cross_validate
+    from .search import find_cost
 
     training = begin(arguments)
     if arguments.find_C:

@@ -1,0 +1,36 @@
+"""maxmargin explain [options] DATA: which solver a fit would take and why, its time, its memory, and what is odd."""
+
+from __future__ import annotations
+
+from . import IN_PYTHON
+from .exit_codes import Exit
+from .report import describe_parameters, print_json
+from .train import parse
+
+USAGE = "[options] DATA"
+DESCRIPTION = """What `maxmargin train` with the same options would do: how long it takes, about, and how much memory;
+the solver that takes the problem, and why; features that drown the others. Small parts of the data are fitted for it,
+which takes a few per cent of the time of the fit; nothing is saved."""
+
+
+def run(argv: list[str], program: str) -> int:
+    """Read, diagnose, print."""
+    arguments = parse(argv, program, USAGE, DESCRIPTION)
+    from ..diagnosis import diagnose
+    from .fitting import begin
+
+    if arguments.blocks:
+        raise ValueError("explain looks at data in memory; leave --blocks out, or give a part of the file.")
+    training = begin(arguments)
+    y = None if type(training.machine).__name__ == "OneClassSVM" else training.y
+    found = diagnose(training.machine, training.X, y, training.weight)
+    if arguments.json:
+        print_json({
+            "command": "explain", "estimator": found.model, "rows": found.n_samples, "features": found.n_features,
+            "seconds": found.seconds, "at_least": found.at_least, "bytes": found.bytes, "solver": found.solver,
+            "scale": found.scale, "parameters": describe_parameters(training.machine),
+            "files": {"data": arguments.data},
+        })  # fmt: skip
+    else:
+        print(str(found).replace(IN_PYTHON, "maxmargin scale"))
+    return Exit.FINE

@@ -1,0 +1,304 @@
+"""Many fits at once: threads, processes, joblib and forks give the answers of one, on no more threads than cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from long_fits import make_clouds
+from sklearn.model_selection import GridSearchCV
+from threadpoolctl import threadpool_info
+
+import maxmargin.threads
+from maxmargin import SVC, SVR, LinearSVC, RiskClassifier
+from maxmargin.threads import CORES, Interrupted, count_cores, listen, open_gate, quiet_blas, run_strips
+
+MODELS = {
+    "pairs": (SVC(), (900, 8, 4)),
+    "blocks": (SVC(C=10.0), (2600, 8, 2)),
+    "regression": (SVR(), (700, 8, 2)),
+    "linear": (LinearSVC(loss="hinge"), (4000, 20, 3)),
+    "softmax": (RiskClassifier("logistic", multi_class="softmax"), (1500, 10, 4)),
+}
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+def fit_and_predict(name: str) -> np.ndarray:
+    """Decision values of a fit, or predictions where there are none."""
+    model, shape = MODELS[name]
+    X, y = make_clouds(*shape)
+    model = type(model)(**model.get_params()).fit(X, y)
+    return getattr(model, "decision_function", model.predict)(X)
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict[str, np.ndarray]:
+    """The answers of fits that run by themselves."""
+    return {name: fit_and_predict(name) for name in MODELS}
+
+
+@contextmanager
+def deadline(seconds: int):
+    """A deadlock ends the test, not the day."""
+
+    def give_up(*_):
+        raise TimeoutError(f"no end within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# ---- threads --------------------------------------------------------------------------------------------------------
+
+
+def test_eight_threads_agree_with_one(alone):
+    """Eight threads fit and predict at once, all kinds of machines mixed: the same numbers to the bit."""
+    names = [name for name in MODELS for _ in range(3)]
+    with deadline(100), ThreadPoolExecutor(8) as pool:
+        for name, found in zip(names, pool.map(fit_and_predict, names), strict=True):
+            np.testing.assert_array_equal(found, alone[name])
+
+
+def test_threads_beside_the_main_one_agree(alone):
+    """The main thread fits with all cores while others fit too."""
+    with deadline(100), ThreadPoolExecutor(3) as pool:
+        others = [pool.submit(fit_and_predict, name) for name in MODELS]
+        for name in MODELS:
+            np.testing.assert_array_equal(fit_and_predict(name), alone[name])
+        for name, other in zip(MODELS, others, strict=True):
+            np.testing.assert_array_equal(other.result(), alone[name])
+
+
+def test_no_more_threads_than_cores():
+    """Fits on threads of the caller start none of their own, and BLAS is held to one."""
+    seen, blas, running = set(), set(), [True]
+
+    def count() -> None:
+        while running:
+            seen.update(thread.name for thread in threading.enumerate() if thread.name.startswith("maxmargin"))
+            blas.update(found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas")
+            time.sleep(0.005)
+
+    before = {thread.name for thread in threading.enumerate()}
+    watcher = threading.Thread(target=count)
+    with quiet_blas(), ThreadPoolExecutor(8) as pool:
+        watcher.start()
+        list(pool.map(fit_and_predict, MODELS))
+        running.clear()
+    watcher.join()
+    assert seen <= before
+    assert blas == {1}
+
+
+def test_the_main_thread_has_all_cores():
+    """At most as many strips and tasks at work as there are cores."""
+    most, running = [0], [True]
+
+    def count() -> None:
+        while running:
+            ours = [thread.name for thread in threading.enumerate() if thread.name.startswith("maxmargin-task")]
+            most[0] = max(most[0], len(ours))
+            time.sleep(0.002)
+
+    watcher = threading.Thread(target=count)
+    watcher.start()
+    for _ in range(3):
+        fit_and_predict("pairs")
+    running.clear()
+    watcher.join()
+    assert most[0] <= CORES
+    strips = [thread for thread in threading.enumerate() if thread.name.startswith("maxmargin-strip")]
+    assert len(strips) <= CORES
+
+
+def test_what_one_thread_listens_to_is_its_own():
+    """A thread that stops listening does not bring back what another has long stopped asking."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with listen(lambda: False):
+            inside.set()
+            leave.wait()
+
+    thread = threading.Thread(target=other)
+    with pytest.raises(Interrupted), listen(lambda: True):
+        thread.start()
+        inside.wait()
+        run_strips(lambda start, stop: None, 10, 1)
+    leave.set()
+    thread.join()
+    done = []
+    run_strips(lambda start, stop: done.append(start), 10, 1)
+    assert sorted(done) == list(range(10))
+
+
+def test_an_error_in_one_pair_ends_all():
+    """A kernel that fails in one of many problems is heard of at once; the others are not waited for."""
+    calls = []
+
+    def fail(A, B):
+        calls.append(len(A))
+        raise ZeroDivisionError
+
+    X, y = make_clouds(900, 8, 4)
+    with pytest.raises(ZeroDivisionError):
+        SVC(kernel=fail).fit(X, y)
+    assert SVC().fit(X, y).result_.converged
+
+
+# ---- joblib ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefer", ["threads", "processes"])
+def test_joblib_agrees(prefer, alone):
+    """Two at a time, by threads or by processes of loky."""
+    names = list(MODELS)
+    with deadline(100):
+        found = Parallel(n_jobs=2, prefer=prefer)(delayed(fit_and_predict)(name) for name in names)
+    for name, each in zip(names, found, strict=True):
+        np.testing.assert_array_equal(each, alone[name])
+
+
+def count_own_threads() -> tuple[int, int]:
+    """Cores that this process believes to have, and threads of ours after a fit."""
+    fit_and_predict("pairs")
+    return maxmargin.threads.CORES, sum(t.name.startswith("maxmargin") for t in threading.enumerate())
+
+
+def test_workers_of_joblib_share_the_cores():
+    """As many workers as cores: each has one core, and no threads of ours."""
+    found = Parallel(n_jobs=CORES)(delayed(count_own_threads)() for _ in range(CORES))
+    assert found == [(1, 0)] * CORES
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_grid_searches_agree(n_jobs):
+    """The scores of a grid do not depend on the number of workers."""
+    X, y = make_clouds(400, 8, 3)
+    search = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3, n_jobs=n_jobs).fit(X, y)
+    np.testing.assert_array_equal(
+        search.cv_results_["mean_test_score"],
+        GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=3).fit(X, y).cv_results_["mean_test_score"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "cores"), [("1", 1), ("1,2", 1), ("9999", None), ("", None), ("all", None), ("0", None)]
+)
+def test_cores_by_environment(text, cores, monkeypatch):
+    """OMP_NUM_THREADS is a limit, where it is a number."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    own = count_cores()
+    monkeypatch.setenv("OMP_NUM_THREADS", text)
+    assert count_cores() == (own if cores is None else cores)
+
+
+# ---- forks ----------------------------------------------------------------------------------------------------------
+
+
+@forks
+def test_eight_processes_agree(alone):
+    """Forked after fits in this process, eight at a time."""
+    names = list(MODELS) * 2
+    with deadline(150), multiprocessing.get_context("fork").Pool(8) as pool:
+        for name, found in zip(names, pool.map(fit_and_predict, names), strict=True):
+            np.testing.assert_array_equal(found, alone[name])
+
+
+def run_in_fork(work) -> bytes:
+    """What work() writes in a forked process; killed if it does not end."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(30)  # a child that hangs dies of it
+            os.write(writing, work())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        answer = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
+    return answer
+
+
+@forks
+def test_a_fork_after_a_fit(alone):
+    """The child has none of the threads that its parent used, and makes its own."""
+    with quiet_blas():
+        run_strips(lambda start, stop: None, 100, 1)
+    answer = run_in_fork(lambda: fit_and_predict("blocks")[:20].tobytes())
+    assert answer == alone["blocks"][:20].tobytes()
+
+
+@forks
+def test_a_fork_amid_fits(alone):
+    """Other threads are at work, and hold what they hold: the child does not wait for them."""
+    running = [True]
+
+    def work() -> None:
+        while running:
+            fit_and_predict("regression")
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(5):
+            answer = run_in_fork(lambda: fit_and_predict("pairs")[:20].tobytes())
+            assert answer == alone["pairs"][:20].tobytes()
+    finally:
+        running.clear()
+        for thread in threads:
+            thread.join()
+
+
+@forks
+def test_a_fork_has_its_blas_back():
+    """What other threads of the parent held to one thread is free in the child, and what it holds itself stays held."""
+
+    def say_threads() -> bytes:
+        return bytes([max(found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas")])
+
+    free = say_threads()
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with quiet_blas():
+            inside.set()
+            leave.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait()
+    assert run_in_fork(say_threads) == free
+    with quiet_blas():
+        assert run_in_fork(say_threads) == b"\x01"
+    leave.set()
+    thread.join()
+    assert say_threads() == free
+
+
+@forks
+def test_a_fork_finds_gates_open():
+    """A library that another thread is in does not lock out a forked process."""
+    with open_gate("a library", os.getpid()):
+        assert run_in_fork(lambda: str(open_gate("a library", os.getpid()).locked()).encode()) == b"False"
+
+
+if sys.version_info >= (3, 12):  # Python warns of what these tests are about
+    pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
