@@ -32,6 +32,7 @@ NAMES = {
     "scaling_model": "what a pass over a cluster costs: a model, its constants, and how well it foretells",
     "metric_scores": "test scores of machines trained for F1 and the ROC area, beside LinearSVC with a tuned threshold",
     "reading": "LIBSVM text read and written beside scikit-learn, and 3 GB of it in blocks: seconds and memory",
+    "letters": "gaps of fits by the letters of svm-train and LIBLINEAR's train, beside those programs",
     "agreement": "predictions beside scikit-learn's default fit, for several tol: how the default tol was chosen",
 }
 ON_REQUEST = ("agreement",)  # answers a question that was asked once

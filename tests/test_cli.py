@@ -274,6 +274,7 @@ WRONG_TRAININGS = {
         ["flowers.csv", "--blocks", "--estimator", "LinearSVC"],
         "--blocks takes LIBSVM text and Parquet",
     ),
+    "no kernel values": (["blobs", "-t", "4", "-v", "3"], "must have a kernel value for each of its 120 rows"),
     "too few features": (["blobs", "--n-features", "2"], "an index must be at most 2"),
 }
 
@@ -652,6 +653,20 @@ def test_data_there_and_back(blobs):
     np.testing.assert_array_equal(first.y, last.y)
 
 
+def test_tables_keep_everything():
+    """Weights and queries are columns, a name that is taken gets an underscore, quotes go around what needs them."""
+    pytest.importorskip("pyarrow")
+    Path("points.csv").write_text('x,y,name,w\n1,0.1,"a, b",2\n3,-1e-300,c,1\n')
+    options = ["--target", "name", "--weight", "w", "--quiet"]
+    assert run("convert", "points.csv", "again.csv", *options) == Exit.FINE
+    assert Path("again.csv").read_text() == 'x,y,weight,y_\n1,0.1,2,"a, b"\n3,-1e-300,1,c\n'
+    assert run("convert", "points.csv", "points.parquet", *options) == Exit.FINE
+    data = read_data("points.parquet", target="y_", weight="weight")
+    assert (data.names, data.y.tolist(), data.weight.tolist()) == (["x", "y"], ["a, b", "c"], [2.0, 1.0])
+    np.testing.assert_array_equal(data.X, [[1.0, 0.1], [3.0, -1e-300]])
+    assert run("convert", "points.csv", "points.txt", *options) == Exit.WRONG  # LIBSVM text has no place for weights
+
+
 def test_names_become_numbers(flowers, capsys):
     """LIBSVM text has no names, and stderr says which is which."""
     assert run("convert", flowers, "flowers.txt") == Exit.FINE
@@ -767,6 +782,49 @@ def test_bench_lists_or_says_where(monkeypatch, tmp_path, capfd):
     assert "large_fits" in capfd.readouterr().out
     monkeypatch.setattr("maxmargin.cli.bench.REPOSITORY", tmp_path)
     refuse(capfd, Exit.WRONG, "benchmarks/ of the repository", "bench")
+
+
+# ---- anything -------------------------------------------------------------------------------------------------------
+
+
+CHOICES = {
+    "--estimator": ["SVC", "NuSVC", "SVR", "OneClassSVM", "LinearSVC", "RiskRegressor", "MetricSVC", "RankSVM"],
+    "--kernel": ["linear", "precomputed", "laplacian", "cubic"],
+    "--loss": ["hinge", "logistic", "huber", "poisson", "multivariate"],
+    "--solver": ["smo:stop=kkt", "newton", "bundle", "gradient_descent", "smo:fast=1"],
+    "--intercept": ["none", "regularised", "some"],
+    "--class-weight": ["balanced", "1=2", "9=1", "x"],
+    "--multi-class": ["ovr", "softmax", "crammer_singer"],
+    "--C": ["1", "inf", "-1", "nan"],
+    "--folds": ["2", "200"],
+    "--to": ["maxmargin", "libsvm", "liblinear", "csv"],
+    "--n-features": ["4", "1"],
+    "--target": ["0", "name"],
+    "--resume": ["m", "m.model", "blobs"],
+    "-s": ["0", "2", "3", "7", "13"],
+    "-t": ["0", "4"],
+    "-e": ["0.1", "x"],
+    "-b": ["1"],
+    "-w1": ["2"],
+}
+FLAGS = ["--blocks", "--probability", "--liblinear", "--json", "-q", "--find-C"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_options_end_with_a_code(seed, blobs, line, flowers, capsys):
+    """Options drawn at random: a model, or a sentence; never an exception."""
+    rng = np.random.default_rng(seed)
+    kept = {name: Path(name).read_bytes() for name in (blobs, line, flowers)}
+    for _ in range(25):
+        for name, content in kept.items():
+            Path(name).write_bytes(content)
+        argv = ["train", "--max-seconds", "0.3"]
+        for word in rng.choice(list(CHOICES), rng.integers(0, 4), replace=False):
+            argv += [str(word), str(rng.choice(CHOICES[word]))]
+        argv += [str(flag) for flag in rng.choice(FLAGS, rng.integers(0, 2))]
+        argv += [str(rng.choice(list(kept))), *map(str, rng.choice(["m", "m.model"], rng.integers(0, 2)))]
+        assert run(*argv) in (Exit.FINE, Exit.WRONG, Exit.USAGE, Exit.UNFINISHED), argv
+        assert "Traceback" not in capsys.readouterr().err
 
 
 # ---- the page -------------------------------------------------------------------------------------------------------

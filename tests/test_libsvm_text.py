@@ -26,7 +26,9 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from maxmargin import read_libsvm, write_libsvm
 from maxmargin.blocks import libsvm_text
 from maxmargin.blocks.files import LibsvmBlocks
-from maxmargin.compiled.decimals import BROKEN, DOWN, LEAST, SURE, UP, read_number, write_number
+from maxmargin.compiled.decimals import BROKEN, DOWN, LEAST, SURE, UP, read_number
+from maxmargin.compiled.shortest_decimals import write_number
+from maxmargin.streams import guess_length
 
 RNG = np.random.default_rng(0)
 PACKERS = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -373,6 +375,18 @@ def test_broken_packing(packer, tmp_path):
             read_libsvm(path)
         with pytest.raises(ValueError, match=rf"rows.svm{packer} cannot be unpacked: "):
             LibsvmBlocks(path)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_the_length_of_a_text_is_guessed(packer, tmp_path):
+    """Exactly if it is plain or short; else rather too large, as room that is not used costs nothing."""
+    for n in (10, 400_000):
+        text = b"\n".join(np.char.mod(b"%.9f", np.random.default_rng(n).normal(size=n)).tolist())
+        guess = guess_length(write_text(tmp_path, text, f"rows.svm{packer}"))
+        exact = n == 10 or packer == ""
+        assert guess == len(text) if exact else 0.9 * len(text) <= guess <= 1.6 * len(text)
+    (tmp_path / "rows.svm.gz").write_bytes(b"no gzip")
+    assert guess_length(tmp_path / "rows.svm.gz") == 0
 
 
 def test_a_line_without_end(tmp_path, monkeypatch):

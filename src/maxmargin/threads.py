@@ -75,8 +75,10 @@ def forget_other_threads() -> None:
     """A forked process has none of its parent's threads: a lock they held is free, and they hold no BLAS any more."""
     _Quiet.lock, before = threading.Lock(), _Quiet.holders
     _Quiet.holders = getattr(_Quiet.here, "depth", 0)
-    if before and not _Quiet.holders:
+    if before:
         _Quiet.limit.restore_original_limits()
+    if _Quiet.holders:  # BLAS forgets its limit when it is forked
+        _Quiet.limit = find_blas().limit(limits=1, user_api="blas")
 
 
 if hasattr(os, "register_at_fork"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from numbers import Integral
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -17,10 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..threads import run_strips
-from .source import BYTES
+from .growing import Growing
 
-CHUNK, LARGE_CHUNK = 1 << 20, 1 << 24  # bytes of text that are read at a time, at least and at most
-SHARE = 32  # of the text: chunks of that are small beside the result, and long enough that threads seldom wait
+CHUNK = 1 << 21  # bytes of text that are read at a time: from 4 MB on the C library maps new pages for each
 STRIP = 1 << 18  # bytes that a thread parses at a time
 LONGEST = 1 << 31  # bytes of a line
 SEVERAL = np.iinfo(np.int32).max  # more features or values than that need indices of 64 bits
@@ -83,13 +81,9 @@ class Fault(Exception):
 # ---- text to lines --------------------------------------------------------------------------------------------------
 
 
-def split_text(file: BinaryIO, path: Path, size: int | None = None, guess: int = 0) -> Iterator[bytes]:
-    """So many bytes of a text, or all, about so many as is guessed, in chunks of whole lines.
-
-    The last end of line may be missing.
-    """
-    chunk = max(CHUNK, min((guess if size is None else size) // SHARE, LARGE_CHUNK))
-    while text := file.read(chunk if size is None else min(chunk, size)):
+def split_text(file: BinaryIO, path: Path, size: int | None = None) -> Iterator[bytes]:
+    """So many bytes of a text, or all that there are, in chunks of whole lines; the last end of line may be missing."""
+    while text := file.read(CHUNK if size is None else min(CHUNK, size)):
         if not text.endswith(b"\n"):
             text += file.readline(LONGEST)
         size = None if size is None else max(size - len(text), 0)
@@ -193,35 +187,6 @@ def describe_word(word: str, is_value: bool) -> str:
 
 
 # ---- lines to rows --------------------------------------------------------------------------------------------------
-
-
-class Growing:
-    """An array that grows at its end; where the C library moves pages and not bytes, at no cost of memory."""
-
-    def __init__(self, dtype):
-        self.array, self.size = np.empty(0, dtype), 0
-
-    def reserve(self, length: float) -> None:
-        """Room for so many numbers; pages that are not written to cost nothing."""
-        with suppress(MemoryError):  # it was a guess
-            self.array = np.empty(int(length), self.array.dtype)
-
-    def extend(self, length: int) -> np.ndarray:
-        """Room for so many more numbers, to be written."""
-        start, self.size = self.size, self.size + length
-        if self.size > len(self.array):
-            more = len(self.array) // (2 if self.array.nbytes < BYTES else 8)
-            self.array.resize(max(self.size, len(self.array) + more), refcheck=False)
-        return self.array[start : self.size]
-
-    def append(self, part: np.ndarray) -> None:
-        """Put some numbers behind those that are there."""
-        self.extend(len(part))[:] = part
-
-    def finish(self) -> np.ndarray:
-        """The numbers, in an array of their size."""
-        self.array.resize(self.size, refcheck=False)
-        return self.array
 
 
 class Rows:

@@ -71,7 +71,14 @@ def read_for(machine, arguments: argparse.Namespace) -> Training:
     name = type(machine).__name__
     if wants_blocks(arguments, name):
         return Training(machine, open_in_blocks(arguments), None, None, None)
-    data = read(arguments, precomputed=getattr(machine, "kernel", None) == "precomputed")
+    precomputed = getattr(machine, "kernel", None) == "precomputed"
+    data = read(arguments, precomputed=precomputed)
+    if precomputed and data.X.shape[0] != data.X.shape[1]:
+        rows, columns = data.X.shape
+        raise ValueError(
+            f"{arguments.data} must have a kernel value for each of its {rows} rows in every row, as 0:number 1:value "
+            f"2:value ..., and has {columns}."
+        )
     check_targets(data.y, name, arguments.data)
     if arguments.estimator is None:
         check_guess(data.y, arguments.data)

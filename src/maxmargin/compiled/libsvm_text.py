@@ -3,7 +3,8 @@
 import numpy as np
 from numba import njit
 
-from .decimals import BROKEN, NOUGHT, OPTIONS, UNSURE, read_number, write_integer, write_number
+from .decimals import BROKEN, NOUGHT, OPTIONS, UNSURE, read_number
+from .shortest_decimals import write_integer, write_number
 
 NEWLINE, SPACE, TAB, RETURN, HASH, COLON = 10, 32, 9, 13, 35, 58
 QUERY = np.frombuffer(b"qid:", np.uint8)
@@ -73,8 +74,8 @@ def parse_lines(text, queried, first, most, limit, labels, queries, indptr, indi
     """Fill the arrays; rows, pairs, numbers left unread, lowest and highest index, the verdict, the place of the fault.
 
     The text ends with the end of a line. Indices lie between `first`, which becomes 0, and `most`, absolute values do
-    not exceed `limit`, queries are read where they are `queried`. `unsure` receives (slot, start, stop) of numbers that are left: slot
-    -1 - row for labels.
+    not exceed `limit`, queries are read where they are `queried`. `unsure` receives (slot, start, stop) of numbers that
+    are left: slot -1 - row for labels.
     """
     k, row, pair, left, low, high = 0, 0, 0, 0, np.int64(9223372036854775807), np.int64(-1)
     indptr[0] = 0

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..blocks.libsvm_text import Growing
+from ..blocks.growing import Growing
 from ..streams import open_file
 from .columns import Columns, show_column
 
@@ -41,6 +41,11 @@ class Head(NamedTuple):
     names: list[str] | int
     is_header: bool
     line: int
+
+    @property
+    def count(self) -> int:
+        """The number of columns."""
+        return self.names if isinstance(self.names, int) else len(self.names)
 
 
 class Unfit(Exception):
@@ -88,15 +93,14 @@ def is_missing(field: str) -> bool:
 
 
 def stream_plain(path: Path, delimiter: str, head: Head, columns: Columns) -> Iterator[Table]:
-    """The rows in batches; the first field that is wrong is named."""
+    """The rows in batches; a field that is wrong is named."""
     rows = stream_rows(path, delimiter)
     if head.is_header:
         next(rows)
-    count = head.names if isinstance(head.names, int) else len(head.names)
-    while batch := list(islice(rows, max(1, BATCH // count))):
+    while batch := list(islice(rows, max(1, BATCH // head.count))):
         for line, fields in batch:
-            if len(fields) != count:
-                raise ValueError(f"{path}, line {line}: {count} fields were expected, got {len(fields)}.")
+            if len(fields) != head.count:
+                raise ValueError(f"{path}, line {line}: {head.count} fields were expected, got {len(fields)}.")
         numbers = {
             place: read_numbers(path, head, batch, [place])[:, 0]
             for place in (columns.weight, columns.query) if place is not None
@@ -140,10 +144,9 @@ def find_reason(field: str) -> str | None:
 def read_label(path: Path, head: Head, row: tuple[int, list[str]], place: int) -> str:
     """The label of a row."""
     label = row[1][place].strip()
-    if label.upper() in map(str.upper, MISSING):
-        raise ValueError(
-            f"{path}, line {row[0]}, {show_column(head.names, place)}: the label is missing, got {label!r}."
-        )
+    if is_missing(label):
+        where = f"{path}, line {row[0]}, {show_column(head.names, place)}"
+        raise ValueError(f"{where}: the label is missing, got {label!r}.")
     return label
 
 
@@ -157,8 +160,7 @@ def stream_quick(path: Path, delimiter: str, head: Head, columns: Columns) -> It
         from pyarrow import csv as arrow
     except ImportError:
         raise Unfit from None
-    count = head.names if isinstance(head.names, int) else len(head.names)
-    names = [str(place) for place in range(count)]
+    names = [str(place) for place in range(head.count)]
     types = dict.fromkeys(names, pyarrow.float64())
     if columns.target is not None:
         types[names[columns.target]] = pyarrow.string()

@@ -66,9 +66,8 @@ def read_libsvm(
         raise ValueError(f"query must be True, False or 'auto', got {query!r}.")
     rule = make_rule(n_features, zero_based, dtype)._replace(queries=True)
     path = find_file(path)
-    length = guess_length(path)
-    with open_file(path) as file, closing(fetch_ahead(split_text(file, path, guess=length))) as chunks:
-        rows = gather(parse_chunks(chunks, rule, path), rule, length, queries=query is not False)
+    with open_file(path) as file, closing(fetch_ahead(split_text(file, path))) as chunks:
+        rows = gather(parse_chunks(chunks, rule, path), rule, guess_length(path), queries=query is not False)
     first = int(rows.low > 0) if zero_based == "auto" else rule.first
     X = build_matrix(rows, n_features, first, first - rule.first, path)
     return LibsvmData(X, rows.labels.finish(), choose_queries(rows, query, path))

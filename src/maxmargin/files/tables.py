@@ -59,13 +59,14 @@ def write_parquet(path: str | os.PathLike, data: Data) -> None:
 
 
 def list_columns(data: Data) -> tuple[list[str], dict[str, np.ndarray]]:
-    """The names of the features, and the columns behind them, the target last; no name twice."""
+    """The names of the features, and the columns behind them, the target last; y_ if a feature is called y."""
     names = list(data.names or [f"x{j + 1}" for j in range(data.X.shape[1])])
-    more = {"query": data.query, "weight": data.weight, "y": data.y}
-    more = {name: column for name, column in more.items() if column is not None}
-    for name in more:
-        if name in names:
-            raise ValueError(f"A feature is called {name!r}, which is the name of a column behind the features.")
+    more = {}
+    for name, column in (("query", data.query), ("weight", data.weight), ("y", data.y)):
+        if column is not None:
+            while name in names:
+                name += "_"
+            more[name] = column
     return names, more
 
 
