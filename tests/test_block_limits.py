@@ -48,12 +48,13 @@ def test_a_budget_holds_with_slow_blocks():
 
 
 def test_an_interrupt_ends_a_pass():
-    """Ctrl-C does not wait for the end of the data."""
+    """Ctrl-C does not wait for the end of the data, nor for a certificate that takes two passes."""
     flag = Interrupt()
     timer = threading.Timer(0.7, lambda: setattr(flag, "raised", True))
     timer.start()
     began = time.perf_counter()
     result = solve(slow_problem(), tol=1e-12, interrupt=flag)
-    assert time.perf_counter() - began < 2.5
+    assert time.perf_counter() - began < 1.5
     assert result.status is Status.INTERRUPTED
-    assert np.isfinite(result.certificate.relative_gap)
+    assert result.certificate.relative_gap == np.inf
+    assert "no time to judge the point" in result.message

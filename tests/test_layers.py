@@ -26,7 +26,7 @@ LAYERS = (
     ("intercept",),
     ("structures", "blocks"),
     ("solvers",),
-    ("choice",),
+    ("choice", "progress"),
     ("solve",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
@@ -37,7 +37,7 @@ COMPILED_GUESTS = (
 ROOMS = {
     "matplotlib": ("plots",), "numba": ("compiled",), "dask": ("distributed",), "distributed": ("distributed",),
     "pyarrow": ("blocks", "files"), "cvxopt": ("solvers",), "qpsolvers": ("solvers",),
-    "onnx": ("files",), "onnxruntime": ("files",),
+    "onnx": ("files",), "onnxruntime": ("files",), "IPython": ("progress",),
 }  # fmt: skip
 
 

@@ -83,20 +83,20 @@ def test_the_line_says_all(terminal):
     line = ProgressLine(title="SVC", tol=1e-5)
     line.show(report(hits=0.97))
     assert re.fullmatch(
-        r"SVC: smo, iteration 12,345, gap 1.0e-02 of 1e-05, 97% cache hits, \d\.\d s, \? left", terminal.lines[0]
+        r"SVC: gap 1.0e-02 of 1e-05, \d\.\d s, \? left, smo, iteration 12,345, 97% cache hits", terminal.lines[0]
     )
 
 
 def test_the_line_leaves_out_what_is_not_known(terminal):
     """No title, no tolerance, no cache, no gap yet."""
     ProgressLine().show(Progress(3, 0.1, np.inf, -np.inf, 5, "bundle"))
-    assert re.fullmatch(r"bundle, iteration 3, gap not known yet, \d\.\d s, \? left", terminal.lines[0])
+    assert re.fullmatch(r"gap not known yet, \d\.\d s, \? left, bundle, iteration 3", terminal.lines[0])
 
 
 def test_a_budget_bounds_what_is_left(terminal):
     """Where nobody knows how long it takes, max_seconds does."""
     ProgressLine(tol=1e-5, max_seconds=7.0).show(report())
-    assert terminal.lines[0].endswith("at most 7 s left")
+    assert ", at most 7 s left, " in terminal.lines[0]
 
 
 def test_several_problems_share_a_line(terminal):
@@ -107,7 +107,7 @@ def test_several_problems_share_a_line(terminal):
     line.show(report(), 1)
     assert "0 of 4 problems solved" in terminal.lines[0]
     assert "1 of 4 problems solved" in terminal.lines[1]
-    assert terminal.lines[0].endswith("? left")
+    assert ", ? left, " in terminal.lines[0]
     assert re.search(r"about \d+ s left", terminal.lines[1])
 
 
@@ -118,7 +118,7 @@ def test_ten_times_a_second_at_most(monkeypatch):
     line = ProgressLine(stream)
     for k in range(100):
         line.show(report(k))
-    assert stream.lines == ["smo, iteration 0, gap 1.0e-02, 0.0 s, ? left"]
+    assert stream.lines == ["gap 1.0e-02, 0.0 s, ? left, smo, iteration 0"]
 
 
 def test_the_line_is_cut_where_it_would_wrap(monkeypatch):
@@ -189,7 +189,7 @@ def test_threads_share_a_line():
     for thread in threads:
         thread.join()
     assert line.solved == 8
-    assert all("problems solved, smo, iteration" in each for each in stream.lines)
+    assert all(re.match(r"\d of 8 problems solved, gap 1.0e-02, ", each) for each in stream.lines)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_a_gap_within_tol_is_to_be_certified(terminal):
     line = ProgressLine(tol=1e-3)
     for k in range(1, 11):
         line.show(report(k, 0.1 * k, 10.0 ** (-0.4 * k)))
-    assert terminal.lines[-1].endswith("to be certified")
+    assert ", to be certified, " in terminal.lines[-1]
 
 
 # ---- estimators -----------------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def test_blocks_show_it(terminal):
     """And fits of data in blocks."""
     X, y = make_clouds(500, 5)
     LinearSVC(verbose=1).fit(ArrayBlocks(X, y, rows=100))
-    assert "LinearSVC: newton, iteration" in terminal.lines[0]
+    assert "newton, iteration" in terminal.lines[0]
 
 
 def test_paths_show_it(terminal):
@@ -375,7 +375,7 @@ def test_a_rule_of_its_own_has_no_forecast(terminal):
     """m - M < tol says nothing of gaps."""
     X, y = make_clouds(2500, 5)
     SVC(verbose=1, C=100.0, solver=SMO(stop="kkt"), tol=1e-6).fit(X, y)
-    assert all(each.endswith("? left") for each in terminal.lines[:-1])
+    assert all(", ? left, " in each for each in terminal.lines[:-1])
 
 
 def test_a_fit_that_fails_leaves_no_line(terminal, monkeypatch):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils import check_consistent_length
 
 from .kernels import Kernel
 from .result import Result, Status
@@ -137,9 +138,10 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
     from .expense import count_rows, draw_rows, predict_bytes, predict_seconds, run_pilots, take
 
     if not hasattr(model, "_first_problem"):
-        raise ValueError(f"model must be an estimator of maxmargin, got {model!r}.")
+        raise ValueError(f"model must be an estimator of maxmargin for rows of features, got {model!r}.")
     if not hasattr(X, "__len__") and not sp.issparse(X):
         raise ValueError(f"X must be in memory, got {type(X).__name__}.")
+    check_consistent_length(X, y, sample_weight)
     n = count_rows(X)
     pilots = run_pilots(model, X, y, sample_weight)
     seconds, at_least = predict_seconds(pilots, n)

@@ -1,8 +1,9 @@
-"""One live line while a fit runs: solver, iteration, gap so far, cache hits, seconds, and how long it may still take.
+"""One live line while a fit runs: gap so far, seconds, how long it may still take, solver, iteration, cache hits.
 
-    SVC: smo, iteration 84,211, gap 3.1e-04 of 1e-05, 97% cache hits, 4.2 s, about 6 s left
+    SVC: gap 3.1e-04 of 1e-05, 4.2 s, about 6 s left, smo, iteration 84,211, 97% cache hits
 
-The gap is what the solver itself believes; the certificate comes at the end.
+The gap is what the solver itself believes; the certificate comes at the end. What matters most comes first, since a
+terminal may be narrow.
 """
 
 from __future__ import annotations
@@ -166,12 +167,12 @@ class ProgressLine:
         gap, hits = abs(progress.relative_gap), progress.hit_rate
         parts = [
             f"{self.solved} of {self.solves} problems solved" if self.solves > 1 else "",
-            progress.solver,
-            f"iteration {progress.n_iter:,}",
             f"gap {gap:.1e}" + (f" of {self.tol:g}" if self.tol else "") if np.isfinite(gap) else "gap not known yet",
-            "" if hits is None else f"{100.0 * hits:.0f}% cache hits",
             f"{seconds:.1f} s",
             self.say_left(seconds, number),
+            progress.solver,
+            f"iteration {progress.n_iter:,}",
+            "" if hits is None else f"{100.0 * hits:.0f}% cache hits",
         ]
         return f"{self.title}: " * bool(self.title) + ", ".join(part for part in parts if part)
 

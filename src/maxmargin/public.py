@@ -4,6 +4,7 @@ from .audit import certify
 from .blocks import open_blocks
 from .certificate import Certificate
 from .choice import explain
+from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     SVC,
     SVR,
@@ -43,10 +44,10 @@ from .solvers import (
 from .structures import ChainModel, MulticlassModel, StructuredModel
 
 __all__ = [
-    "QP", "SMO", "SVC", "SVR", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate", "ChainModel", "Coordinate",
-    "FrankWolfe", "GradientDescent", "InteriorPoint", "LagrangianDual", "LeaveOneOut", "LinearSVC", "LinearSVR",
-    "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path",
-    "RankSVM", "Result", "RiskBounds", "RiskClassifier", "RiskRegressor", "Status", "StructuredBundle",
-    "StructuredModel", "StructuredSVM", "certify", "explain", "export_onnx", "load", "minimize", "open_blocks", "path",
-    "read_libsvm", "risk_bounds", "save", "solve", "write_libsvm",
+    "QP", "SMO", "SVC", "SVR", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate", "ChainModel",
+    "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint", "LagrangianDual", "LeaveOneOut",
+    "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR",
+    "OneClassSVM", "Path", "RankSVM", "Result", "RiskBounds", "RiskClassifier", "RiskRegressor", "Status",
+    "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "diagnose", "explain", "export_onnx", "load",
+    "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve", "write_libsvm",
 ]  # fmt: skip
