@@ -88,6 +88,30 @@ def test_threads_beside_the_main_one_agree(alone):
             agree(other.result(), alone[name])
 
 
+def count_blas() -> set[int]:
+    """Threads of the BLAS libraries that are loaded."""
+    return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
+
+
+def test_every_thread_can_hold_blas():
+    """Also one that is not the first to do so, which threadpoolctl would ignore; afterwards all is as before."""
+    before = count_blas()
+    with quiet_blas():
+        assert count_blas() == {1}
+
+    def hold() -> set[int]:
+        with quiet_blas():
+            return count_blas()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(hold).result() == {1}
+    assert count_blas() == before
+    with quiet_blas(), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(hold).result() == {1}
+        assert count_blas() == {1}
+    assert count_blas() == before
+
+
 def test_no_more_threads_than_cores():
     """Fits on threads of the caller start none of their own, and BLAS is held to one."""
     seen, blas, running = set(), set(), [True]
@@ -95,7 +119,7 @@ def test_no_more_threads_than_cores():
     def count() -> None:
         while running:
             seen.update(thread.name for thread in threading.enumerate() if thread.name.startswith("maxmargin"))
-            blas.update(found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas")
+            blas.update(count_blas())
             time.sleep(0.005)
 
     before = {thread.name for thread in threading.enumerate()}
@@ -264,7 +288,7 @@ def test_a_fork_has_its_blas_back():
     """What other threads of the parent held to one thread is free in the child, and what it holds itself stays held."""
 
     def say_threads() -> bytes:
-        return bytes([max(found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas")])
+        return bytes([max(count_blas())])
 
     free = say_threads()
     inside, leave = threading.Event(), threading.Event()

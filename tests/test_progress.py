@@ -102,9 +102,9 @@ def test_a_budget_bounds_what_is_left(terminal):
 def test_several_problems_share_a_line(terminal):
     """How many are solved, and what is left by their pace."""
     line = ProgressLine(tol=1e-5, solves=4)
-    line.show(report(), 0)
-    line.finish(0)
-    line.show(report(), 1)
+    line.show(report())
+    line.finish()
+    line.show(report())
     assert "0 of 4 problems solved" in terminal.lines[0]
     assert "1 of 4 problems solved" in terminal.lines[1]
     assert ", ? left, " in terminal.lines[0]
@@ -178,12 +178,12 @@ def test_threads_share_a_line():
     stream = Terminal()
     line = ProgressLine(stream, solves=8)
 
-    def work(number: int) -> None:
+    def work() -> None:
         for k in range(200):
-            line.show(report(k), number)
-        line.finish(number)
+            line.show(report(k))
+        line.finish()
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -193,11 +193,18 @@ def test_threads_share_a_line():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "0 s"), (99, "99 s"), (100, "2 min"), (7000, "2 h"), (200_000, "2 days")]
+    ("seconds", "words"),
+    [(0.2, "0.2 s"), (4.4, "4 s"), (99, "99 s"), (100, "2 min"), (7000, "2 h"), (200_000, "2 days")],
 )
 def test_durations(seconds, words):
     """In the unit that suits."""
     assert say_duration(seconds) == words
+
+
+def test_workers_show_nothing(monkeypatch):
+    """A process of a pool has no line, though its stderr be the terminal."""
+    monkeypatch.setattr(maxmargin.progress, "parent_process", object)
+    assert not ProgressLine(Terminal()).live
 
 
 # ---- notebooks ------------------------------------------------------------------------------------------------------
@@ -256,6 +263,13 @@ def test_linear_convergence_is_foreseen(until):
     """A digit a second: tol = 1e-8 after eight seconds."""
     left = follow(lambda t: 10.0**-t, until).seconds_left(1e-8)
     assert until + left == pytest.approx(8.0, rel=0.05)
+
+
+def test_long_fits_are_remembered_in_part():
+    """An hour of looks, of which a thousand are kept, and the guess is as good."""
+    forecast = follow(lambda t: 10.0 ** (-t / 600.0), 3600.0)
+    assert len(forecast.gaps) <= 1000
+    assert forecast.seconds_left(1e-8) == pytest.approx(1200.0, rel=0.05)
 
 
 @pytest.mark.parametrize("until", [2.0, 5.0])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +28,9 @@ from maxmargin.solvers import SOLVERS
 
 SOON = 0.2  # seconds within which control is back on a machine that has nothing else to do
 BUSY = 1.0  # seconds within which it is back on any
+
+# A signal that comes late would end the test run itself: not beside the quick tests.
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +94,8 @@ def test_two_hundred_moments():
             check_usable(name, seen)
     waits = np.concatenate(list(late.values()))
     report = ", ".join(f"{name} {max(each):.2f}" for name, each in late.items())
+    shares = {share: round(float(np.quantile(waits, share)), 3) for share in (0.5, 0.9, 0.95, 0.99, 1.0)}
+    print(f"\nseconds until control was back: {shares}; the longest of each: {report}")
     assert waits.max() < BUSY, report
     assert np.quantile(waits, 0.95) < SOON, report
 
@@ -231,3 +238,22 @@ def test_threads_do_not_hear_of_it():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         assert other.result(timeout=60).result_.converged
+
+
+# ---- the documentation ----------------------------------------------------------------------------------------------
+
+
+def test_the_page_runs(capsys):
+    """Every block of code of docs/running.md, one after the other; Ctrl-C is pressed in one of them."""
+    page = Path(__file__).parents[1] / "docs" / "running.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+    assert len(blocks) >= 10
+    namespace: dict = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), namespace)
+    out = capsys.readouterr().out
+    assert "Feature 0 spans" in out
+    assert "scores on the way" in out
+    assert "Status.STOPPED" in out
+    assert "Status.INTERRUPTED True" in out
+    assert out.rstrip().endswith("True")

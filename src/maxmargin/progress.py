@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from multiprocessing import parent_process
 from typing import TextIO
 
 import numpy as np
@@ -22,6 +23,7 @@ from .result import Progress
 EVERY = 0.1  # seconds between two changes of the line
 LOOKS, YOUNG = 5, 0.3  # looks at the gap, and seconds, before the time left is guessed at
 RISE = 3.0  # times its least is a gap that counts as another one: samples that were set aside are looked at again, say
+KEPT = 1000  # looks that are remembered; of more every second one is forgotten
 WINDOW = 0.5  # of the time so far is what a guess goes by: the gap falls in phases, and the last one counts
 
 
@@ -44,6 +46,8 @@ class Forecast:
             return
         if self.gaps and gap > RISE * self.gaps[-1]:
             self.seconds, self.gaps = [], []
+        if len(self.gaps) >= KEPT:
+            self.seconds, self.gaps = self.seconds[1::2], self.gaps[1::2]
         self.seconds.append(progress.seconds)
         self.gaps.append(min(gap, self.gaps[-1]) if self.gaps else gap)
 
@@ -109,30 +113,22 @@ class ProgressLine:
         self.screen = None if quiet else open_screen(sys.stderr if stream is None else stream)
         self.title, self.tol, self.solves, self.max_seconds = title, tol, solves, max_seconds
         self.began, self.shown, self.solved = time.perf_counter(), -np.inf, 0
-        self.forecasts: dict[int, Forecast] = {}
-        self.lock = threading.Lock()
+        self.forecast, self.lock = Forecast(), threading.Lock()
 
     @property
     def live(self) -> bool:
         """Whether anybody can see it."""
         return self.screen is not None
 
-    def show(self, progress: Progress, number: int = 0) -> None:
-        """Write what a solver believes, if the last time is long enough ago.
-
-        Parameters
-        ----------
-        progress : Progress
-        number : int
-            Which of the problems it is about.
-        """
+    def show(self, progress: Progress) -> None:
+        """Write what a solver believes, if the last time is long enough ago."""
         if not self.live or not self.lock.acquire(blocking=False):  # another solve is writing: that one will do
             return
         try:
-            self.forecasts.setdefault(number, Forecast()).note(progress)
+            self.forecast.note(progress)
             if time.perf_counter() - self.shown >= EVERY:
                 self.shown = time.perf_counter()
-                self.screen.write(self.describe(progress, number))
+                self.screen.write(self.describe(progress))
         finally:
             self.lock.release()
 
@@ -142,11 +138,10 @@ class ProgressLine:
             with self.lock:
                 self.screen.leave(text)
 
-    def finish(self, number: int = 0) -> None:
+    def finish(self) -> None:
         """Count a problem as solved."""
         with self.lock:
             self.solved += 1
-            self.forecasts.pop(number, None)
 
     def close(self, last: str = "") -> None:
         """Leave one last line, or none."""
@@ -161,7 +156,7 @@ class ProgressLine:
     def __exit__(self, *failure) -> None:
         self.close()
 
-    def describe(self, progress: Progress, number: int = 0) -> str:
+    def describe(self, progress: Progress) -> str:
         """The line."""
         seconds = time.perf_counter() - self.began
         gap, hits = abs(progress.relative_gap), progress.hit_rate
@@ -169,19 +164,19 @@ class ProgressLine:
             f"{self.solved} of {self.solves} problems solved" if self.solves > 1 else "",
             f"gap {gap:.1e}" + (f" of {self.tol:g}" if self.tol else "") if np.isfinite(gap) else "gap not known yet",
             f"{seconds:.1f} s",
-            self.say_left(seconds, number),
+            self.say_left(seconds),
             progress.solver,
             f"iteration {progress.n_iter:,}",
             "" if hits is None else f"{100.0 * hits:.0f}% cache hits",
         ]
         return f"{self.title}: " * bool(self.title) + ", ".join(part for part in parts if part)
 
-    def say_left(self, seconds: float, number: int) -> str:
+    def say_left(self, seconds: float) -> str:
         """How long it may still take, at most what the budget leaves; a question mark where nobody knows."""
-        if self.solves > 1:
+        if self.solves == 1:
+            left = self.forecast.seconds_left(self.tol)
+        else:  # those to come at the pace of those that are solved
             left = seconds / self.solved * (self.solves - self.solved) if self.solved else None
-        else:
-            left = self.forecasts[number].seconds_left(self.tol) if number in self.forecasts else None
         budget = None if self.max_seconds is None else max(self.max_seconds - seconds, 0.0)
         if budget is not None and (left is None or left > budget):
             return f"at most {say_duration(budget)} left"
@@ -191,7 +186,9 @@ class ProgressLine:
 
 
 def say_duration(seconds: float) -> str:
-    """4 s, 12 min, 3 h or 2 days."""
+    """0.4 s, 4 s, 12 min, 3 h or 2 days."""
+    if seconds < 1.0:
+        return f"{seconds:.1f} s"
     for unit, length, until in (("s", 1.0, 100.0), ("min", 60.0, 5940.0), ("h", 3600.0, 172_800.0)):
         if seconds < until:
             return f"{seconds / length:.0f} {unit}"
@@ -202,7 +199,12 @@ def say_duration(seconds: float) -> str:
 
 
 def open_screen(stream: TextIO) -> Terminal | Notebook | None:
-    """What shows a line that changes: the terminal behind a stream, the notebook of this process, or nothing."""
+    """What shows a line that changes: the terminal behind a stream, the notebook of this process, or nothing.
+
+    Workers of a pool of processes show nothing: their lines would run over each other.
+    """
+    if parent_process() is not None:
+        return None
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if getattr(shell, "kernel", None) is not None:
         return Notebook()

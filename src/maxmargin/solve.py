@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
 
 import numpy as np
 
@@ -21,7 +20,6 @@ UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that nobody has jud
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
 ANSWER = 0.08  # seconds that the last certificate may take after Ctrl-C
-LATE = 0.1  # of the budget, and seconds, that it may take beyond the budget
 
 
 def solve(
@@ -69,7 +67,7 @@ def solve(
         relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(clock.reserve), checkpoint)
         if hasattr(callback, "attach"):
             callback.attach(relay)
-        trust = Trust(problem, tol, lambda expected: is_overdue(interrupted, clock, expected))
+        trust = Trust(problem, tol, lambda run: is_overdue(problem, run, interrupted))
         history: list[Progress] = []
         status = None
         while status is None:
@@ -99,11 +97,13 @@ def solve(
     )  # fmt: skip
 
 
-def is_overdue(interrupted: Interrupt, clock: Clock, expected: float = 0.0) -> bool:
-    """Whether a certificate comes too late: long after Ctrl-C, given the seconds expected of it, or over the budget."""
-    if interrupted:
-        return interrupted.wait_for_answer() + expected > ANSWER
-    return clock.late(-LATE * (1.0 + clock.budget))
+def is_overdue(problem: Problem, run, interrupted: Interrupt) -> bool:
+    """Whether a certificate would come long after Ctrl-C, with the time that a run's takes.
+
+    A budget of time holds that back from the beginning: a fit that ends by it is always judged.
+    """
+    expected = 0.0 if run is None else problem.estimate_seconds(run.support)
+    return bool(interrupted) and interrupted.wait_for_answer() + expected > ANSWER
 
 
 class Relay:
@@ -273,7 +273,7 @@ def unpack_point(state: dict) -> Point:
 class Trust:
     """What the judge has confirmed so far: the best certified point, and whether going on is worth it."""
 
-    def __init__(self, problem: Problem, tol: float, overdue: Callable[[float], bool] | None = None):
+    def __init__(self, problem: Problem, tol: float, overdue: Callable[[object], bool] = lambda run: False):
         self.problem, self.tol, self.overdue = problem, tol, overdue
         self.best: tuple[Point, Certificate] | None = None
         self.judged = (None, -1)
@@ -283,9 +283,9 @@ class Trust:
     def certify(self, run) -> Certificate:
         """Judge the run's point and keep it if it is the best; Interrupted if that takes too long."""
         point = run.point()
-        if self.overdue is not None and self.overdue(self.problem.estimate_seconds(run.support)):
+        if self.overdue(run):
             raise Interrupted
-        with nullcontext() if self.overdue is None else listen(lambda: self.overdue(0.0)):
+        with listen(lambda: self.overdue(None)):
             certificate = judge(self.problem, point)
         self.judged = (run, run.n_iter)
         if self.best is None or not certificate.relative_gap > self.best[1].relative_gap:

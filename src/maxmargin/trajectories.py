@@ -143,14 +143,19 @@ class Log:
 
 
 def observe(problem: Problem, run) -> Point:
-    """The point of a copy of the run: to ask for a point may end what the run is at, such as a barrier.
+    """Where a run stands; one whose point is the best so far may have `here`, the place where it is now."""
+    watched = copy_run(problem, run)
+    return getattr(watched, "here", watched.point)()
 
-    The copy shares the problem and its data. Runs over blocks and structures hold more than can be copied; they are
-    asked themselves. A run whose point is the best so far may have `here`, the place where it stands now.
+
+def copy_run(problem: Problem, run):
+    """A copy of the run, to be asked for its point: that may end what the run is at, such as a barrier.
+
+    The copy shares the problem and its data. A run that is `still` is not changed by the question. Runs over blocks and
+    structures hold more than can be copied. Both are asked themselves.
     """
-    if getattr(problem, "form", "memory") != "memory":
-        return run.point()
+    if getattr(problem, "form", "memory") != "memory" or getattr(run, "still", False):
+        return run
     owners = [problem, problem.features, getattr(problem.features, "samples", None)]
     shared = [part for owner in owners if owner is not None for part in (owner, *vars(owner).values())]
-    watched = copy.deepcopy(run, {id(part): part for part in shared})
-    return getattr(watched, "here", watched.point)()
+    return copy.deepcopy(run, {id(part): part for part in shared})

@@ -307,8 +307,9 @@ class SVC(KernelClassifier):
         Megabytes for kernel rows.
     class_weight : dict or "balanced", default=None
         Multiplies C class by class.
-    verbose : bool, default=False
-        Print status and certificate after the fit.
+    verbose : int, default=False
+        1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
+        only those are printed. More is the same as 1.
     max_iter : int, default=-1
         Limit of pair steps for each binary problem; -1 for none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"

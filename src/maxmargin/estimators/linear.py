@@ -73,7 +73,8 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
     class_weight : dict or "balanced", default=None
         Multiplies C class by class; of many classes the one that stands against the rest, as in LIBLINEAR.
     verbose : int, default=0
-        Print status and certificate after the fit.
+        1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
+        only those are printed. More is the same as 1.
     random_state : int, RandomState or None
         Not needed: nothing here is random.
     max_iter : int, default=-1

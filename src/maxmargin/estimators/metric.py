@@ -57,7 +57,8 @@ class MetricSVC(LinearClassifier):
     warm_start : bool, default=False
         Start from the last fit, if it was on the same samples.
     verbose : int, default=0
-        Print status and certificate after the fit.
+        1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
+        only those are printed. More is the same as 1.
 
     Attributes
     ----------

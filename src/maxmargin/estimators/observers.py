@@ -132,7 +132,7 @@ class Observer:
         """Some steps are done; whether to stop."""
         whole = self.observation
         if whole.line is not None:
-            whole.line.show(progress, self.number)
+            whole.line.show(progress)
         if self.context is None:
             return False
         self.stretch.progress = progress
@@ -144,10 +144,10 @@ class Observer:
     def picture(self) -> dict:
         """The attributes of the estimator as if the fit had ended here, its point judged."""
         from ..certificate import judge
-        from ..trajectories import observe
+        from ..trajectories import copy_run
 
-        problem, run = self.relay.problem, self.relay.run
-        point = observe(problem, run)
+        problem = self.relay.problem
+        point = copy_run(problem, self.relay.run).point()
         result = Result(
             Status.STOPPED, point, judge(problem, point), self.relay.solver, self.relay.n_iter,
             self.stretch.progress.seconds, "", [], self.relay.count(),
@@ -158,7 +158,7 @@ class Observer:
         """The solve is done. The stretch that was begun last has no steps."""
         whole = self.observation
         if whole.line is not None:
-            whole.line.finish(self.number)
+            whole.line.finish()
         if self.context is None:
             return
         whole.tell(self.stretch.call_on_fit_task_end)

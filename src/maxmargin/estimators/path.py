@@ -90,7 +90,7 @@ def path(
         return machine._pose(features, task._replace(c=C * task.c))
 
     def look(progress: Progress) -> bool | None:
-        line.show(progress, line.solved)
+        line.show(progress)
         return None if callback is None else callback(progress)
 
     with quiet_blas(), line:

@@ -69,7 +69,8 @@ class RiskClassifier(LinearClassifier):
     n_jobs : int, default=None
         Binary problems solved side by side; None is all cores.
     verbose : int, default=0
-        Print status and certificate after the fit.
+        1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
+        only those are printed. More is the same as 1.
     checkpoint : path, default=None
         As in `LinearSVC`.
 

@@ -53,7 +53,8 @@ class StructuredSVM(ObservedFit, BaseEstimator):
         Processes that the oracle of a model of one's own is asked in, by "structured_bundle" and by the judge; None for
         one. The models of this package use all cores by themselves.
     verbose : int, default=0
-        Print status and certificate after the fit.
+        1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
+        only those are printed. More is the same as 1.
 
     Attributes
     ----------

@@ -26,6 +26,7 @@ class ActiveRun:
     """
 
     dtype = np.dtype(np.float64)
+    still = True  # to ask for its point does not change its way
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
         self.solver, self.problem, self.tol = solver, problem, tol
