@@ -67,10 +67,12 @@ def run_side_by_side(
         with nullcontext() if turn is None else turn.take():
             return run(k)
 
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="maxmargin-task")
+    pool, done = ThreadPoolExecutor(workers, thread_name_prefix="maxmargin-task"), False
     try:
         order = sorted(range(len(tasks)), key=lambda k: -len(tasks[k].index))  # the longest first
         futures = {k: pool.submit(run_in_turn, k) for k in order}
-        return [futures[k].result() for k in range(len(tasks))]
+        outcomes = [futures[k].result() for k in range(len(tasks))]
+        done = True
+        return outcomes
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=done, cancel_futures=True)
