@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -154,14 +155,14 @@ def interrupt_fit(name: str, after: float, times: int = 1) -> Interruption:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
 
-    timer = threading.Timer(after, press)
+    timer, ended = threading.Timer(after, press), None
     timer.start()
-    try:
-        fit_quietly(model, X, y)
-    except KeyboardInterrupt:
-        ended = time.perf_counter()
+    with suppress(KeyboardInterrupt):  # the second press may come after the fit was left by the first
+        with suppress(KeyboardInterrupt):
+            fit_quietly(model, X, y)
+            timer.cancel()
+            ended = 0.0
+        ended = time.perf_counter() if ended is None else ended
         timer.join()
-        return Interruption(model, ended - sent[-1], True)
-    timer.cancel()
     timer.join()
-    return Interruption(model, 0.0, False)
+    return Interruption(model, max(ended - sent[-1], 0.0) if sent else 0.0, in_time=bool(ended))

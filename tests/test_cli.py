@@ -937,6 +937,35 @@ def test_a_second_ctrl_c_leaves_at_once(endless):
     assert Path("m").read_bytes() == b"what was there" or load("m").certificate_ is not None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudoterminals")
+def test_termination_saves_the_best_model(endless):
+    """What a batch system sends before it kills: code 143, and a model with which one can go on."""
+    process, keyboard = start(endless)
+    process.terminate()
+    code, _, said = hang_up(process, keyboard)
+    assert code == Exit.TERMINATED
+    assert "`maxmargin train --resume m noise` goes on with it" in said
+    assert len(load("m").predict(np.zeros((1, 10)))) == 1
+
+
+def test_ctrl_c_while_the_model_is_written(blobs, monkeypatch):
+    """The fit is over: the first one waits for the file, the second one does not."""
+    from maxmargin.cli import fitting
+
+    write = fitting.write_model
+    for presses in (1, 2):
+
+        def press(*arguments, presses=presses):
+            for _ in range(presses):
+                signal.raise_signal(signal.SIGINT)
+            write(*arguments)
+
+        monkeypatch.setattr(fitting, "write_model", press)
+        assert run("train", "-q", blobs, f"m{presses}") == (Exit.FINE if presses == 1 else Exit.INTERRUPTED)
+    assert Path("m1").exists()
+    assert not Path("m2").exists()
+
+
 def test_interrupted_while_reading(blobs, monkeypatch, capsys):
     """Nothing is fitted, nothing is written, no traceback."""
 

@@ -56,6 +56,7 @@ LINEAR = {
     "L2R_L1LOSS_SVC_DUAL": (LinearSVC, {"loss": "hinge"}),
     "MCSVM_CS": (LinearSVC, {"multi_class": "crammer_singer"}),
     "L1R_L2LOSS_SVC": (LinearSVC, {"penalty": "l1", "dual": False}),
+    "L1R_LR": (RiskClassifier, {"loss": "logistic", "penalty": "l1"}),
     "L2R_L2LOSS_SVR": (LinearSVR, {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}),
     "L2R_L2LOSS_SVR_DUAL": (LinearSVR, {"loss": "squared_epsilon_insensitive", "dual": True, "epsilon": 0.1}),
     "L2R_L1LOSS_SVR_DUAL": (LinearSVR, {"epsilon": 0.1}),
@@ -382,16 +383,6 @@ def test_more_features_than_the_file_has(tmp_path):
     np.testing.assert_array_equal(model.predict(wide), load(tmp_path / "model").predict(NEW))
 
 
-def test_a_machine_of_absolute_values_and_logistic_loss_is_read_with_a_word(tmp_path):
-    """RiskClassifier has no |w|_1."""
-    write_liblinear_model(RiskClassifier("logistic").fit(X, TWO), tmp_path / "model")
-    text = (tmp_path / "model").read_text().replace("L2R_LR", "L1R_LR")
-    (tmp_path / "model").write_text(text)
-    with pytest.warns(UserWarning, match=r"was trained with \|w\|_1, which RiskClassifier does not have"):
-        model = load(tmp_path / "model")
-    assert compare_linear(model, tmp_path / "model", NEW) < 1e-12
-
-
 # ---- what the formats cannot hold -------------------------------------------------------------------------------
 
 
@@ -701,7 +692,6 @@ def test_libsvm_agrees_on_precomputed_kernels(tmp_path):
     ("solver", "classes"), [(solver, k) for solver in CODES for k in ((2,) if "SVR" in solver else (2, 3))]
 )
 @pytest.mark.parametrize("bias", [-1.0, 1.0, 2.5])
-@pytest.mark.filterwarnings("ignore:.*was trained with")
 def test_liblinear_reads_ours_and_we_read_theirs(solver, classes, bias, tmp_path):
     """Labels, values or probabilities of its predict, and decisions by the formula, on both models."""
     regression = "SVR" in solver
@@ -731,8 +721,7 @@ def test_liblinear_reads_ours_and_we_read_theirs(solver, classes, bias, tmp_path
             np.testing.assert_array_equal(model.predict(NEW), np.array(lines, float))
         assert compare_linear(model, tmp_path / name, NEW) < 1e-9
     theirs.set_params(C=0.7, **({"epsilon": 0.1} if regression else {}))
-    if solver != "L1R_LR":
-        assert certify(theirs, X, y).relative_gap < 0.01
+    assert certify(theirs, X, y).relative_gap < 0.01
 
 
 @pytest.mark.slow

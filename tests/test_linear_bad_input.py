@@ -167,6 +167,7 @@ WRONG = {
     "class weight": (LinearSVC, {"class_weight": {0: -1.0}}, r"class_weight must be .* class 0 is -1.0"),
     "infinite class weight": (RiskClassifier, {"class_weight": {0: np.inf}}, "class 0 is inf"),
     "weights of no class": (LinearSVC, {"class_weight": {0: 1, 5: 1}}, r"classes, \[1\]"),
+    "a kink": (RiskClassifier, {"penalty": "l1"}, "penalty='l1' needs a smooth loss .* got loss='hinge'"),
     "combination": (LinearSVC, {"penalty": "l1", "loss": "hinge"}, "Unsupported set of arguments: The combination of"),
 }
 

@@ -91,16 +91,18 @@ def test_optimum_is_the_textbook_s(name, intercept, weighted):
 
 @every_intercept
 @every_weighting
-def test_absolute_penalty(intercept, weighted):
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "exponential"])
+def test_absolute_penalty(loss, intercept, weighted):
     """penalty="l1": min |w|_1 + C sum l, sparse, and scikit-learn's machine where the intercept is LIBLINEAR's."""
-    model = LinearSVC("l1", C=0.1, intercept=intercept, intercept_scaling=1.7, tol=1e-7)
+    Model, C = (LinearSVC, 0.1) if loss == "squared_hinge" else (RiskClassifier, 0.2)
+    model = Model(penalty="l1", loss=loss, C=C, intercept=intercept, intercept_scaling=1.7, tol=1e-7)
     X, y, weight = make_data(model, n=60, weighted=weighted)
     X = np.hstack([X, np.random.default_rng(1).normal(size=(60, 5))])
     model.fit(X, y, sample_weight=weight)
     assert measure_primal(model, X, y, weight) == pytest.approx(solve_reference(model, X, y, weight), rel=1e-6)
     assert model.certificate_.primal == pytest.approx(measure_primal(model, X, y, weight), rel=1e-9)
     assert 0 < np.count_nonzero(model.coef_) < 8
-    if intercept == "regularised":
+    if intercept == "regularised" and Model is LinearSVC:
         theirs = sklearn.svm.LinearSVC("l1", C=0.1, intercept_scaling=1.7, tol=1e-9, max_iter=100000, random_state=0)
         np.testing.assert_allclose(model.coef_, theirs.fit(X, y, sample_weight=weight).coef_, atol=1e-3)
 

@@ -41,7 +41,7 @@ def main(argv: list[str] | None = None, program: str = "maxmargin") -> int:
     """
     whole_process = argv is None
     code = run(sys.argv[1:] if argv is None else list(argv), program)
-    if whole_process and code == Exit.INTERRUPTED:
+    if whole_process and code in (Exit.INTERRUPTED, Exit.TERMINATED):
         # A thread may still be within a compiled loop, and the interpreter would wait for it.
         with suppress(OSError):
             sys.stdout.flush()

@@ -14,6 +14,7 @@ class Exit(IntEnum):
     UNFINISHED = 3  # a fit stopped before its tolerance; the best model so far is saved
     GAP = 4  # certify found a gap above the one that was asked for
     INTERRUPTED = 130  # Ctrl-C; the best model so far is saved where a fit had begun
+    TERMINATED = 143  # SIGTERM; the same
 
 
 class UsageError(Exception):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interrupt import watch_interrupt
+from ..threads import is_main
 from . import say
 from .data import open_in_blocks, read, wants_blocks
 from .exit_codes import Exit
@@ -121,14 +126,36 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     path = arguments.model or arguments.resume or name_model(arguments.data, arguments.family)
     kind = choose_format(path, arguments.to, arguments.family, type(machine).__name__)
     began = time.perf_counter()
-    interrupted = fit_until_interrupted(training, live=sys.stderr.isatty() and not arguments.quiet)
-    seconds = time.perf_counter() - began
-    write_model(machine, path, kind, *training.hashed)
+    with heed_termination() as terminated:
+        interrupted = fit_until_interrupted(training, live=sys.stderr.isatty() and not arguments.quiet)
+        seconds = time.perf_counter() - began
+        # A first Ctrl-C that comes now waits for the file: the fit is over, and would be lost.
+        with nullcontext() if interrupted else watch_interrupt():
+            write_model(machine, path, kind, *training.hashed)
     report(training, arguments, path, kind, seconds)
     if interrupted:
         say(f"{program}: {tell_interruption(machine, path, kind, arguments.data, seconds)}")
-        return Exit.INTERRUPTED
+        return Exit.TERMINATED if terminated else Exit.INTERRUPTED
     return Exit.FINE if all(result.converged for result in machine.results_) else Exit.UNFINISHED
+
+
+@contextmanager
+def heed_termination() -> Iterator[list]:
+    """Within this context SIGTERM, which batch systems send before they kill, is Ctrl-C; the list has it if it came."""
+    came: list[int] = []
+
+    def interrupt(number: int, frame) -> None:
+        came.append(number)
+        signal.raise_signal(signal.SIGINT)
+
+    if not is_main() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield came
+        return
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def tell_interruption(machine, path: str, kind: str, data: str, seconds: float) -> str:

@@ -66,7 +66,7 @@ OPTIONS = (
     Option("loss", str, "NAME", "hinge, squared_hinge, logistic, huber, quantile, ...: what the estimator has"),
     Option("quantile", number, "NUMBER", "which quantile of y --loss quantile estimates"),
     Option("threshold", number, "NUMBER", "where --loss huber turns linear"),
-    Option("penalty", str, "l2|l1", "1/2 |w|^2 or |w|_1, for LinearSVC"),
+    Option("penalty", str, "l2|l1", "1/2 |w|^2 or |w|_1, for linear classifiers"),
     Option("kernel", str, "NAME", "linear, poly, rbf, sigmoid, laplacian or precomputed"),
     Option("gamma", width, "NUMBER", "of the kernel: scale, auto (1 / number of features) or a number"),
     Option("degree", integer, "INTEGER", "of the polynomial kernel"),

@@ -8,10 +8,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..features import Design
 from ..losses import LOSSES, Loss
 from ..result import Result, Status
-from ..samples import wrap
 from .linear_machine import LinearClassifier, LinearMachine, LinearRegressor
 from .multiclass import split_weighing_one
 from .regression import make_loss
@@ -155,14 +153,6 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
 
     def _loss(self) -> Loss:
         return LOSSES[self.loss]()
-
-    def _features(self, X) -> Design:
-        """X itself, with the norm of the penalty."""
-        if self.penalty == "l2" or self._joint:
-            return super()._features(X)
-        from ..features import AbsoluteDesign
-
-        return AbsoluteDesign(wrap(X), self._scaling)
 
     def _split(self, y: np.ndarray, c: np.ndarray, class_weight: np.ndarray) -> list[Task]:
         """LIBLINEAR's one-vs-rest: the rest is not weighed."""

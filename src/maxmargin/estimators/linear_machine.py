@@ -288,6 +288,14 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         balance = np.zeros(k) if self._intercept_kind == "free" else None
         return Problem(ClassDesign(features, k), task.y, task.c, self._joint_loss(), balance)
 
+    def _features(self, X) -> Design:
+        """X itself, with the norm of the penalty."""
+        if self._joint or getattr(self, "penalty", "l2") == "l2":
+            return super()._features(X)
+        from ..features import AbsoluteDesign
+
+        return AbsoluteDesign(wrap(X), self._scaling)
+
     def _joint_loss(self):
         """The loss of all classes at once."""
         from ..losses import MulticlassHinge

@@ -44,8 +44,10 @@ class RiskClassifier(LinearClassifier):
     ----------
     loss : {"hinge", "squared_hinge", "exponential", "logistic"}, default="hinge"
         max(0, 1 - y f), max(0, 1 - y f)^2, exp(-y f) or log(1 + exp(-y f)).
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" is |w|_1 in place of 1/2 |w|^2, for smooth losses and multi_class="ovr": most coefficients become zero.
     C : float, default=1.0
-        Weight of the sum of losses against 1/2 |w|^2.
+        Weight of the sum of losses against the penalty.
     tol : float, default=1e-4
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     intercept : {"free", "regularised", "none"}, default="free"
@@ -87,6 +89,7 @@ class RiskClassifier(LinearClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **LINEAR_CONSTRAINTS,
         "loss": [StrOptions(set(CLASSIFICATION_LOSSES))],
+        "penalty": [StrOptions({"l1", "l2"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "multi_class": [StrOptions({"ovr", *JOINT_LOSSES})],
         "label_costs": ["array-like", None],
@@ -99,6 +102,7 @@ class RiskClassifier(LinearClassifier):
         self,
         loss="hinge",
         *,
+        penalty="l2",
         C=1.0,
         tol=1e-4,
         intercept="free",
@@ -116,6 +120,7 @@ class RiskClassifier(LinearClassifier):
         checkpoint=None,
     ):
         self.loss = loss
+        self.penalty = penalty
         self.C = C
         self.tol = tol
         self.intercept = intercept
@@ -136,6 +141,11 @@ class RiskClassifier(LinearClassifier):
         needed = JOINT_LOSSES.get(self.multi_class, self.loss)
         if self.loss != needed:
             raise ValueError(f"multi_class={self.multi_class!r} needs loss={needed!r}, got loss={self.loss!r}.")
+        if self.penalty == "l1" and (self._joint or self.loss == "hinge"):
+            raise ValueError(
+                "penalty='l1' needs a smooth loss and multi_class='ovr', "
+                f"got loss={self.loss!r} and multi_class={self.multi_class!r}."
+            )
         for name in ("label_costs", "label_scales"):
             if getattr(self, name) is not None and self.multi_class != "crammer_singer":
                 raise ValueError(f"{name} needs multi_class='crammer_singer', got {self.multi_class!r}.")

@@ -11,7 +11,6 @@ A file holds neither C and epsilon nor how good the machine is.
 from __future__ import annotations
 
 import os
-import warnings
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +32,7 @@ SOLVERS: dict[str, tuple[type[LinearMachine], dict]] = {
     "L2R_L1LOSS_SVC_DUAL": (LinearSVC, {"loss": "hinge", "dual": True}),
     "MCSVM_CS": (LinearSVC, {"multi_class": "crammer_singer"}),
     "L1R_L2LOSS_SVC": (LinearSVC, {**SQUARED, "penalty": "l1", "dual": False}),
-    "L1R_LR": (RiskClassifier, LOGISTIC),
+    "L1R_LR": (RiskClassifier, {**LOGISTIC, "penalty": "l1"}),
     "L2R_LR_DUAL": (RiskClassifier, LOGISTIC),
     "L2R_L2LOSS_SVR": (LinearSVR, {**SQUARED_EPSILON, "dual": False}),
     "L2R_L2LOSS_SVR_DUAL": (LinearSVR, {**SQUARED_EPSILON, "dual": True}),
@@ -102,7 +101,7 @@ def name_solver(model: LinearMachine) -> str:
     if multi_class != "ovr":
         raise ValueError(f"LIBLINEAR has no {kind} with multi_class={multi_class!r}, so no name for it in its files.")
     names = {
-        "logistic": "L2R_LR",
+        "logistic": "L1R_LR" if penalty == "l1" else "L2R_LR",
         "hinge": "L2R_L1LOSS_SVC_DUAL",
         "squared_hinge": "L1R_L2LOSS_SVC" if penalty == "l1" else f"L2R_L2LOSS_SVC{'_DUAL' if dual else ''}",
         "epsilon_insensitive": "L2R_L1LOSS_SVR_DUAL",
@@ -148,13 +147,6 @@ def read_liblinear_model(path: str | os.PathLike, *, n_features: int | None = No
     if isinstance(model, LinearClassifier):
         w = arrange_columns(w, places)
     put_machine(text, model, w, bias, n_features)
-    if name == "L1R_LR":
-        warnings.warn(
-            f"{text.path} was trained with |w|_1, which RiskClassifier does not have: it predicts the same, but "
-            "certify and fit mean 1/2 |w|^2.",
-            UserWarning,
-            stacklevel=2,
-        )
     return model
 
 
