@@ -20,7 +20,7 @@ demo: setup
 # processes mostly wait, and run one file beside another. What fails of both is run once more, alone, since another
 # program may have had the core.
 CLOCK := tests/test_never_hangs.py tests/test_solve.py tests/test_minimize_limits.py tests/test_block_limits.py \
-	tests/test_budgets.py tests/test_diagnosis.py
+	tests/test_budgets.py tests/test_diagnosis.py tests/test_sigint.py
 CLUSTERS := tests/test_distributed.py tests/test_distributed_fits.py
 RUN_QUICK := $(RUN) -m pytest -m "not slow"
 

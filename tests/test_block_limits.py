@@ -12,9 +12,9 @@ from maxmargin.blocks import ArrayBlocks
 from maxmargin.blocks.problem import BlockProblem
 from maxmargin.blocks.survey import survey_block
 from maxmargin.interrupt import Interrupt
+from maxmargin.loop import solve
 from maxmargin.losses import LOSSES
 from maxmargin.result import Status
-from maxmargin.solve import solve
 
 
 class SlowBlocks(ArrayBlocks):

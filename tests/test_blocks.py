@@ -15,10 +15,10 @@ from maxmargin.blocks.source import Fold, add_all
 from maxmargin.certificate import judge
 from maxmargin.checkpoints import Store
 from maxmargin.estimators import block_machine
+from maxmargin.loop import solve
 from maxmargin.losses import LOSSES
 from maxmargin.problem import Point
 from maxmargin.result import Status
-from maxmargin.solve import solve
 from maxmargin.solvers import Bundle
 from maxmargin.solvers.newton import blocks as newton_blocks
 

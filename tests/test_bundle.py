@@ -13,12 +13,12 @@ from maxmargin.certificate import judge
 from maxmargin.features import Design
 from maxmargin.formulations import Risk
 from maxmargin.listwise import F1, METRICS, ErrorRate, RocAuc
+from maxmargin.loop import solve
 from maxmargin.losses import Hinge
 from maxmargin.paths import follow
 from maxmargin.problem import Mixture, Point, Problem
 from maxmargin.result import Outcome
 from maxmargin.samples import wrap
-from maxmargin.solve import solve
 from maxmargin.solvers import SOLVERS
 
 STRUCTURED = ("frank_wolfe", "structured_bundle")

@@ -11,9 +11,9 @@ from reference import INTERCEPTS, ROW_LOSSES, inner_duals, make_nu_classificatio
 from maxmargin.certificate import Certificate, judge, measure_violation, worst
 from maxmargin.features import Gram
 from maxmargin.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.loop import solve
 from maxmargin.losses import EpsilonInsensitive, Hinge, Logistic
 from maxmargin.problem import Point, Problem
-from maxmargin.solve import solve
 
 every_row_loss = pytest.mark.parametrize("loss", ROW_LOSSES, ids=say)
 every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)

@@ -11,8 +11,8 @@ from reference import make_problem
 
 from maxmargin.choice import EFFORT, HANDOVER, explain, name_of, plan
 from maxmargin.kernels import RBF
+from maxmargin.loop import solve
 from maxmargin.problem import Problem
-from maxmargin.solve import solve
 from maxmargin.solvers import SMO, SOLVERS, Coordinate, Newton
 
 

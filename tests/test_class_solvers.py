@@ -16,8 +16,8 @@ from class_problems import (
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, pose
 
 from maxmargin.certificate import judge
+from maxmargin.loop import solve
 from maxmargin.problem import Point
-from maxmargin.solve import solve
 from maxmargin.solvers import class_newton
 
 every_loss = pytest.mark.parametrize("name", CLASS_LOSSES)

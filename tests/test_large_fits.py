@@ -19,9 +19,9 @@ from maxmargin.cache import RowStore
 from maxmargin.certificate import judge
 from maxmargin.features import Gram
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.loop import solve
 from maxmargin.losses import LOSSES, Hinge
 from maxmargin.problem import Point, Problem
-from maxmargin.solve import solve
 from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.smo.blocks import BlockRun
 

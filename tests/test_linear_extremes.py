@@ -11,9 +11,9 @@ from class_problems import CLASS_LOSSES, CLASS_SOLVERS, make_classes, pose_class
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, KINKED, PAIRS, SMOOTH, make_data, pose
 
 from maxmargin.certificate import judge
+from maxmargin.loop import solve
 from maxmargin.problem import Problem
 from maxmargin.result import Outcome, Result
-from maxmargin.solve import solve
 from maxmargin.solvers import SOLVERS, Coordinate
 
 every_form = pytest.mark.parametrize("form", FORMS)

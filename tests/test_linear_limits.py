@@ -20,9 +20,9 @@ from linear_problems import EXAMPLES, INTERCEPTS, KINKED, PAIRS, find_optimum, m
 
 from maxmargin import RiskRegressor
 from maxmargin.choice import name_of
+from maxmargin.loop import solve
 from maxmargin.problem import Point, Problem
 from maxmargin.result import Progress, Result, Status
-from maxmargin.solve import solve
 from maxmargin.solvers import Multipliers
 
 ABSOLUTE = [("proximal_newton", name) for name in EXAMPLES if name not in KINKED]

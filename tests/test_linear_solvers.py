@@ -24,10 +24,10 @@ from reference import make_nu_classification, make_problem
 from maxmargin.certificate import judge
 from maxmargin.features import Design
 from maxmargin.kernels import RBF
+from maxmargin.loop import solve
 from maxmargin.losses import LOSSES, Hinge
 from maxmargin.problem import Problem
 from maxmargin.samples import wrap
-from maxmargin.solve import solve
 from maxmargin.solvers import SOLVERS
 
 every_pair = pytest.mark.parametrize(("solver", "name"), PAIRS)

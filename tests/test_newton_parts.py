@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from linear_problems import EXAMPLES, FORMS, KINKED, SMOOTH, make_data, make_linear_problem, pose
 
+from maxmargin.loop import solve
 from maxmargin.normal_equations import form_normal_matrix
 from maxmargin.problem import Problem
 from maxmargin.samples import wrap
-from maxmargin.solve import solve
 from maxmargin.solvers import Multipliers, Newton
 from maxmargin.solvers.newton import oracle, run, sifting, system
 

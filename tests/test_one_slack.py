@@ -12,10 +12,10 @@ from linear_problems import EXAMPLES, find_optimum, make_data, make_linear_probl
 
 from maxmargin import Bundle, minimize
 from maxmargin.certificate import judge
+from maxmargin.loop import solve
 from maxmargin.losses import Hinge
 from maxmargin.problem import Problem
 from maxmargin.result import Outcome, Status
-from maxmargin.solve import solve
 from maxmargin.solvers.bundle.one_slack import OneSlack
 
 LAMBDA = 1e-3  # of the clouds

@@ -21,16 +21,13 @@ from threadpoolctl import threadpool_info
 from maxmargin import SVC, LinearSVC, Status
 from maxmargin.features import Gram
 from maxmargin.kernels import RBF
+from maxmargin.loop import solve
 from maxmargin.losses import Hinge
 from maxmargin.problem import Problem
-from maxmargin.solve import solve
 from maxmargin.solvers import SOLVERS
 
 SOON = 0.2  # seconds within which control is back on a machine that has nothing else to do
 BUSY = 1.0  # seconds within which it is back on any
-
-# A signal that comes late would end the test run itself: not beside the quick tests.
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)

@@ -19,10 +19,10 @@ from maxmargin.choice import plan
 from maxmargin.features import Gram
 from maxmargin.interrupt import Interrupt, watch_interrupt
 from maxmargin.kernels import RBF, Linear
+from maxmargin.loop import solve
 from maxmargin.losses import EpsilonInsensitive, Hinge, LeastSquares
 from maxmargin.problem import Point, Problem
 from maxmargin.result import SENTENCES, Progress, Status
-from maxmargin.solve import solve
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.smo import SELECTIONS, SMO
 

@@ -6,9 +6,7 @@ second to import, and `maxmargin --help` is to answer at once.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,13 +29,3 @@ def __getattr__(name: str):
 
 def __dir__() -> list[str]:
     return sorted({*__getattr__("__all__"), *globals()})  # in this order: the names bring modules with them
-
-
-class Package(ModuleType):
-    """The import system binds the module maxmargin.solve to a name that is the function's; the function keeps it."""
-
-    def __setattr__(self, name: str, value) -> None:
-        super().__setattr__(name, value.solve if name == "solve" and isinstance(value, ModuleType) else value)
-
-
-sys.modules[__name__].__class__ = Package

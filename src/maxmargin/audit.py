@@ -23,11 +23,11 @@ from .estimators.validation import HARD_MARGIN, check_length, check_weight, is_f
 from .features import Design
 from .formulations import Machine, Risk
 from .interrupt import Interrupt
+from .loop import solve
 from .losses import LOSSES
 from .problem import Point, Problem
 from .row_search import find_rows
 from .samples import wrap
-from .solve import solve
 from .threads import quiet_blas
 from .training_data import hash_data
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from .checkpoints import Store, read_state, write_state
 from .interrupt import watch_interrupt
+from .loop import Clock
 from .result import SENTENCES, Status
-from .solve import Clock
 from .solvers.bundle.cuts import Cuts
 from .solvers.bundle.descent import Descent, Optimality, Round
 from .solvers.bundle.functions import FunctionOracle

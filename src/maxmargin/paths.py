@@ -10,9 +10,9 @@ import numpy as np
 
 from .certificate import Certificate, worst
 from .interrupt import watch_interrupt
+from .loop import solve
 from .problem import Point, Problem
 from .result import Progress, Result, Status
-from .solve import solve
 from .solvers import SOLVERS
 
 

@@ -22,11 +22,11 @@ from .estimators import (
     path,
 )  # fmt: skip
 from .files import export_onnx, load, read_libsvm, save, write_libsvm
+from .loop import solve
 from .minimisation import Minimum, minimize
 from .paths import Path
 from .result import Result, Status
 from .risk import LeaveOneOut, RiskBounds, risk_bounds
-from .solve import solve
 from .solvers import (
     QP,
     SMO,

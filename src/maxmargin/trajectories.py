@@ -12,9 +12,9 @@ import numpy as np
 
 from .certificate import Certificate, judge
 from .choice import name_of, plan
+from .loop import SLICE, Trust, goes_by_rule
 from .problem import Point, Problem
 from .result import Outcome
-from .solve import SLICE, Trust, goes_by_rule
 from .threads import quiet_blas
 
 EVERY = 100  # steps that are all judged

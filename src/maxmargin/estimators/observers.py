@@ -15,9 +15,9 @@ from copy import copy
 from sklearn.callback import CallbackSupportMixin
 
 from ..diagnosis import announce
+from ..loop import goes_by_rule, solve
 from ..progress import ProgressLine
 from ..result import Progress, Result, Status
-from ..solve import goes_by_rule, solve
 from ..threads import step_aside
 
 OWN = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..certificate import Certificate
 from ..interrupt import Interrupt
+from ..loop import solve
 from ..losses import Loss, _row
 from ..problem import Problem
-from ..solve import solve
 
 TOL = 1e-6  # relative gap of the squared radius
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..certificate import snap
 from ..interrupt import Interrupt
+from ..loop import solve
 from ..problem import Point, Problem
 from ..result import Result, Status
-from ..solve import solve
 from .stability import Reach, centre_intercept, fixes_intercept
 
 TOL = 1e-6  # relative gap of every refit
