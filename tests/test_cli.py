@@ -101,11 +101,33 @@ def test_help_lists_the_commands(capsys):
     assert all(f"  {name}" in out and purpose in out for name, purpose in COMMANDS.items())
 
 
-@pytest.mark.parametrize("argv", [[], ["fly"], ["train"], ["train", "a", "b", "c"], ["train", "--fast", "a"]], ids=str)
-def test_wrong_usage(argv, capsys):
-    """argparse's code, and a sentence."""
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["fly"], "there is no command 'fly'; choose from train, predict"),
+        (["trian"], "there is no command 'trian'; did you mean train?"),
+        (["train"], "the following arguments are required: DATA"),
+        (["train", "a", "b", "c"], "one file too many: c"),
+        (["train", "--fast", "a"], "there is no option --fast"),
+        (["train", "--c", "1", "a"], "there is no option --c; did you mean --C?"),
+        (["predict", "--probabilities", "a", "b"], "there is no option --probabilities; did you mean --probability?"),
+    ],
+    ids=str,
+)
+def test_wrong_usage(argv, sentence, capsys):
+    """argparse's code, and a sentence that helps."""
     assert run(*argv) == Exit.USAGE
-    assert "error: " in capsys.readouterr().err
+    assert f"error: {sentence}" in capsys.readouterr().err
+
+
+def test_no_command_is_a_cry_for_help(capsys):
+    """The list of commands, for those who type the name of the program, or help."""
+    assert run() == Exit.USAGE
+    asked = capsys.readouterr().err
+    assert run("help") == Exit.FINE
+    assert capsys.readouterr().out == asked
+    assert run("help", "scale") == Exit.FINE
+    assert capsys.readouterr().out.startswith("usage: maxmargin scale")
 
 
 @pytest.mark.parametrize(

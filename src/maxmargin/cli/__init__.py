@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from importlib import import_module
 
 from .exit_codes import Exit, UsageError
 
-IN_PYTHON = "StandardScaler, MinMaxScaler"  # how warnings tell users of Python to scale
+IN_PYTHON = re.compile("StandardScaler(,| or) MinMaxScaler")  # how users of Python are told to scale
+PATH = re.compile(r"\bpath='([^']*)'")  # how errors name a file to users of Python
 COMMANDS = {
     "train": "fit a machine to a file of data and save it with its certificate",
     "predict": "predict the rows of a file with a saved machine",
@@ -54,6 +56,8 @@ def run(argv: list[str], program: str) -> int:
     """The exit code of a command; whatever is wrong becomes one sentence on stderr."""
     name = program
     try:
+        if argv[:1] == ["help"]:
+            argv = [*argv[1:2], "--help"]
         if not argv or argv[0] not in COMMANDS:
             return parse_program(argv, program)
         name = f"{program} {argv[0]}" if program == "maxmargin" else program
@@ -82,7 +86,9 @@ def run(argv: list[str], program: str) -> int:
 def parse_program(argv: list[str], program: str) -> int:
     """--help, --version, or a command that there is not."""
     from .. import __version__
+    from .parser import guess
 
+    listed = ", ".join(COMMANDS)
     lines = "\n".join(f"  {name:9s} {purpose}" for name, purpose in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog=program, usage=f"{program} COMMAND [options]", formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -92,9 +98,10 @@ def parse_program(argv: list[str], program: str) -> int:
     parser.add_argument("--version", action="version", version=f"maxmargin {__version__}")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     command = parser.parse_known_args(argv)[0].command
-    if command is None:
-        parser.error("a COMMAND is needed")
-    parser.error(f"there is no command {command!r}; choose from {', '.join(COMMANDS)}")
+    if command is not None:
+        parser.error(f"there is no command {command!r}{guess(command, COMMANDS) or f'; choose from {listed}'}")
+    parser.print_help(sys.stderr)  # somebody wants to know what there is
+    return Exit.USAGE
 
 
 def describe(error: Exception) -> str:
@@ -105,7 +112,12 @@ def describe(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, OSError) and error.strerror:
         return str(error.strerror)
-    return " ".join(str(error).split())
+    return speak_shell(str(error))
+
+
+def speak_shell(text: str) -> str:
+    """What the library says, in the words of the command line."""
+    return IN_PYTHON.sub("maxmargin scale", PATH.sub(r"\1", " ".join(text.split()))).replace("lower=0", "--lower 0")
 
 
 def say(sentence: str) -> None:
@@ -119,7 +131,7 @@ def speak_warnings(name: str) -> Iterator[None]:
     """Within this context a warning is a sentence on stderr, without the place in the code where it was raised."""
 
     def show(message, category, filename, lineno, file=None, line=None):
-        say(f"{name}: {' '.join(str(message).split()).replace(IN_PYTHON, 'maxmargin scale')}")
+        say(f"{name}: {speak_shell(str(message))}")
 
     with warnings.catch_warnings():
         warnings.resetwarnings()

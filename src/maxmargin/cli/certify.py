@@ -10,6 +10,7 @@ from .data import read_beside
 from .exit_codes import Exit, UsageError
 from .machines import read_class_weight, set_parameters
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters
+from .parser import Parser
 from .report import describe_certificate, print_json
 
 DESCRIPTION = """How far from optimal MODEL is on the DATA it was trained on, whoever trained it: primal value, dual
@@ -19,9 +20,7 @@ classes: give those of the training."""
 
 def make_parser(program: str) -> argparse.ArgumentParser:
     """The words of certify."""
-    parser = argparse.ArgumentParser(
-        prog=program, usage=f"{program} [options] MODEL DATA", description=DESCRIPTION, allow_abbrev=False
-    )
+    parser = Parser(program, "[options] MODEL DATA", DESCRIPTION)
     parser.add_argument("model", metavar="MODEL", help="a file of train, svm-train or LIBLINEAR's train")
     parser.add_argument("data", metavar="DATA", help="what it was trained on")
     add_parameters(parser)

@@ -9,6 +9,7 @@ from .data import find_kind, read
 from .exit_codes import Exit, UsageError
 from .formats import MODEL_FORMATS, ONNX, choose_format, tell_format, write_model
 from .options import add_data_options, add_output_options
+from .parser import Parser
 from .report import print_json
 from .written_data import write_data
 
@@ -20,9 +21,7 @@ text under any other name. Models: .maxmargin, .onnx, and .model for the text of
 
 def make_parser(program: str) -> argparse.ArgumentParser:
     """The words of convert."""
-    parser = argparse.ArgumentParser(
-        prog=program, usage=f"{program} [options] IN OUT", description=DESCRIPTION, allow_abbrev=False
-    )
+    parser = Parser(program, "[options] IN OUT", DESCRIPTION)
     parser.add_argument("data", metavar="IN", help="data or a model")
     parser.add_argument("out", metavar="OUT", help="the same, written anew")
     parser.add_argument("--to", choices=dict.fromkeys((*DATA_FORMATS, *MODEL_FORMATS)), help="what OUT is to be")

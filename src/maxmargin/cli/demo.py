@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
 import numpy as np
 
 from .exit_codes import Exit
+from .parser import Parser
 
 HELD_OUT = 3  # every third row is for testing
 
 
 def run(argv: list[str], program: str) -> int:
     """Fit and compare, or write."""
-    parser = argparse.ArgumentParser(prog=program, description=__doc__.partition(": ")[2], allow_abbrev=False)
+    parser = Parser(program, description=__doc__.partition(": ")[2])
     parser.add_argument(
         "--write", nargs="?", const=".", metavar="FOLDER",
         help="write cancer and cancer.t (two classes, LIBSVM text), diabetes and diabetes.t (numbers), wine.csv (three "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import IN_PYTHON
+from . import speak_shell
 from .exit_codes import Exit
 from .report import describe_parameters, print_json
 from .train import parse
@@ -32,5 +32,5 @@ def run(argv: list[str], program: str) -> int:
             "files": {"data": arguments.data},
         })  # fmt: skip
     else:
-        print(str(found).replace(IN_PYTHON, "maxmargin scale"))
+        print("\n".join(map(speak_shell, str(found).splitlines())))
     return Exit.FINE

@@ -16,6 +16,7 @@ from .letters import PREDICT, split_letters
 from .machines import name_label
 from .options import add_data_options, add_output_options
 from .outputs import is_stdout, open_output
+from .parser import Parser
 from .report import print_json
 from .tally import Tally
 
@@ -26,9 +27,7 @@ each to OUT, or to stdout. The targets in DATA are compared with the predictions
 
 def make_parser(program: str) -> argparse.ArgumentParser:
     """The words of predict."""
-    parser = argparse.ArgumentParser(
-        prog=program, usage=f"{program} [options] DATA MODEL [OUT]", description=DESCRIPTION, allow_abbrev=False
-    )
+    parser = Parser(program, "[options] DATA MODEL [OUT]", DESCRIPTION)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet")
     parser.add_argument("model", metavar="MODEL", help="a file of train, svm-train or LIBLINEAR's train")
     parser.add_argument("out", metavar="OUT", nargs="?", help="default: stdout, and the accuracy on stderr")

@@ -8,6 +8,7 @@ from .data import read
 from .exit_codes import Exit
 from .letters import SCALE, split_letters
 from .options import add_data_options, number
+from .parser import Parser
 from .written_data import write_data
 
 DESCRIPTION = """Bring every feature of DATA into [lower, upper] and write the rows to stdout, as svm-scale does.
@@ -17,9 +18,7 @@ test data."""
 
 def make_parser(program: str) -> argparse.ArgumentParser:
     """The words of scale."""
-    parser = argparse.ArgumentParser(
-        prog=program, usage=f"{program} [options] DATA", description=DESCRIPTION, allow_abbrev=False
-    )
+    parser = Parser(program, "[options] DATA", DESCRIPTION)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet")
     parser.add_argument("--lower", type=number, default=-1.0, metavar="NUMBER", help="of features (-l), default -1")
     parser.add_argument("--upper", type=number, default=1.0, metavar="NUMBER", help="of features (-u), default 1")

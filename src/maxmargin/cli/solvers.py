@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import textwrap
 
 from .exit_codes import Exit
+from .parser import Parser
 
 
 def run(argv: list[str], program: str) -> int:
     """Print one table, or all of them."""
-    parser = argparse.ArgumentParser(prog=program, description="The solvers that --solver takes.", allow_abbrev=False)
+    parser = Parser(program, description="The solvers that --solver takes.")
     parser.add_argument("--losses", action="store_true", help="ask every solver about every loss and intercept")
     parser.add_argument("--markdown", action="store_true", help="the whole page, docs/solvers.md")
     arguments = parser.parse_args(argv)

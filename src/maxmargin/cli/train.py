@@ -7,6 +7,7 @@ import argparse
 from .formats import MODEL_FORMATS
 from .letters import FAMILIES, LIBSVM, LIBSVM_DEFAULTS, split_letters
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
+from .parser import Parser
 
 USAGE = "[options] DATA [MODEL]"
 DESCRIPTION = """Fit a machine to the rows of DATA and save it as MODEL, with its certificate: how far from optimal it
@@ -17,9 +18,7 @@ defaults and its model format."""
 
 def make_parser(program: str, usage: str, description: str) -> argparse.ArgumentParser:
     """The words of train, which `maxmargin explain` has too."""
-    parser = argparse.ArgumentParser(
-        prog=program, usage=f"{program} {usage}", description=description, allow_abbrev=False
-    )
+    parser = Parser(program, usage, description)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet; text also as .gz, .bz2 or .xz")
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", help="default: the name of DATA with .maxmargin, in this folder"
@@ -74,7 +73,7 @@ def parse(argv: list[str], program: str, usage: str = USAGE, description: str = 
 
 def read_letters(letters: list[str], defaults: list[str], program: str) -> argparse.Namespace:
     """What the letters say, spelled out, over the defaults of their program."""
-    parser = argparse.ArgumentParser(prog=program, add_help=False, allow_abbrev=False)
+    parser = Parser(program, add_help=False)
     add_parameters(parser)
     add_switches(parser)
     return parser.parse_args([*defaults, *letters])

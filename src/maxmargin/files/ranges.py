@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 STRIP = 1 << 22  # entries that are looked at together
 SHOWN = 5  # features that a warning names
+FILLING = 1.5  # times as many stored values as before are worth a warning
 
 
 def stretch(values: np.ndarray, low, high, lower: float, upper: float) -> np.ndarray:
@@ -111,7 +112,7 @@ class Ranges:
         if zeros.any():
             scaled = fill_zeros(scaled, self.features[zeros != 0], zeros[zeros != 0].astype(values.dtype))
         scaled.eliminate_zeros()
-        if scaled.nnz > X.nnz:
+        if scaled.nnz > FILLING * X.nnz:
             warnings.warn(
                 f"Scaling made {scaled.nnz:,} stored values of {X.nnz:,}, since zeros became something else; if the "
                 "values are not negative and mostly zero, lower=0 keeps the zeros.",
