@@ -198,6 +198,14 @@ def test_the_package_alone_loads_nothing():
     assert subprocess.run([sys.executable, "-c", command], check=False, timeout=60).returncode == 0
 
 
+def test_data_files_need_no_estimators():
+    """`maxmargin scale` does not wait for scikit-learn."""
+    command = "import sys; from maxmargin.files import *; sys.exit('sklearn' not in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", command], check=False, timeout=60).returncode == 0
+    command = "import sys; from maxmargin.files import read_data, find_ranges; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", command], check=False, timeout=60).returncode == 0
+
+
 def test_names_are_found_when_asked_for():
     """Public names, modules, and the list of both; none of them is two things."""
     command = (
