@@ -594,6 +594,32 @@ def test_search_for_C(blobs, line, capsys):
     assert re.fullmatch(r"Best C = \S+ Best p = \S+  CV MSE = \S+\n", capsys.readouterr().out)
 
 
+def write_flowers(name: str, order: list[int], header: bool = True) -> None:
+    """Columns of flowers.csv in another order, or without the first line."""
+    lines = [line.split(",") for line in Path("flowers.csv").read_text().splitlines()]
+    Path(name).write_text("".join(",".join(line[k] for k in order) + "\n" for line in lines[not header :]))
+
+
+@pytest.mark.parametrize("machine", ["SVC", "LinearSVC"])
+def test_columns_are_found_by_their_names(machine, flowers, capsys):
+    """Another order, no target, no names at all: the same predictions."""
+    assert run("train", "-q", "--estimator", machine, flowers, "m") == Exit.FINE
+    assert run("predict", "-q", flowers, "m", "expected") == Exit.FINE
+    tables = {"turned": ([2, 1, 0], True), "bare": ([1, 0], True), "nameless": ([0, 1], False)}
+    for name, (order, header) in tables.items():
+        write_flowers(f"{name}.csv", order, header)
+        assert run("predict", "-q", f"{name}.csv", "m", "out") == Exit.FINE
+        assert Path("out").read_text() == Path("expected").read_text(), name
+    assert run("certify", "-q", "m", "turned.csv") == Exit.FINE
+    assert run("train", "-q", "--resume", "m", "turned.csv", "--tol", "1e-8") == Exit.FINE
+    assert list(load("m").feature_names_in_) == ["height", "width"]
+    capsys.readouterr()
+    write_flowers("less.csv", [0, 2])
+    refuse(capsys, Exit.WRONG, "less.csv has no column 'width'; it has height, name.", "predict", "less.csv", "m", "o")
+    write_flowers("single.csv", [0], header=False)
+    refuse(capsys, Exit.WRONG, "single.csv has 0 columns of features", "predict", "single.csv", "m", "o")
+
+
 # ---- certify --------------------------------------------------------------------------------------------------------
 
 

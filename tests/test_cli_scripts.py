@@ -226,3 +226,34 @@ def test_programs_end_with_their_codes():
     assert done.stderr.startswith("maxmargin-svm-train: ")
     subprocess.run([PROGRAMS / "maxmargin-liblinear-train", "-q", "two"], check=True, timeout=60)
     assert Path("two.model").read_text().startswith("solver_type ")
+
+
+# ---- a disk that is full ---------------------------------------------------------------------------------------------
+
+FULL = """
+mount -t tmpfs -o size=32k none disk || exit 77
+{python} -m maxmargin train -q --estimator LinearSVC two disk/model || exit 78
+cp disk/model before
+{python} -m maxmargin train -q --gamma 100 two disk/model
+code=$?
+cmp before disk/model && ls -A disk
+exit $code
+"""
+
+
+@pytest.mark.slow
+@needs("unshare")
+def test_a_disk_that_is_full(folder):
+    """A file system of 32 KB: the old model stays as it was, alone, and one sentence says why."""
+    (folder / "disk").mkdir()
+    script = FULL.format(python=sys.executable)
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip("this system lets nobody but root mount a file system")
+    assert done.returncode == 1
+    sentence = "disk/model could not be written: No space left on device; the file that was there is unchanged."
+    assert done.stderr == f"maxmargin train: {sentence}\n"
+    assert done.stdout == "model\n"

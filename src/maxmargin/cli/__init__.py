@@ -111,7 +111,7 @@ def describe(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, OSError) and error.strerror:
-        return str(error.strerror)
+        return speak_shell(error.strerror)
     return speak_shell(str(error))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from ..streams import find_suffix
 from .exit_codes import UsageError
 from .formats import LIBLINEAR, LIBSVM, tell_format
 from .options import LINEAR
@@ -32,7 +33,14 @@ def read_zero_based(arguments: argparse.Namespace) -> bool | str:
     return {"auto": "auto", "yes": True, "no": False}[arguments.zero_based]
 
 
-def read(arguments: argparse.Namespace, *, precomputed: bool = False, as_it_is: bool = False):
+def read(
+    arguments: argparse.Namespace,
+    *,
+    precomputed: bool = False,
+    as_it_is: bool = False,
+    n_features: int | None = None,
+    features: list[str] | None = None,
+):
     """The data of a command: `files.Data`, dense where few entries are zero.
 
     Parameters
@@ -43,13 +51,17 @@ def read(arguments: argparse.Namespace, *, precomputed: bool = False, as_it_is: 
         Whether rows are kernel values in svm-train's form, `label 0:number 1:k(x, x_1) 2:k(x, x_2) ...`.
     as_it_is : bool
         Sparse data stay sparse.
+    n_features : int, optional
+        If the command line does not say it.
+    features : list of str, optional
+        The columns of a table that are features, by name.
     """
     from ..files import read_data
 
-    options = {"weight": arguments.weight, "target": arguments.target}
+    options = {"weight": arguments.weight, "target": arguments.target, "features": features}
     options = {key: value for key, value in options.items() if value is not None}
     zero_based = True if precomputed else read_zero_based(arguments)
-    data = read_data(arguments.data, n_features=arguments.n_features, zero_based=zero_based, **options)
+    data = read_data(arguments.data, n_features=arguments.n_features or n_features, zero_based=zero_based, **options)
     if precomputed and sp.issparse(data.X):
         return data._replace(X=np.ascontiguousarray(data.X[:, 1:].toarray()))
     return data if as_it_is else data._replace(X=choose_form(data.X))
@@ -77,15 +89,12 @@ def wants_blocks(arguments: argparse.Namespace, estimator: str) -> bool:
 
 def find_kind(path: str) -> str:
     """csv, parquet or libsvm, by the suffix beneath that of a compression."""
-    name = Path(path).name.lower()
-    for packed in (".gz", ".bz2", ".xz"):
-        name = name.removesuffix(packed)
-    suffix = Path(name).suffix
-    return {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}.get(suffix, "libsvm")
+    kinds = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", "folder": "parquet"}
+    return kinds.get(find_suffix(Path(path)), "libsvm")
 
 
-def open_in_blocks(arguments: argparse.Namespace):
-    """The file as `Blocks`."""
+def open_in_blocks(arguments: argparse.Namespace, features: list[str] | None = None):
+    """The file as `Blocks`; the features of a table may be named."""
     from ..blocks import LibsvmBlocks, ParquetBlocks
 
     kind = find_kind(arguments.data)
@@ -94,7 +103,7 @@ def open_in_blocks(arguments: argparse.Namespace):
     if not Path(arguments.data).exists():
         raise FileNotFoundError(f"{arguments.data} does not exist.")
     if kind == "parquet":
-        return ParquetBlocks(arguments.data, target=arguments.target, weight=arguments.weight)
+        return ParquetBlocks(arguments.data, target=arguments.target, weight=arguments.weight, features=features)
     if arguments.weight is not None:
         raise ValueError("--blocks takes weights from a column of a Parquet file only, not from a file of their own.")
     return LibsvmBlocks(arguments.data, arguments.n_features, read_zero_based(arguments))
@@ -104,10 +113,22 @@ def read_beside(model, arguments: argparse.Namespace) -> tuple:
     """The data of a command and the model of its file, with the same number of features."""
     from ..files import load
 
-    data = read(arguments, precomputed=getattr(model, "kernel", None) == "precomputed")
-    if data.X.shape[1] > model.n_features_in_ and tell_format(arguments.model) in (LIBSVM, LIBLINEAR):
-        model = load(arguments.model, n_features=data.X.shape[1])  # such a file knows the features of its vectors only
+    precomputed, table = getattr(model, "kernel", None) == "precomputed", find_kind(arguments.data) != "libsvm"
+    features, d = take_names(model) if table else None, model.n_features_in_
+    foreign = tell_format(arguments.model) in (LIBSVM, LIBLINEAR)  # such a file knows the features of its vectors only
+    known = None if foreign or features or not table else d
+    data = read(arguments, precomputed=precomputed, features=features, n_features=known)
+    if foreign and table and data.X.shape[1] == d - 1 and arguments.target is None:
+        data = read(arguments, precomputed=precomputed, n_features=d)  # no column is left for a target
+    if foreign and data.X.shape[1] > d:
+        model = load(arguments.model, n_features=data.X.shape[1])
     return data._replace(X=widen(data.X, model.n_features_in_)), model
+
+
+def take_names(model) -> list[str] | None:
+    """The names of the features of a model that was trained on a table; it forgets them, as rows will have none."""
+    names = vars(model).pop("feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def widen(X, d: int):

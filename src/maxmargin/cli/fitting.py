@@ -16,7 +16,7 @@ import numpy as np
 from ..interrupt import watch_interrupt
 from ..threads import is_main
 from . import say
-from .data import open_in_blocks, read, wants_blocks
+from .data import open_in_blocks, read, take_names, wants_blocks
 from .exit_codes import Exit
 from .formats import OURS, choose_format, name_model, write_model
 from .letters import UNUSED
@@ -35,6 +35,7 @@ class Training(NamedTuple):
     y: np.ndarray | None
     weight: np.ndarray | None
     query: np.ndarray | None
+    names: list[str] | None = None  # of the features, where they come from a table
 
     @property
     def hashed(self) -> tuple:
@@ -75,9 +76,9 @@ def read_for(machine, arguments: argparse.Namespace) -> Training:
     """The data in the form that the machine wants."""
     name = type(machine).__name__
     if wants_blocks(arguments, name):
-        return Training(machine, open_in_blocks(arguments), None, None, None)
+        return Training(machine, open_in_blocks(arguments, take_names(machine)), None, None, None)
     precomputed = getattr(machine, "kernel", None) == "precomputed"
-    data = read(arguments, precomputed=precomputed)
+    data = read(arguments, precomputed=precomputed, features=take_names(machine))
     if precomputed and data.X.shape[0] != data.X.shape[1]:
         rows, columns = data.X.shape
         raise ValueError(
@@ -89,7 +90,7 @@ def read_for(machine, arguments: argparse.Namespace) -> Training:
         check_guess(data.y, arguments.data)
     if data.y is None and name != "OneClassSVM":
         raise ValueError(f"{arguments.data} has no targets, and {name} needs them; name their column with --target.")
-    return Training(machine, data.X, data.y, data.weight, data.query)
+    return Training(machine, data.X, data.y, data.weight, data.query, data.names)
 
 
 def check_targets(y: np.ndarray | None, name: str, path: str) -> None:
@@ -129,6 +130,7 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     with heed_termination() as terminated:
         interrupted = fit_until_interrupted(training, live=sys.stderr.isatty() and not arguments.quiet)
         seconds = time.perf_counter() - began
+        keep_names(training)
         # A first Ctrl-C that comes now waits for the file: the fit is over, and would be lost.
         with nullcontext() if interrupted else watch_interrupt():
             write_model(machine, path, kind, *training.hashed)
@@ -186,9 +188,15 @@ def fit_until_interrupted(training: Training, live: bool) -> bool:
     return False
 
 
+def keep_names(training: Training) -> None:
+    """feature_names_in_, so that tables whose columns stand in another order are predicted as they should be."""
+    if training.names is not None:
+        training.machine.feature_names_in_ = np.array(training.names, dtype=object)
+
+
 def fit_machine(training: Training) -> None:
     """machine.fit with what its data have."""
-    machine, X, y, weight, query = training
+    machine, X, y, weight, query, _ = training
     more = {} if weight is None else {"sample_weight": weight}
     if type(machine).__name__ == "RankSVM":
         more["group"] = query

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from .data import open_in_blocks, read_beside, wants_blocks
+from .data import open_in_blocks, read_beside, take_names, wants_blocks
 from .exit_codes import Exit
 from .formats import LIBLINEAR, LIBSVM, tell_format
 from .letters import PREDICT, split_letters
@@ -95,7 +95,8 @@ def open_both(arguments: argparse.Namespace) -> tuple[object, Iterator]:
     model = load(arguments.model)
     if wants_blocks(arguments, type(model).__name__):
         arguments.n_features = arguments.n_features or model.n_features_in_
-        return model, ((block.X, block.y) for block in open_in_blocks(arguments).stream())
+        blocks = open_in_blocks(arguments, take_names(model))
+        return model, ((block.X, block.y) for block in blocks.stream())
     data, model = read_beside(model, arguments)
     return model, cut_rows(data.X, data.y)
 

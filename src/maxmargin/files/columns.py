@@ -18,7 +18,17 @@ class Columns(NamedTuple):
     query: int | None
 
 
-def choose_columns(path: Path, names: Sequence[str] | int, *, n_features: int | None, target, weight, query) -> Columns:
+class Asked(NamedTuple):
+    """What a caller wants of a table: how many features or which, and names or places of the other columns."""
+
+    n_features: int | None = None
+    features: Sequence[str] | None = None
+    target: str | int | None = None
+    weight: str | int | os.PathLike | None = None
+    query: str | int | None = None
+
+
+def choose_columns(path: Path, names: Sequence[str] | int, asked: Asked) -> Columns:
     """The columns by what was asked for: the target is the last one left, unless all of them are features.
 
     Parameters
@@ -27,27 +37,35 @@ def choose_columns(path: Path, names: Sequence[str] | int, *, n_features: int | 
         The table, for messages.
     names : list of str, or int
         The names of the columns, or how many there are.
-    n_features : int or None
-        How many features there must be; if that is all columns, there is no target.
-    target, weight, query : str, int or None
-        A name, or a place that may count from the end.
+    asked : Asked
+        If `n_features` is all columns, there is no target. If `features` are named, one column beside them is the
+        target; where columns have no names, only their number counts.
     """
     count = names if isinstance(names, int) else len(names)
-    named = {"target": target, "weight": weight, "query": query}
-    found = {name: None if asked is None else find_column(path, names, asked, name) for name, asked in named.items()}
+    others = {"target": asked.target, "weight": asked.weight, "query": asked.query}
+    found = {name: None if each is None else find_column(path, names, each, name) for name, each in others.items()}
     taken = [place for place in found.values() if place is not None]
     for place in taken:
         if taken.count(place) > 1:
             twice = " and ".join(name for name, each in found.items() if each == place)
             raise ValueError(f"{twice} name the same column of {path}, {show_column(names, place)}.")
-    features = [place for place in range(count) if place not in taken]
-    if target is None and features and n_features != len(features):
-        found["target"] = features.pop()
-    if n_features is not None and n_features != len(features):
-        raise ValueError(f"{path} has {len(features)} columns of features, where n_features={n_features}.")
-    if not features:
+    left = [place for place in range(count) if place not in taken]
+    if asked.features is not None and not isinstance(names, int):
+        features = [find_column(path, names, name, "features") for name in asked.features]
+        for place in {*features} & {*taken}:
+            raise ValueError(f"{show_column(names, place)} of {path} is a feature, and cannot be anything else.")
+        left = [place for place in left if place not in features]
+        if asked.target is None and len(left) == 1:
+            found["target"] = left[0]
+        return Columns(features, **found)
+    wanted = asked.n_features if asked.features is None else len(asked.features)
+    if asked.target is None and left and wanted != len(left):
+        found["target"] = left.pop()
+    if wanted is not None and wanted != len(left):
+        raise ValueError(f"{path} has {len(left)} columns of features, where n_features={wanted}.")
+    if not left:
         raise ValueError(f"{path} has no column of features: it has {count} in all.")
-    return Columns(features, **found)
+    return Columns(left, **found)
 
 
 def find_column(path: Path, names: Sequence[str] | int, asked, parameter: str) -> int:

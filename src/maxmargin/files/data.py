@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 from ..blocks.files import ParquetBlocks, list_others, list_parquet, read_footer
 from ..streams import find_file, find_suffix, list_paths
-from .columns import choose_columns, is_file_of_weights
+from .columns import Asked, choose_columns, is_file_of_weights
 from .csv_table import read_head, read_labels, read_table
 from .libsvm_text import read_libsvm
 
@@ -33,6 +34,7 @@ def read_data(
     path: str | os.PathLike,
     *,
     n_features: int | None = None,
+    features: Sequence[str] | None = None,
     zero_based: bool | str = "auto",
     target: str | int | None = None,
     weight: str | int | os.PathLike | None = None,
@@ -53,6 +55,9 @@ def read_data(
     n_features : int, optional
         How many features there must be. In LIBSVM text there may be fewer; a table in which all columns are features
         then has no target.
+    features : list of str, optional
+        The columns of a table that are features, by name, in the order in which they are wanted; one column beside them
+        is the target. If the columns have no names, or in LIBSVM text, only their number counts.
     zero_based : bool or "auto"
         Of LIBSVM text, as in `read_libsvm`.
     target : str or int, optional
@@ -78,46 +83,47 @@ def read_data(
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
     suffix = find_suffix(path)
+    asked = Asked(n_features, features, target, weight, query)
     if suffix in DELIMITERS:
-        return read_csv(path, n_features, target, weight, query, header, delimiter or DELIMITERS[suffix], dtype)
+        return read_csv(path, asked, header, delimiter or DELIMITERS[suffix], dtype)
     if suffix in TABLES:
-        return read_parquet(path, n_features, target, weight, query, dtype)
+        return read_parquet(path, asked, dtype)
     for name, column in (("target", target), ("query", query)):
         if column is not None:
             raise ValueError(f"{name} is for tables, and {path.name!r} is read as LIBSVM text; it got {column!r}.")
+    if features is not None:
+        n_features = len(features)
     found = read_libsvm(path, n_features=n_features, zero_based=zero_based, query="auto", dtype=dtype)
     given = None if weight is None else read_weights(weight, len(found.y))
     return Data(found.X, found.y, given, found.query, None)
 
 
-def read_csv(path: Path, n_features, target, weight, query, header, delimiter: str, dtype) -> Data:
+def read_csv(path: Path, asked: Asked, header: bool | str, delimiter: str, dtype) -> Data:
     """Comma-separated values."""
     if not any(header is each for each in (True, False)) and header != "auto":
         raise ValueError(f"header must be True, False or 'auto', got {header!r}.")
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
         raise ValueError(f"delimiter must be one letter, got {delimiter!r}.")
     head = read_head(path, delimiter, header)
-    apart = is_file_of_weights(path, head.names, weight)
-    asked = {"target": target, "weight": None if apart else weight, "query": query}
-    columns = choose_columns(path, head.names, n_features=n_features, **asked)
+    apart = is_file_of_weights(path, head.names, asked.weight)
+    columns = choose_columns(path, head.names, asked._replace(weight=None) if apart else asked)
     table = read_table(path, delimiter, head, columns, dtype)
-    weights = read_weights(weight, len(table.X)) if apart else table.weight
+    weights = read_weights(asked.weight, len(table.X)) if apart else table.weight
     y = None if table.labels is None else read_labels(table.labels)
     names = None if isinstance(head.names, int) else [head.names[place] for place in columns.features]
     return Data(table.X, y, weights, None if table.query is None else check_whole(path, table.query), names)
 
 
-def read_parquet(path: Path, n_features, target, weight, query, dtype) -> Data:
+def read_parquet(path: Path, asked: Asked, dtype) -> Data:
     """The columns of a Parquet file or of a folder of them, read block by block."""
     names = list_others(read_footer(list_parquet(path)[0]).schema_arrow)
-    apart = is_file_of_weights(path, names, weight)
-    asked = {"target": target, "weight": None if apart else weight, "query": query}
-    columns = choose_columns(path, names, n_features=n_features, **asked)
+    apart = is_file_of_weights(path, names, asked.weight)
+    columns = choose_columns(path, names, asked._replace(weight=None) if apart else asked)
     features = [names[place] for place in columns.features]
     label, weighed, asking = (None if place is None else names[place] for place in columns[1:])
     X, y, weights = join_blocks(path, ParquetBlocks(path, label, weighed, features), dtype)
     if apart:
-        weights = read_weights(weight, len(X))
+        weights = read_weights(asked.weight, len(X))
     queries = None
     if asking is not None:
         numbers = join_blocks(path, ParquetBlocks(path, features=[asking]), np.float64)[0]
