@@ -1,7 +1,7 @@
 """Comma-separated values: rows of numbers, one column of which may be labels.
 
 Python's own reader is the measure of what a file holds, and says what is wrong with it. Where pyarrow is installed it
-reads the files in which nothing is, some ten times as fast; whatever it does not take is left to the other.
+reads the files in which nothing is, some six times as fast; whatever it does not take is left to the other.
 """
 
 from __future__ import annotations
