@@ -372,6 +372,7 @@ def test_a_start_outside_the_bounds():
 # ---- the documentation --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_example_of_the_documentation_runs(capsys):
     """Every block of code of docs/formulations.md, one after the other."""
     blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.S)

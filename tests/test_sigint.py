@@ -198,15 +198,9 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "presses"),
-    [
-        ("smo", 1),
-        ("smo", 2),
-        pytest.param("qp", 1, marks=pytest.mark.slow),
-        pytest.param("qp", 2, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("presses", [1, 2])
+@pytest.mark.parametrize("name", ["smo", "qp"])
 def test_a_program_ends(name, presses):
     """A program of its own dies of the signal within seconds, once pressed or twice."""
     folder = os.path.dirname(os.path.abspath(__file__))
