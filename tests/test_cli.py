@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +20,12 @@ import pytest
 import scipy.sparse as sp
 
 import maxmargin
+from maxmargin import SVC
 from maxmargin.cli import COMMANDS, main
-from maxmargin.cli.exit_codes import Exit
+from maxmargin.cli.exit_codes import Exit, Terminated
 from maxmargin.cli.letters import LIBSVM, PREDICT, SCALE
-from maxmargin.files import load, read_data, read_libsvm, write_libsvm
+from maxmargin.cli.saving import heed_termination
+from maxmargin.files import load, read_data, read_libsvm, save, write_libsvm
 
 CERTIFICATE = ("primal", "dual", "relative gap", "KKT violation")
 
@@ -620,6 +624,64 @@ def test_columns_are_found_by_their_names(machine, flowers, capsys):
     refuse(capsys, Exit.WRONG, "single.csv has 0 columns of features", "predict", "single.csv", "m", "o")
 
 
+# ---- indices from 0 -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def counted_from_0() -> tuple[str, str]:
+    """Texts with the indices 0 to 3; the second lacks the feature 0, so that it looks as if it counted from 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    X[80:, 0] = 0.0
+    y = np.where(X[:, 1] + 2.0 * X[:, 3] > 0, 1.0, -1.0)
+    write_libsvm("zero", X[:80], y[:80], zero_based=True)
+    write_libsvm("zero.t", X[80:], y[80:], zero_based=True)
+    return "zero", "zero.t"
+
+
+def read_right(capsys, *argv: object) -> int:
+    """How many rows a command predicts rightly."""
+    capsys.readouterr()
+    assert run("predict", "--json", *argv, "out") == Exit.FINE
+    return json.loads(capsys.readouterr().out)["right"]
+
+
+@pytest.mark.parametrize("machine", [["--estimator", "LinearSVC"], ["--kernel", "linear"], ["-t", "0"]], ids=str)
+def test_features_keep_their_indices(machine, counted_from_0, capsys):
+    """A test file is read as the training file was, whichever program wrote the model."""
+    train, test = counted_from_0
+    assert run("train", "-q", *machine, train, "m") == Exit.FINE
+    assert read_right(capsys, test, "m") >= 36
+    if machine[0] == "-t":
+        first = Path("m").read_text().partition("SV\n")[2].split()[1]
+        assert first.startswith("0:")
+        Path("m.gz").write_bytes(gzip.compress(Path("m").read_bytes()))
+        assert read_right(capsys, test, "m.gz") >= 36
+    write_libsvm("one", np.eye(2), [1.0, -1.0])
+    run("train", "-q", "--estimator", "LinearSVC", "one", "m1")
+    refuse(capsys, Exit.WRONG, "indices begin at 1, got '0:", "predict", train, "m1")
+
+
+def test_liblinear_has_no_index_0(counted_from_0, capsys):
+    """Its files have no place for it, which is said before the fit."""
+    refuse(capsys, Exit.WRONG, "LIBLINEAR counts features from 1", "train", "--liblinear", counted_from_0[0])
+
+
+def test_scale_takes_indices_as_they_are(counted_from_0, capsys):
+    """svm-scale: what is written has the indices of what was read, and ranges are restored by index."""
+    train, test = counted_from_0
+    assert run("scale", "--save", "range", "--out", "s", train) == Exit.FINE
+    assert run("scale", "--restore", "range", "--out", "s.t", test) == Exit.FINE
+    assert Path("range").read_text().splitlines()[2].startswith("0 ")
+    X, expected = read_libsvm(train).X, read_libsvm("s", zero_based=True).X
+    low, high = X.toarray().min(axis=0), X.toarray().max(axis=0)
+    new = read_libsvm(test, zero_based=True, n_features=4).X.toarray()
+    np.testing.assert_allclose(expected.toarray(), 2.0 * (X.toarray() - low) / (high - low) - 1.0, atol=1e-12)
+    scaled = read_libsvm("s.t", zero_based=True, n_features=4).X.toarray()
+    np.testing.assert_allclose(scaled, 2.0 * (new - low) / (high - low) - 1.0, atol=1e-12)
+    refuse(capsys, Exit.WRONG, "--out and DATA are the same file, s, which would be lost", "scale", "--out", "s", "s")
+
+
 # ---- certify --------------------------------------------------------------------------------------------------------
 
 
@@ -974,7 +1036,8 @@ def test_ctrl_c_saves_the_best_model(endless):
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudoterminals")
 def test_a_second_ctrl_c_leaves_at_once(endless):
     """Code 130 whatever it was doing, and no half of a file."""
-    Path("m").write_bytes(b"what was there")
+    save(SVC().fit(np.eye(2), [0, 1]), "m")
+    before = Path("m").read_bytes()
     process, keyboard = start(endless)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
@@ -982,7 +1045,7 @@ def test_a_second_ctrl_c_leaves_at_once(endless):
     assert code == Exit.INTERRUPTED
     assert "Traceback" not in said
     assert {path.name for path in Path().iterdir()} == {"m", "noise"}
-    assert Path("m").read_bytes() == b"what was there" or load("m").certificate_ is not None
+    assert Path("m").read_bytes() == before or load("m").n_features_in_ == 10
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudoterminals")
@@ -998,9 +1061,9 @@ def test_termination_saves_the_best_model(endless):
 
 def test_ctrl_c_while_the_model_is_written(blobs, monkeypatch):
     """The fit is over: the first one waits for the file, the second one does not."""
-    from maxmargin.cli import fitting
+    from maxmargin.cli import saving
 
-    write = fitting.write_model
+    write = saving.write_model
     for presses in (1, 2):
 
         def press(*arguments, presses=presses):
@@ -1008,10 +1071,136 @@ def test_ctrl_c_while_the_model_is_written(blobs, monkeypatch):
                 signal.raise_signal(signal.SIGINT)
             write(*arguments)
 
-        monkeypatch.setattr(fitting, "write_model", press)
-        assert run("train", "-q", blobs, f"m{presses}") == (Exit.FINE if presses == 1 else Exit.INTERRUPTED)
+        monkeypatch.setattr(saving, "write_model", press)
+        assert run("train", "-q", blobs, f"m{presses}") == Exit.INTERRUPTED
     assert Path("m1").exists()
     assert not Path("m2").exists()
+
+
+def test_a_second_termination_means_nothing():
+    """A batch system may signal the process and its group."""
+
+    def be_terminated_twice() -> None:
+        with heed_termination() as came:
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
+            assert len(came) == 2
+            raise KeyboardInterrupt
+
+    with pytest.raises(Terminated):
+        be_terminated_twice()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+# ---- models that cannot be written ----------------------------------------------------------------------------------
+
+
+def test_a_fit_is_not_lost(blobs, monkeypatch, capsys):
+    """What a format cannot hold, or a disk: the model is in our format, and the sentence says where."""
+    refuse(capsys, Exit.WRONG, "LIBSVM has no kernel 'laplacian'", "train", "--kernel", "laplacian", blobs, "a.model")
+    (kept,) = Path().glob("a.model.*.maxmargin")
+    assert load(kept).kernel == "laplacian"
+    monkeypatch.setattr("maxmargin.files.save", fail_once(maxmargin.save))
+    refuse(capsys, Exit.WRONG, "No space left on device; the model is in ", "train", blobs, "b")
+    assert len(list(Path().glob("b.*.maxmargin"))) == 1
+
+
+def fail_once(save):
+    """save on a disk that is full the first time."""
+    left = [OSError(28, "No space left on device")]
+
+    def attempt(*arguments, **more):
+        if left:
+            raise left.pop()
+        save(*arguments, **more)
+
+    return attempt
+
+
+def test_destinations_are_looked_at_before_the_fit(blobs, flowers, monkeypatch, capsys):
+    """A folder that is not there, a file that would be lost, labels that a format cannot hold."""
+    monkeypatch.setattr(SVC, "fit", lambda *_: pytest.fail("it fits"))
+    refuse(capsys, Exit.WRONG, "there is no", "train", blobs, "nowhere/m")
+    refuse(capsys, Exit.WRONG, "MODEL and DATA are the same file", "train", blobs, blobs)
+    refuse(capsys, Exit.WRONG, "flowers.csv, which is there and no model file", "train", blobs, flowers)
+    refuse(capsys, Exit.WRONG, "labels that are whole numbers", "train", flowers, "m.model")
+
+
+def test_outputs_are_no_inputs(blobs, capsys):
+    """Neither the data nor the model is lost."""
+    run("train", "-q", blobs, "m")
+    refuse(capsys, Exit.WRONG, "OUT and MODEL are the same file, m", "predict", blobs, "m", "m")
+    refuse(capsys, Exit.WRONG, "OUT and DATA are the same file, blobs", "predict", blobs, "m", blobs)
+    refuse(capsys, Exit.WRONG, "OUT and IN are the same file, m", "convert", "m", "m")
+    refuse(capsys, Exit.USAGE, "x.onnx is the name of a model, and blobs is none", "convert", blobs, "x.onnx")
+    assert load("m").certificate_ is not None
+
+
+# ---- files that are not what they seem ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("empty", "", "empty has no rows."),
+        ("single", "1 1:2\n1 1:3\n", "single has the label 1.0 only, and SVC needs two classes or more."),
+        ("semicolons.csv", "a;b;y\n1;2;0\n", "it has 1 in all; if its fields end at ';', say --delimiter ';'."),
+        ("odd.csv", "a,1,y\n1,2,0\n", "if it is the header, pass --header yes"),
+        ("model", "svm_type c_svc\n", "model is a model file, and data are expected there."),
+    ],
+)
+def test_what_is_wrong_with_a_file(name, text, sentence, capsys):
+    """One sentence with the name of the file, in the words of the command line."""
+    Path(name).write_text(text)
+    refuse(capsys, Exit.WRONG, sentence, "train", name)
+
+
+def test_delimiters_and_headers(flowers):
+    """Texts of other habits."""
+    Path("semicolons.csv").write_text(Path(flowers).read_text().replace(",", ";"))
+    assert run("train", "-q", "--delimiter", ";", "--header", "yes", "semicolons.csv", "m") == Exit.FINE
+    assert list(load("m").feature_names_in_) == ["height", "width"]
+
+
+def test_names_that_are_there_twice():
+    """Columns are then found by their places."""
+    Path("twice.csv").write_text("x,x,y\n1,2,a\n2,1,b\n3,4,a\n0,1,b\n5,1,a\n")
+    assert run("train", "-q", "twice.csv", "m") == Exit.FINE
+    assert run("predict", "-q", "twice.csv", "m", "out") == Exit.FINE
+
+
+def test_errors_for_programs(capsys):
+    """--json has the sentence on stdout, too."""
+    assert run("train", "--json", "nowhere") == Exit.WRONG
+    assert json.loads(capsys.readouterr().out) == {"command": "train", "error": "nowhere does not exist."}
+
+
+def test_weights_of_negative_labels(blobs):
+    """--class-weight -1=5 without an equals sign; letters multiply, as in svm-train."""
+    run("train", "-q", "--class-weight", "-1=5", "--class-weight", "1=2", blobs, "words")
+    assert load("words").class_weight == {-1.0: 5.0, 1.0: 2.0}
+    run("train", "-q", "-w-1", "5", "-w1", "2", "-w1", "3", "--to", "maxmargin", blobs, "letters")
+    assert load("letters").class_weight == {-1.0: 5.0, 1.0: 6.0}
+
+
+def test_probabilities_are_the_same_again(blobs):
+    """The folds are not drawn anew."""
+    for name in ("a", "b"):
+        assert run("train", "-q", "--probability", blobs, name) == Exit.FINE
+    np.testing.assert_array_equal(load("a")._probA, load("b")._probA)
+
+
+def test_labels_come_in_the_order_of_svm_train(blobs):
+    """The first one that was seen comes first, but 1 before -1."""
+    X, y, _ = read_libsvm(blobs)
+    write_libsvm("seven", X, np.where(y == y[0], 7.0, 3.0))
+    write_libsvm("signed", X, np.where(y == y[0], -1.0, 1.0))
+    for name, labels in (("seven", "7 3"), ("signed", "1 -1")):
+        assert run("train", "-q", "-b", "1", name, "m") == Exit.FINE
+        assert f"label {labels}\n" in Path("m").read_text()
+        assert run("predict", "-q", "-b", "1", name, "m", "out") == Exit.FINE
+        assert Path("out").read_text().startswith(f"labels {labels}\n")
 
 
 def test_interrupted_while_reading(blobs, monkeypatch, capsys):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import maxmargin
@@ -102,7 +102,7 @@ def test_what_is_no_letter_stays():
     assert split_letters(argv, LIBSVM) == ([], argv)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(st.sampled_from([*LIBSVM, *LIBLINEAR, "-w1", "--C", "1", "0.5", "data", "--"]), st.text())))
 @pytest.mark.parametrize("table", [LIBSVM, LIBLINEAR, SCALE, PREDICT], ids=["libsvm", "liblinear", "scale", "predict"])
 def test_any_arguments_are_split_or_refused(table, argv):

@@ -6,6 +6,7 @@ Nothing heavy is imported before a command needs it: `maxmargin --help` answers 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -14,9 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 
-from .exit_codes import Exit, UsageError
+from .exit_codes import Exit, Terminated, UsageError
 
 IN_PYTHON = re.compile("StandardScaler(,| or) MinMaxScaler")  # how users of Python are told to scale
+IN_SHELL = {"lower=0": "--lower 0", "header=True": "--header yes", "delimiter=": "--delimiter "}
 PATH = re.compile(r"\bpath='([^']*)'")  # how errors name a file to users of Python
 COMMANDS = {
     "train": "fit a machine to a file of data and save it with its certificate",
@@ -68,9 +70,9 @@ def run(argv: list[str], program: str) -> int:
         return int(code)
     except SystemExit as leave:  # argparse has printed help, or what it did not understand
         return int(leave.code or 0)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         say(f"{name}: interrupted.")
-        return Exit.INTERRUPTED
+        return Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
     except BrokenPipeError:  # whoever read our output has had enough
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -78,8 +80,10 @@ def run(argv: list[str], program: str) -> int:
     except UsageError as error:
         say(f"{name}: {error}")
         return Exit.USAGE
-    except (ValueError, OSError, ImportError, MemoryError, OverflowError) as error:
+    except (ValueError, OSError, ImportError, MemoryError, OverflowError, RuntimeError) as error:
         say(f"{name}: {describe(error)}")
+        if "--json" in argv:
+            print(json.dumps({"command": argv[0], "error": describe(error)}))
         return Exit.WRONG
 
 
@@ -117,7 +121,10 @@ def describe(error: Exception) -> str:
 
 def speak_shell(text: str) -> str:
     """What the library says, in the words of the command line."""
-    return IN_PYTHON.sub("maxmargin scale", PATH.sub(r"\1", " ".join(text.split()))).replace("lower=0", "--lower 0")
+    text = IN_PYTHON.sub("maxmargin scale", PATH.sub(r"\1", " ".join(text.split())))
+    for word, option in IN_SHELL.items():
+        text = text.replace(word, option)
+    return text
 
 
 def say(sentence: str) -> None:

@@ -9,11 +9,13 @@ from .data import find_kind, read
 from .exit_codes import Exit, UsageError
 from .formats import MODEL_FORMATS, ONNX, choose_format, tell_format, write_model
 from .options import add_data_options, add_output_options
+from .outputs import refuse_overwriting
 from .parser import Parser
 from .report import print_json
 from .written_data import write_data
 
 DATA_FORMATS = ("libsvm", "csv", "parquet")
+MODEL_SUFFIXES = (".maxmargin", ".model", ".onnx")
 DESCRIPTION = """Write IN in another format, which the suffix of OUT says, or --to. Data: .csv, .parquet, and LIBSVM
 text under any other name. Models: .maxmargin, .onnx, and .model for the text of LIBSVM (kernel machines) or LIBLINEAR
 (linear ones). What a format cannot hold is refused."""
@@ -33,6 +35,7 @@ def make_parser(program: str) -> argparse.ArgumentParser:
 def run(argv: list[str], program: str) -> int:
     """Data if IN does not begin as a model does."""
     arguments = make_parser(program).parse_intermixed_args(argv)
+    refuse_overwriting(arguments.out, "OUT", {"IN": arguments.data})
     record = {"command": "convert", "files": {"in": arguments.data, "out": arguments.out}}
     if Path(arguments.data).is_file() and tell_format(arguments.data) is not None:
         told = convert_model(arguments)
@@ -50,6 +53,8 @@ def convert_data(arguments: argparse.Namespace) -> dict:
     kind = arguments.to or find_kind(arguments.out)
     if kind not in DATA_FORMATS:
         raise UsageError(f"--to {kind} is for models, and {arguments.data} is none.")
+    if arguments.to is None and Path(arguments.out).suffix in MODEL_SUFFIXES:
+        raise UsageError(f"{arguments.out} is the name of a model, and {arguments.data} is none.")
     data = read(arguments, as_it_is=True)
     write_data(arguments.out, data, kind)
     return {"format": kind, "rows": data.X.shape[0], "features": data.X.shape[1]}
@@ -61,7 +66,7 @@ def convert_model(arguments: argparse.Namespace) -> dict:
 
     model = load(arguments.data)
     name = type(model).__name__
-    if arguments.to is None and Path(arguments.out).suffix not in (".maxmargin", ".model", ".onnx"):
+    if arguments.to is None and Path(arguments.out).suffix not in MODEL_SUFFIXES:
         raise UsageError(f"{arguments.out} names no format of models: .maxmargin, .model and .onnx do, and --to.")
     kind = choose_format(arguments.out, arguments.to, None, name)
     if kind not in MODEL_FORMATS:

@@ -28,14 +28,17 @@ def find_memory() -> int:
         return 8 << 30
 
 
-def read_zero_based(arguments: argparse.Namespace) -> bool | str:
-    """ "auto", True or False."""
+def read_zero_based(arguments: argparse.Namespace, model=None) -> bool | str:
+    """ "auto", True or False: as the command line says, or as the text was on which the model was trained."""
+    if arguments.zero_based == "auto" and hasattr(model, "first_index_"):
+        return model.first_index_ == 0
     return {"auto": "auto", "yes": True, "no": False}[arguments.zero_based]
 
 
 def read(
     arguments: argparse.Namespace,
     *,
+    model=None,
     precomputed: bool = False,
     as_it_is: bool = False,
     n_features: int | None = None,
@@ -47,6 +50,8 @@ def read(
     ----------
     arguments : Namespace
         With `data` and the options of `add_data_options`.
+    model : fitted machine, optional
+        Of LIBSVM text: a feature has the index that it had when the model was trained.
     precomputed : bool
         Whether rows are kernel values in svm-train's form, `label 0:number 1:k(x, x_1) 2:k(x, x_2) ...`.
     as_it_is : bool
@@ -58,10 +63,16 @@ def read(
     """
     from ..files import read_data
 
+    if Path(arguments.data).is_file() and tell_format(arguments.data) is not None:
+        raise ValueError(f"{arguments.data} is a model file, and data are expected there.")
     options = {"weight": arguments.weight, "target": arguments.target, "features": features}
+    header = {"auto": None, "yes": True, "no": False}[arguments.header]
+    options |= {"delimiter": arguments.delimiter, "header": header}
     options = {key: value for key, value in options.items() if value is not None}
-    zero_based = True if precomputed else read_zero_based(arguments)
+    zero_based = True if precomputed else read_zero_based(arguments, model)
     data = read_data(arguments.data, n_features=arguments.n_features or n_features, zero_based=zero_based, **options)
+    if not data.X.shape[0]:
+        raise ValueError(f"{arguments.data} has no rows.")
     if precomputed and sp.issparse(data.X):
         return data._replace(X=np.ascontiguousarray(data.X[:, 1:].toarray()))
     return data if as_it_is else data._replace(X=choose_form(data.X))
@@ -82,7 +93,7 @@ def wants_blocks(arguments: argparse.Namespace, estimator: str) -> bool:
             raise UsageError(f"--blocks is for {', '.join(LINEAR)}, and not for {estimator}.")
         return True
     able = estimator in LINEAR and find_kind(arguments.data) != "csv" and arguments.weight is None
-    able = able and not getattr(arguments, "folds", None)
+    able = able and not getattr(arguments, "folds", None) and not getattr(arguments, "find_C", False)
     path = Path(arguments.data)
     return able and path.is_file() and path.stat().st_size > ROOM * find_memory()
 
@@ -93,9 +104,9 @@ def find_kind(path: str) -> str:
     return kinds.get(find_suffix(Path(path)), "libsvm")
 
 
-def open_in_blocks(arguments: argparse.Namespace, features: list[str] | None = None):
-    """The file as `Blocks`; the features of a table may be named."""
-    from ..blocks import LibsvmBlocks, ParquetBlocks
+def open_in_blocks(arguments: argparse.Namespace, model=None):
+    """The file as `Blocks`, with the features of a model that was fitted before."""
+    from ..blocks import LibsvmBlocks
 
     kind = find_kind(arguments.data)
     if kind == "csv":
@@ -103,10 +114,23 @@ def open_in_blocks(arguments: argparse.Namespace, features: list[str] | None = N
     if not Path(arguments.data).exists():
         raise FileNotFoundError(f"{arguments.data} does not exist.")
     if kind == "parquet":
-        return ParquetBlocks(arguments.data, target=arguments.target, weight=arguments.weight, features=features)
+        return open_table(arguments, take_names(model))
     if arguments.weight is not None:
         raise ValueError("--blocks takes weights from a column of a Parquet file only, not from a file of their own.")
-    return LibsvmBlocks(arguments.data, arguments.n_features, read_zero_based(arguments))
+    return LibsvmBlocks(arguments.data, arguments.n_features, read_zero_based(arguments, model))
+
+
+def open_table(arguments: argparse.Namespace, features: list[str] | None):
+    """The blocks of a Parquet file, with the columns that `read` would choose."""
+    from ..blocks import ParquetBlocks
+    from ..blocks.files import list_others, list_parquet, read_footer
+    from ..files.columns import Asked, choose_columns
+
+    path = Path(arguments.data)
+    names = list_others(read_footer(list_parquet(path)[0]).schema_arrow)
+    columns = choose_columns(path, names, Asked(arguments.n_features, features, arguments.target, arguments.weight))
+    target, weight = (None if place is None else names[place] for place in (columns.target, columns.weight))
+    return ParquetBlocks(path, target, weight, [names[place] for place in columns.features])
 
 
 def read_beside(model, arguments: argparse.Namespace) -> tuple:
@@ -117,9 +141,12 @@ def read_beside(model, arguments: argparse.Namespace) -> tuple:
     features, d = take_names(model) if table else None, model.n_features_in_
     foreign = tell_format(arguments.model) in (LIBSVM, LIBLINEAR)  # such a file knows the features of its vectors only
     known = None if foreign or features or not table else d
-    data = read(arguments, precomputed=precomputed, features=features, n_features=known)
+    data = read(arguments, model=model, precomputed=precomputed, features=features, n_features=known)
     if foreign and table and data.X.shape[1] == d - 1 and arguments.target is None:
         data = read(arguments, precomputed=precomputed, n_features=d)  # no column is left for a target
+    if not foreign and data.X.shape[1] > d:
+        told = f"{arguments.model} was trained on {d}"
+        raise ValueError(f"{arguments.data} has {data.X.shape[1]} features, and {told}.")
     if foreign and data.X.shape[1] > d:
         model = load(arguments.model, n_features=data.X.shape[1])
     return data._replace(X=widen(data.X, model.n_features_in_)), model
@@ -127,7 +154,7 @@ def read_beside(model, arguments: argparse.Namespace) -> tuple:
 
 def take_names(model) -> list[str] | None:
     """The names of the features of a model that was trained on a table; it forgets them, as rows will have none."""
-    names = vars(model).pop("feature_names_in_", None)
+    names = None if model is None else vars(model).pop("feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 

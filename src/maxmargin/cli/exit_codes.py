@@ -17,5 +17,9 @@ class Exit(IntEnum):
     TERMINATED = 143  # SIGTERM; the same
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came before there was anything to save; ends with `Exit.TERMINATED`."""
+
+
 class UsageError(Exception):
     """Options that do not go together, found after they were read; ends with `Exit.USAGE`."""

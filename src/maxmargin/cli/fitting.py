@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..interrupt import watch_interrupt
-from ..threads import is_main
 from . import say
 from .data import open_in_blocks, read, take_names, wants_blocks
 from .exit_codes import Exit
-from .formats import OURS, choose_format, name_model, write_model
+from .formats import OURS, choose_format, name_model
 from .letters import UNUSED
 from .machines import has_parameter, make_machine, read_class_weight
 from .report import count, describe_certificate, describe_fit, describe_parameters, name_solvers, print_json
+from .saving import check_destination, heed_termination, save_model
 
 CLASSIFIERS = ("SVC", "NuSVC", "LinearSVC", "RiskClassifier", "MetricSVC")
 MANY = 20  # classes; more of them than half the rows are hardly classes
@@ -36,6 +34,7 @@ class Training(NamedTuple):
     weight: np.ndarray | None
     query: np.ndarray | None
     names: list[str] | None = None  # of the features, where they come from a table
+    first_index: int | None = None  # of the features, where they come from LIBSVM text
 
     @property
     def hashed(self) -> tuple:
@@ -57,6 +56,8 @@ def begin(arguments: argparse.Namespace) -> Training:
     machine = make_machine(name, parameters)
     if texts is not None and not has_parameter(name, "class_weight"):
         make_machine(name, {"class_weight": None})  # refuses it in a sentence
+    if parameters.get("probability") and machine.random_state is None:  # the same command, the same model
+        machine.set_params(random_state=0)
     training = read_for(machine, arguments)
     if texts is not None:
         strict = "class_weight" in arguments.given
@@ -76,21 +77,30 @@ def read_for(machine, arguments: argparse.Namespace) -> Training:
     """The data in the form that the machine wants."""
     name = type(machine).__name__
     if wants_blocks(arguments, name):
-        return Training(machine, open_in_blocks(arguments, take_names(machine)), None, None, None)
+        blocks = open_in_blocks(arguments, machine)
+        return Training(machine, blocks, None, None, None, first_index=getattr(blocks, "first", None))
     precomputed = getattr(machine, "kernel", None) == "precomputed"
-    data = read(arguments, precomputed=precomputed, features=take_names(machine))
-    if precomputed and data.X.shape[0] != data.X.shape[1]:
-        rows, columns = data.X.shape
-        raise ValueError(
-            f"{arguments.data} must have a kernel value for each of its {rows} rows in every row, as 0:number 1:value "
-            f"2:value ..., and has {columns}."
-        )
+    data = read(arguments, model=machine, precomputed=precomputed, features=take_names(machine))
+    if precomputed:
+        check_square(data.X, arguments.data)
+    if data.y is not None and name in CLASSIFIERS and len(np.unique(data.y)) == 1:
+        raise ValueError(f"{arguments.data} has the label {data.y[0]} only, and {name} needs two classes or more.")
     check_targets(data.y, name, arguments.data)
     if arguments.estimator is None:
         check_guess(data.y, arguments.data)
     if data.y is None and name != "OneClassSVM":
         raise ValueError(f"{arguments.data} has no targets, and {name} needs them; name their column with --target.")
-    return Training(machine, data.X, data.y, data.weight, data.query, data.names)
+    return Training(machine, *data)
+
+
+def check_square(K: np.ndarray, path: str) -> None:
+    """Kernel values of every row with every row."""
+    rows, columns = K.shape
+    if rows != columns:
+        raise ValueError(
+            f"{path} must have a kernel value for each of its {rows} rows in every row, as 0:number 1:value 2:value "
+            f"..., and has {columns}."
+        )
 
 
 def check_targets(y: np.ndarray | None, name: str, path: str) -> None:
@@ -126,38 +136,21 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     machine = training.machine
     path = arguments.model or arguments.resume or name_model(arguments.data, arguments.family)
     kind = choose_format(path, arguments.to, arguments.family, type(machine).__name__)
+    check_destination(training, path, kind, arguments.data, careful=arguments.family is None)
+    meanwhile = {"verbose": int(sys.stderr.isatty() and not arguments.quiet)}
     began = time.perf_counter()
     with heed_termination() as terminated:
-        interrupted = fit_until_interrupted(training, live=sys.stderr.isatty() and not arguments.quiet)
+        interrupted = fit_until_interrupted(training, meanwhile | ({"warm_start": True} if arguments.resume else {}))
         seconds = time.perf_counter() - began
-        keep_names(training)
+        keep_origin(training, arguments.family)
         # A first Ctrl-C that comes now waits for the file: the fit is over, and would be lost.
-        with nullcontext() if interrupted else watch_interrupt():
-            write_model(machine, path, kind, *training.hashed)
+        with nullcontext() if interrupted else watch_interrupt() as late:
+            save_model(training, path, kind)
     report(training, arguments, path, kind, seconds)
-    if interrupted:
+    if interrupted or late:
         say(f"{program}: {tell_interruption(machine, path, kind, arguments.data, seconds)}")
         return Exit.TERMINATED if terminated else Exit.INTERRUPTED
     return Exit.FINE if all(result.converged for result in machine.results_) else Exit.UNFINISHED
-
-
-@contextmanager
-def heed_termination() -> Iterator[list]:
-    """Within this context SIGTERM, which batch systems send before they kill, is Ctrl-C; the list has it if it came."""
-    came: list[int] = []
-
-    def interrupt(number: int, frame) -> None:
-        came.append(number)
-        signal.raise_signal(signal.SIGINT)
-
-    if not is_main() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield came
-        return
-    signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield came
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def tell_interruption(machine, path: str, kind: str, data: str, seconds: float) -> str:
@@ -170,11 +163,12 @@ def tell_interruption(machine, path: str, kind: str, data: str, seconds: float) 
     return "; ".join(told) + "."
 
 
-def fit_until_interrupted(training: Training, live: bool) -> bool:
-    """Fit the machine; True if Ctrl-C ended it and the best point so far was kept."""
-    machine, verbose = training.machine, training.machine.verbose
+def fit_until_interrupted(training: Training, meanwhile: dict) -> bool:
+    """Fit the machine, with some parameters for this fit only; True if Ctrl-C ended it and the best point was kept."""
+    machine = training.machine
+    usual = {name: getattr(machine, name) for name in meanwhile}
     before = vars(machine).pop("n_iter_", None)  # what a fit sets last: without it, the machine is not whole
-    machine.set_params(verbose=int(live))
+    machine.set_params(**meanwhile)
     try:
         fit_machine(training)
     except KeyboardInterrupt:
@@ -182,21 +176,31 @@ def fit_until_interrupted(training: Training, live: bool) -> bool:
             raise
         return True
     finally:
-        machine.set_params(verbose=verbose)
+        machine.set_params(**usual)
         if not hasattr(machine, "n_iter_") and before is not None:
             machine.n_iter_ = before
     return False
 
 
-def keep_names(training: Training) -> None:
-    """feature_names_in_, so that tables whose columns stand in another order are predicted as they should be."""
-    if training.names is not None:
+def keep_origin(training: Training, family: str | None) -> None:
+    """What the features were called in the file: tables may have another order, texts may lack the first feature.
+
+    Model files of LIBSVM have the labels in the order in which they came, but 1 before -1 (svm.cpp, svm_train).
+    """
+    if family == "libsvm" and type(training.machine).__name__ in ("SVC", "NuSVC"):
+        labels, first = np.unique(training.y, return_index=True)
+        signed = np.array_equal(labels, [-1, 1])
+        training.machine._preference = np.array([1, 0]) if signed else np.argsort(first)
+    if training.names is not None and len({*training.names}) == len(training.names):
         training.machine.feature_names_in_ = np.array(training.names, dtype=object)
+    vars(training.machine).pop("first_index_", None)
+    if training.first_index is not None and getattr(training.machine, "kernel", None) != "precomputed":
+        training.machine.first_index_ = training.first_index
 
 
 def fit_machine(training: Training) -> None:
     """machine.fit with what its data have."""
-    machine, X, y, weight, query, _ = training
+    machine, X, y, weight, query, *_ = training
     more = {} if weight is None else {"sample_weight": weight}
     if type(machine).__name__ == "RankSVM":
         more["group"] = query

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,11 +19,14 @@ def cross_validate(training: Training, arguments: argparse.Namespace) -> int:
     name = type(training.machine).__name__
     if name == "RankSVM":
         raise UsageError("--folds does not take RankSVM, whose rows belong to queries.")
+    if training.y is None:
+        raise ValueError(f"{arguments.data} has no targets, and --folds (-v) compares predictions with them.")
     tally, unfinished = Tally(name), 0
     for train, test in split(training, arguments.folds):
         part = take_rows(training, train)
         if part.machine.max_seconds is not None:
             part.machine.set_params(max_seconds=part.machine.max_seconds / arguments.folds)
+        part.machine.set_params(verbose=int(sys.stderr.isatty() and not arguments.quiet))
         fit_machine(part)
         unfinished += not all(result.converged for result in part.machine.results_)
         tally.add(part.machine.predict(take(training.X, test, train, part.machine)), training.y[test])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..streams import open_file
 from .options import LINEAR
 
 OURS, LIBSVM, LIBLINEAR, ONNX = "maxmargin", "libsvm", "liblinear", "onnx"
@@ -36,20 +37,24 @@ def name_model(data: str, family: str | None) -> str:
 
 def tell_format(path: str) -> str | None:
     """The format of a model file by its first bytes; None if it is no model that can be read."""
-    with open(path, "rb") as file:
+    with open_file(Path(path)) as file:
         begin = file.read(16)
     begins = {b"PK\x03\x04": OURS, b"svm_type": LIBSVM, b"solver_type": LIBLINEAR}
     return next((kind for bytes_, kind in begins.items() if begin.startswith(bytes_)), None)
+
+
+def check_kind(kind: str, estimator: str) -> None:
+    """Refuse a format that has no place for a machine."""
+    if (kind == LIBSVM and is_linear(estimator)) or (kind == LIBLINEAR and estimator not in LINEAR):
+        program = "LIBSVM" if kind == LIBSVM else "LIBLINEAR"
+        raise ValueError(f"The model files of {program} have no place for a {estimator}.")
 
 
 def write_model(model, path: str, kind: str, X=None, y=None, sample_weight=None) -> None:
     """Write a model in a format, whole or not at all; ours keeps the hash of the data, if they are given."""
     from .. import files
 
-    name = type(model).__name__
-    if (kind == LIBSVM and is_linear(name)) or (kind == LIBLINEAR and name not in LINEAR):
-        program = "LIBSVM" if kind == LIBSVM else "LIBLINEAR"
-        raise ValueError(f"The model files of {program} have no place for a {name}.")
+    check_kind(kind, type(model).__name__)
     if kind == OURS:
         files.save(model, path, X=X, y=y, sample_weight=sample_weight)
     elif kind == ONNX:

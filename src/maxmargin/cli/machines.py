@@ -111,7 +111,7 @@ def read_class_weight(texts: list[str], y: np.ndarray | None, strict: bool) -> d
                 raise ValueError(told + ".")
             warnings.warn(f"{told}; it is left out.", UserWarning, stacklevel=2)
             continue
-        weights[place] = value
+        weights[place] = value if strict else value * weights.get(place, 1.0)  # svm-train multiplies them
     return weights or None
 
 

@@ -133,6 +133,10 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="whether the indices of LIBSVM text begin at 0",
     )
+    group.add_argument("--delimiter", metavar="LETTER", help="of CSV, default: a comma")
+    group.add_argument(
+        "--header", choices=("auto", "yes", "no"), default="auto", help="whether the first line of CSV names columns"
+    )
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:

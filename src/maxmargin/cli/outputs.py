@@ -14,6 +14,15 @@ def is_stdout(path: str | None) -> bool:
     return path in (None, "-")
 
 
+def refuse_overwriting(path: str | None, name: str, inputs: dict[str, str]) -> None:
+    """Refuse to write where a command reads; names are those of the arguments."""
+    if is_stdout(path) or not Path(path).is_file():
+        return
+    for other, source in inputs.items():
+        if Path(source).exists() and Path(path).samefile(source):
+            raise ValueError(f"{name} and {other} are the same file, {path}, which would be lost.")
+
+
 @contextmanager
 def open_output(path: str | None, name: str = "OUT") -> Iterator[BinaryIO | StandardOutput]:
     """A binary file to write to; `name` is the argument that named it."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from .data import open_in_blocks, read_beside, take_names, wants_blocks
+from ..streams import open_file
+from .data import open_in_blocks, read_beside, wants_blocks
 from .exit_codes import Exit
 from .formats import LIBLINEAR, LIBSVM, tell_format
 from .letters import PREDICT, split_letters
 from .machines import name_label
 from .options import add_data_options, add_output_options
-from .outputs import is_stdout, open_output
+from .outputs import is_stdout, open_output, refuse_overwriting
 from .parser import Parser
 from .report import print_json
 from .tally import Tally
@@ -55,6 +57,7 @@ def run(argv: list[str], program: str) -> int:
     arguments = parser.parse_intermixed_args([*letters, *words])
     if arguments.json and is_stdout(arguments.out):
         parser.error("--json needs stdout for itself; give a file OUT for the predictions")
+    refuse_overwriting(arguments.out, "OUT", {"DATA": arguments.data, "MODEL": arguments.model})
     model, parts = open_both(arguments)
     speaker = Speaker(model, arguments)
     tally = Tally(type(model).__name__)
@@ -95,7 +98,7 @@ def open_both(arguments: argparse.Namespace) -> tuple[object, Iterator]:
     model = load(arguments.model)
     if wants_blocks(arguments, type(model).__name__):
         arguments.n_features = arguments.n_features or model.n_features_in_
-        blocks = open_in_blocks(arguments, take_names(model))
+        blocks = open_in_blocks(arguments, model)
         return model, ((block.X, block.y) for block in blocks.stream())
     data, model = read_beside(model, arguments)
     return model, cut_rows(data.X, data.y)
@@ -122,7 +125,8 @@ class Speaker:
         if self.probability and self.order is None and arguments.family is None:
             raise ValueError(f"--probability (-b 1) needs classes, and {type(model).__name__} has none.")
         if self.order is not None and not has_probabilities(model):
-            raise ValueError(f"{arguments.model} has no probabilities; train it with --probability (-b 1).")
+            way = "-s 0, 6 or 7" if arguments.family == "liblinear" else "--probability (-b 1)"
+            raise ValueError(f"{arguments.model} has no probabilities; train it with {way}.")
 
     def head(self) -> bytes:
         """The line before the first."""
@@ -158,19 +162,14 @@ def has_probabilities(model) -> bool:
 
 
 def order_labels(model, path: str) -> list[int] | None:
-    """The columns of probabilities in the order of LIBSVM's and LIBLINEAR's model files, where it is one of these.
-
-    Of the labels 1 and -1, 1 comes first, as in every file that svm-train wrote: scripts rely on it.
-    """
+    """The columns of probabilities in the order of LIBSVM's and LIBLINEAR's model files, where it is one of these."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return None
     places = list(range(len(classes)))
     if tell_format(path) not in (LIBSVM, LIBLINEAR):
         return places
-    if classes.tolist() == [-1, 1]:
-        return [1, 0]
-    with open(path, "rb") as file:
+    with open_file(Path(path)) as file:
         line = next((line for line in file if line.startswith(b"label")), b"")
     found = [int(np.flatnonzero(classes == float(word))[0]) for word in line.split()[1:]]
     return found if sorted(found) == places else places

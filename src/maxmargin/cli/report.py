@@ -61,8 +61,3 @@ def name_solvers(results: list) -> str:
 def count(number: int, thing: str) -> str:
     """1 row, 2 rows."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def show_seconds(seconds: float) -> str:
-    """Three digits are enough."""
-    return f"{seconds:.3g} s"

@@ -28,7 +28,6 @@ def open_again(arguments: argparse.Namespace) -> Training:
         check_hash(training, arguments)
     if texts is not None:
         machine.set_params(class_weight=read_class_weight(texts, training.y, strict=True))
-    machine.set_params(warm_start=True)
     return training
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from .data import read
+import numpy as np
+
+from .data import find_kind, read
 from .exit_codes import Exit
 from .letters import SCALE, split_letters
 from .options import add_data_options, number
+from .outputs import refuse_overwriting
 from .parser import Parser
 from .written_data import write_data
 
@@ -43,21 +46,40 @@ def run(argv: list[str], program: str) -> int:
         parser.error("--save (-s) and --restore (-r) do not go together")
     if (arguments.target_lower is None) != (arguments.target_upper is None):
         parser.error("--target-lower and --target-upper (-y) go together")
-    data = read(arguments, as_it_is=True)
+    refuse_overwriting(arguments.out, "--out", {"DATA": arguments.data})
+    data = read_literally(arguments)
     ranges = take_ranges(data, arguments)
     y = data.y if ranges.target is None else ranges.scale_target(data.y)
     write_data(arguments.out, data._replace(X=ranges.scale(data.X), y=y))
     return Exit.FINE
 
 
+def read_literally(arguments: argparse.Namespace):
+    """The data; of LIBSVM text column j is index j, as it is written.
+
+    A file that lacks the first feature would else be taken for one that counts from 1, and its ranges for others.
+    """
+    if find_kind(arguments.data) == "libsvm" and arguments.zero_based == "auto":
+        arguments.zero_based = "yes"
+        arguments.n_features = arguments.n_features and arguments.n_features + 1
+    return read(arguments, as_it_is=True)
+
+
 def take_ranges(data, arguments: argparse.Namespace):
     """The ranges of a file, or those of the data, kept if asked for."""
     from ..files import find_ranges, read_ranges, write_ranges
 
+    zero_based = data.first_index == 0
     if arguments.restore:
-        return read_ranges(arguments.restore)
+        ranges = read_ranges(arguments.restore, zero_based=zero_based)
+        if data.names is not None and ranges.features.max(initial=-1) >= data.X.shape[1]:
+            told = f"{arguments.restore} has ranges of {ranges.features.max() + 1}"
+            raise ValueError(f"{arguments.data} has {data.X.shape[1]} features, and {told}.")
+        return ranges
+    if arguments.target_lower is not None and not np.issubdtype(data.y.dtype, np.number):
+        raise ValueError(f"--target-lower (-y) needs targets that are numbers, and {arguments.data} has {data.y[0]!r}.")
     target = None if arguments.target_lower is None else (arguments.target_lower, arguments.target_upper)
     ranges = find_ranges(data.X, data.y, lower=arguments.lower, upper=arguments.upper, target=target)
     if arguments.save:
-        write_ranges(arguments.save, ranges)
+        write_ranges(arguments.save, ranges, zero_based=zero_based)
     return ranges

@@ -39,7 +39,7 @@ def find_cost(training: Training, arguments: argparse.Namespace) -> int:
     asked = {**arguments.lettered, **arguments.given}
     smallest = asked["C"] if "C" in asked else find_smallest_cost(training.X)
     searches = name == "LinearSVR" and "epsilon" not in arguments.given
-    tubes = np.arange(TUBES)[::-1] / TUBES * np.abs(training.y).max() if searches else [None]
+    tubes = list_tubes(training.y, arguments.spelled.get("epsilon")) if searches else [None]
     budget = training.machine.max_seconds
     end = math.inf if budget is None else time.perf_counter() + budget
     trials: list[Trial] = []
@@ -49,6 +49,13 @@ def find_cost(training: Training, arguments: argparse.Namespace) -> int:
         raise ValueError(f"--max-seconds {budget:g} was over before a single C was tried.")
     report(min(trials, key=lambda trial: trial.tally.error), arguments)
     return Exit.FINE if time.perf_counter() < end else Exit.UNFINISHED
+
+
+def list_tubes(y: np.ndarray, largest: float | None) -> np.ndarray:
+    """Values of epsilon, falling from the one that was asked for with -p, or from just below the largest |y|, to 0."""
+    step = float(np.abs(y).max()) / TUBES
+    begin = TUBES - 1 if largest is None or step == 0 else min(int(largest / step), TUBES - 1)
+    return step * np.arange(begin + 1)[::-1]
 
 
 def try_costs(training: Training, C: float, epsilon: float | None, end: float, arguments) -> list[Trial]:
@@ -69,7 +76,8 @@ def try_costs(training: Training, C: float, epsilon: float | None, end: float, a
         trials.append(Trial(C, epsilon, tally))
         if not (arguments.quiet or arguments.json):
             tube = "" if epsilon is None else f"\tp={epsilon:7.2f}"
-            print(f"log2c={math.log2(C):7.2f}{tube}\trate={tally.rate:g}", flush=True)
+            told = "rate" if tally.classes else "Mean squared error"
+            print(f"log2c={math.log2(C):7.2f}{tube}\t{told}={tally.rate:g}", flush=True)
         unchanged = unchanged + 1 if still else 0
         C *= 2.0
     return trials

@@ -54,6 +54,7 @@ def parse(argv: list[str], program: str, usage: str = USAGE, description: str = 
     """The arguments: words, over letters, over the defaults of the family whose letters they are."""
     parser = make_parser(program, usage, description)
     family = next((name for name in FAMILIES if f"--{name}" in argv), None)
+    argv = join_weights(argv)
     table, defaults = FAMILIES.get(family, (LIBSVM, LIBSVM_DEFAULTS))
     try:
         letters, words = split_letters(argv, table)
@@ -68,7 +69,19 @@ def parse(argv: list[str], program: str, usage: str = USAGE, description: str = 
     arguments.find_C = getattr(arguments, "find_C", getattr(lettered, "find_C", False))
     check_switches(arguments, parser)
     arguments.given, arguments.lettered = collect_parameters(arguments), collect_parameters(lettered)
+    arguments.spelled = collect_parameters(read_letters(letters, [], program))  # without the defaults of the program
     return arguments
+
+
+def join_weights(argv: list[str]) -> list[str]:
+    """--class-weight -1=5 as --class-weight=-1=5: argparse takes whatever begins with a dash for an option."""
+    joined: list[str] = []
+    for word in argv:
+        if joined and joined[-1] == "--class-weight":
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def read_letters(letters: list[str], defaults: list[str], program: str) -> argparse.Namespace:

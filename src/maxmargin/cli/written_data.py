@@ -49,4 +49,4 @@ def write_text(file, data) -> None:
         labels, y = np.unique(y, return_inverse=True)
         told = ", ".join(f"{number} = {label}" for number, label in enumerate(labels[:SHOWN]))
         warnings.warn(f"LIBSVM text has numbers for labels: {told}.", UserWarning, stacklevel=2)
-    write_libsvm(file, data.X, y, query=data.query)
+    write_libsvm(file, data.X, y, query=data.query, zero_based=data.first_index == 0)

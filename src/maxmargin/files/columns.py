@@ -8,6 +8,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
+from ..streams import open_file
+
 
 class Columns(NamedTuple):
     """Places of columns from 0 on; None where there is none."""
@@ -64,8 +66,17 @@ def choose_columns(path: Path, names: Sequence[str] | int, asked: Asked) -> Colu
     if wanted is not None and wanted != len(left):
         raise ValueError(f"{path} has {len(left)} columns of features, where n_features={wanted}.")
     if not left:
-        raise ValueError(f"{path} has no column of features: it has {count} in all.")
+        hint = guess_delimiter(path) if count == 1 else ""
+        raise ValueError(f"{path} has no column of features: it has {count} in all{hint}.")
     return Columns(left, **found)
+
+
+def guess_delimiter(path: Path) -> str:
+    """What may stand between the fields of a text that seems to have one column only."""
+    with open_file(path) as file:
+        line = file.read(10_000).partition(b"\n")[0].decode(errors="replace")
+    found = [letter for letter in ";\t,|" if letter in line]
+    return f"; if its fields end at {found[0]!r}, say delimiter={found[0]!r}" if found else ""
 
 
 def find_column(path: Path, names: Sequence[str] | int, asked, parameter: str) -> int:

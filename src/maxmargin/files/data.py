@@ -14,20 +14,24 @@ from ..blocks.files import ParquetBlocks, list_others, list_parquet, read_footer
 from ..streams import find_file, find_suffix, list_paths
 from .columns import Asked, choose_columns, is_file_of_weights
 from .csv_table import read_head, read_labels, read_table
-from .libsvm_text import read_libsvm
+from .libsvm_text import read_libsvm, read_with_base
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 TABLES = (".parquet", ".pq", "folder")
 
 
 class Data(NamedTuple):
-    """Samples, labels or targets, weights, queries, and the names of the features; None where the file has none."""
+    """Samples, labels or targets, weights, queries, names of the features; None where the file has none.
+
+    Of LIBSVM text, `first_index` is the index of the first feature, 0 or 1.
+    """
 
     X: np.ndarray | sp.csr_array
     y: np.ndarray | None
     weight: np.ndarray | None
     query: np.ndarray | None
     names: list[str] | None
+    first_index: int | None = None
 
 
 def read_data(
@@ -77,7 +81,7 @@ def read_data(
     Returns
     -------
     Data
-        (X, y, weight, query, names): CSR for LIBSVM text, dense for tables; y in float64, or texts.
+        (X, y, weight, query, names, first_index): CSR for LIBSVM text, dense for tables; y in float64, or texts.
     """
     path = list_paths(path)[0] if isinstance(path, str | os.PathLike) else find_file(path)
     if np.dtype(dtype) not in (np.float32, np.float64):
@@ -93,9 +97,9 @@ def read_data(
             raise ValueError(f"{name} is for tables, and {path.name!r} is read as LIBSVM text; it got {column!r}.")
     if features is not None:
         n_features = len(features)
-    found = read_libsvm(path, n_features=n_features, zero_based=zero_based, query="auto", dtype=dtype)
+    found, first = read_with_base(path, n_features, zero_based, "auto", dtype)
     given = None if weight is None else read_weights(weight, len(found.y))
-    return Data(found.X, found.y, given, found.query, None)
+    return Data(found.X, found.y, given, found.query, None, first)
 
 
 def read_csv(path: Path, asked: Asked, header: bool | str, delimiter: str, dtype) -> Data:

@@ -41,6 +41,7 @@ SOLVERS: dict[str, tuple[type[LinearMachine], dict]] = {
 MACHINES = (LinearSVC, LinearSVR, RiskClassifier, RiskRegressor)
 KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
 STRIP = 4096  # features written at a time
+FROM_ONE = "LIBLINEAR counts features from 1, and the text on which this model was trained has the index 0."
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -63,6 +64,8 @@ def write_liblinear_model(model, path: str | os.PathLike) -> None:
         known = ", ".join(kind.__name__ for kind in MACHINES)
         raise TypeError(f"model must be a fitted {known} of maxmargin, got {type(model).__name__}.")
     check_is_fitted(model)
+    if getattr(model, "first_index_", 1) == 0:
+        raise ValueError(FROM_ONE)
     name = name_solver(model)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
     b = np.broadcast_to(np.ravel(model.intercept_), len(coef))
@@ -189,5 +192,5 @@ def put_machine(text: ModelText, model: LinearMachine, w: np.ndarray, bias: floa
         model.epsilon = float("nan")
     if isinstance(model, RiskClassifier):
         model._fitted_loss, model._fitted_softmax = model.loss, False
-    model._kernel, model.certificate_ = Linear(), UNKNOWN
+    model._kernel, model.certificate_, model.first_index_ = Linear(), UNKNOWN, 1
     check_linear_machine(model)

@@ -6,7 +6,8 @@
     nr_class, total_sv, rho           f = sum_i coef_i k(x_i, x) - rho, one for each pair of classes
     label, nr_sv                      the classes, and the support vectors of each
     probA, probB                      P(first of the pair) = 1 / (1 + exp(A f + B))
-    SV                                then a line a support vector: its coefficients, then index:value from 1 on
+    SV                                then a line a support vector: its coefficients, then index:value, from 1 on,
+                                      or from 0 on as in the text on which it was trained
 
 A file holds neither C, nu and epsilon, nor which samples the support vectors are, nor how good the machine is.
 """
@@ -124,7 +125,9 @@ def format_vectors(model: KernelMachine, machine: Layout, part: slice) -> bytes:
     if isinstance(model._kernel, Precomputed):
         entries = [b"0:%d" % (place + 1) for place in model.support_[machine.order[part]]]
     else:
-        entries = [format_row(row) for row in cut_rows(sp.csr_array(model.support_vectors_[machine.order[part]]))]
+        rows = cut_rows(sp.csr_array(model.support_vectors_[machine.order[part]]))
+        first = getattr(model, "first_index_", 1)
+        entries = [format_row(row, first) for row in rows]
     return b"".join(coef + entry + b"\n" for coef, entry in zip(coefs, entries, strict=True))
 
 
@@ -135,9 +138,9 @@ def cut_rows(X: sp.csr_array):
     return (zip(indices[p:q], values[p:q], strict=True) for p, q in pairwise(ends))
 
 
-def format_row(entries) -> bytes:
-    """index:value, indices from 1 on."""
-    return b" ".join(b"%d:%.17g" % (index + 1, value) for index, value in entries)
+def format_row(entries, first: int) -> bytes:
+    """index:value, indices from `first` on."""
+    return b" ".join(b"%d:%.17g" % (index + first, value) for index, value in entries)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -281,7 +284,7 @@ def put_vectors(text: ModelText, model: KernelMachine, rows: Rows, order: np.nda
     X = rows.build(max(rows.high + 1, d))
     X = sp.csr_array((X.data, X.indices - X.indices.dtype.type(first), X.indptr), shape=(X.shape[0], d))[order]
     X.sort_indices()
-    model.support_vectors_, model.n_features_in_ = X, d
+    model.support_vectors_, model.n_features_in_, model.first_index_ = X, d, first
     known = {key: getattr(model, key) for key in ("degree", "gamma", "coef0")}
     model._kernel = make_kernel(model.kernel, **known)
 

@@ -62,6 +62,13 @@ def read_libsvm(
         (X, y, query): a CSR array of shape (n, d), indices of 32 bits where they fit; y of shape (n,) in float64; int64
         of shape (n,), or None.
     """
+    return read_with_base(path, n_features, zero_based, query, dtype)[0]
+
+
+def read_with_base(
+    path: str | os.PathLike, n_features: int | None, zero_based: bool | str, query: bool | str, dtype
+) -> tuple[LibsvmData, int]:
+    """The data, and the index that the first feature has in the file, 0 or 1."""
     if not any(query is each for each in (True, False)) and query != "auto":
         raise ValueError(f"query must be True, False or 'auto', got {query!r}.")
     rule = make_rule(n_features, zero_based, dtype)._replace(queries=True)
@@ -70,7 +77,7 @@ def read_libsvm(
         rows = gather(parse_chunks(chunks, rule, path), rule, guess_length(path), queries=query is not False)
     first = int(rows.low > 0) if zero_based == "auto" else rule.first
     X = build_matrix(rows, n_features, first, first - rule.first, path)
-    return LibsvmData(X, rows.labels.finish(), choose_queries(rows, query, path))
+    return LibsvmData(X, rows.labels.finish(), choose_queries(rows, query, path)), first
 
 
 def build_matrix(rows: Rows, n_features: int | None, first: int, shift: int, path: Path) -> sp.csr_array:

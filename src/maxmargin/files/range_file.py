@@ -5,7 +5,7 @@ lower upper
 low high
 x
 lower upper
-index low high      for every feature that is not constant, indices from 1 on, rising
+index low high      for every feature that is not constant, indices from 1 on, or from 0, rising
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST = 1 << 62  # the largest index that is read
 SHOWN = 20  # letters of a wrong line that are shown
 
 
-def write_ranges(path: str | os.PathLike, ranges: Ranges) -> None:
+def write_ranges(path: str | os.PathLike, ranges: Ranges, *, zero_based: bool = False) -> None:
     """Write `[y, lower upper, low high,] x, lower upper, index low high ...` as svm-scale -s does.
 
     Parameters
@@ -31,29 +31,34 @@ def write_ranges(path: str | os.PathLike, ranges: Ranges) -> None:
     path : path
         The file is there whole or not at all.
     ranges : Ranges
+    zero_based : bool
+        Whether the first feature has the index 0 and not 1.
     """
-    lines = []
+    lines, first = [], int(not zero_based)
     if ranges.target is not None:
         low, high, lower, upper = ranges.target
         lines += ["y", f"{lower:.17g} {upper:.17g}", f"{low:.17g} {high:.17g}"]
     lines += ["x", f"{ranges.lower:.17g} {ranges.upper:.17g}"]
     rows = zip(ranges.features.tolist(), ranges.low.tolist(), ranges.high.tolist(), strict=True)
-    lines += [f"{column + 1} {low:.17g} {high:.17g}" for column, low, high in rows]
+    lines += [f"{column + first} {low:.17g} {high:.17g}" for column, low, high in rows]
     with write_file(path) as file:
         file.write(("\n".join(lines) + "\n").encode())
 
 
-def read_ranges(path: str | os.PathLike) -> Ranges:
+def read_ranges(path: str | os.PathLike, *, zero_based: bool = False) -> Ranges:
     """Read `[y, lower upper, low high,] x, lower upper, index low high ...`, as svm-scale -s writes it.
 
     Parameters
     ----------
     path : path
+    zero_based : bool
+        Whether the first feature has the index 0 and not 1.
 
     Returns
     -------
     Ranges
     """
+    first = int(not zero_based)
     path = find_file(path)
     target = None
     with open_file(path) as file:
@@ -66,8 +71,8 @@ def read_ranges(path: str | os.PathLike) -> Ranges:
         if mark != b"x":
             raise lines.refuse("a line x, or y before it, was expected")
         lower, upper = lines.read_numbers(2)
-        rows = list(lines.read_rows())
-    features = np.array([row[0] - 1 for row in rows], np.int64)
+        rows = list(lines.read_rows(first))
+    features = np.array([row[0] - first for row in rows], np.int64)
     low, high = (np.array([row[k] for row in rows], np.float64) for k in (1, 2))
     try:
         return Ranges(features, low, high, lower, upper, target)
@@ -114,12 +119,12 @@ class Lines:
             raise self.refuse(f"{count} finite numbers were expected")
         return numbers
 
-    def read_rows(self) -> Iterator[tuple[int, float, float]]:
-        """The lines `index low high` to the end, indices from 1 on and rising."""
-        before = 0
+    def read_rows(self, first: int) -> Iterator[tuple[int, float, float]]:
+        """The lines `index low high` to the end, indices from `first` on and rising."""
+        before = first - 1
         while words := self.advance():
-            index = int(words[0]) if words[0].isdigit() and len(words[0]) < 20 else 0
+            index = int(words[0]) if words[0].isdigit() and len(words[0]) < 20 else -1
             if not before < index <= MOST:
-                raise self.refuse("an index that rises from 1 on was expected")
+                raise self.refuse(f"an index that rises from {first} on was expected")
             before = index
             yield (index, *self.convert(words[1:], 2))

@@ -22,7 +22,8 @@ from ..structures import ChainModel
 from .checks import expect, is_array, is_finite, is_index, is_matrix
 from .results import put_results, take_results
 
-EVERYBODY = ("n_features_in_", "feature_names_in_", "n_iter_", "classes_", "data_hash_")
+# first_index_: of LIBSVM text on which a machine was trained, the index of the first feature, 0 or 1.
+EVERYBODY = ("n_features_in_", "feature_names_in_", "first_index_", "n_iter_", "classes_", "data_hash_")
 KERNEL_MACHINE = (
     "shape_fit_", "support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_", "_kernel", "_free",
     "_norms", "fit_status_", "class_weight_", "_probA", "_probB", "_preference",
@@ -82,6 +83,7 @@ def check_everybody(model) -> None:
     expect(d is None or (isinstance(d, Integral) and d > 0), "n_features_in_")
     names = getattr(model, "feature_names_in_", None)
     expect(names is None or is_array(names, "OU", d), "feature_names_in_")
+    expect(getattr(model, "first_index_", 1) in (0, 1), "first_index_")
     if isinstance(model, KernelClassifier | LinearClassifier):
         classes = getattr(model, "classes_", None)
         expect(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1, "classes_")
