@@ -204,6 +204,18 @@ def test_one_against_the_rest_is_the_parts():
     assert [part.primal for part in certificate.parts] == pytest.approx([c.primal for c in model.certificates_])
 
 
+@every_library
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_the_kernel_is_that_of_the_model(library, gamma):
+    """On other data too: gamma="scale" is not taken from them anew."""
+    X, y, _ = make_data("SVC", n=40)
+    model = make_model(library, "SVC", gamma=gamma).fit(X, y)
+    fixed = make_model(library, "SVC", gamma=model._gamma).fit(X, y)
+    for data in (X, 2.0 * X):
+        assert certify(model, data, y).primal == pytest.approx(certify(fixed, data, y).primal, rel=1e-9)
+    assert certify(model, 2.0 * X, y).relative_gap > 0.01
+
+
 @pytest.mark.parametrize("class_weight", [{-1: 3.0, 1: 0.5}, "balanced"])
 @every_library
 @every_weighting

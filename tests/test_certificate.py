@@ -238,3 +238,12 @@ def test_worst_of_many():
 def test_worst_keeps_doubt():
     """If one part's kernel is of unknown definiteness, all is not known to be convex."""
     assert worst([Certificate(1.0, 1.0, 0.0, convex=None), Certificate(2.0, 1.0, 0.5)]).convex is not True
+
+
+def test_a_gap_that_is_rounding_is_said_to_be():
+    """No gap of 0 beside two numbers that differ before one's eyes."""
+    assert "relative gap 0 (what differs is rounding, up to 0.006)" in str(
+        Certificate(405.37, 405.366, 0.0, resolution=6e-3)
+    )
+    assert "rounding" not in str(Certificate(405.37, 405.37, 0.0, resolution=6e-3))
+    assert "rounding" not in str(Certificate(405.37, 405.366, 0.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -125,7 +126,10 @@ def name_kind(model) -> str:
 
 def pose_kernel(model, kind: str, X, y, sample_weight) -> Iterator[Posed]:
     """The binary problems of a kernel machine, and the points at which its dual coefficients are."""
-    twin = model if isinstance(model, KernelMachine) else make_twin(model, kind)
+    own = isinstance(model, KernelMachine)
+    twin = copy(model) if own else make_twin(model, kind)
+    if isinstance(twin.gamma, str) and hasattr(model, "_gamma"):
+        twin.gamma = float(model._gamma)  # the kernel of the model, whatever data it is judged on
     X = X if is_function(twin.kernel) else check_features(model, X)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     targets = read_targets(model, kind, twin, y, n)
@@ -135,8 +139,8 @@ def pose_kernel(model, kind: str, X, y, sample_weight) -> Iterator[Posed]:
         raise ValueError(f"X has {n} samples, but the model was fitted on {fitted}.")
     weight = check_weight(sample_weight, n)
     formulation = twin._formulation()
-    # scikit-learn's gamma="scale" does not look at the weights; ours does.
-    features = twin._features(X, weight if twin is model else None, formulation)
+    # Where nobody has kept it: scikit-learn's gamma="scale" does not look at the weights; ours does.
+    features = twin._features(X, weight if own else None, formulation)
     features.form()
     machines = read_machines(model, kind, twin, weight, find_support(model, X, targets), n)
     for task, machine in zip(twin._tasks(targets, weight), machines, strict=True):
@@ -166,7 +170,7 @@ def read_targets(model, kind: str, twin, y, n: int) -> np.ndarray:
     if kind in ("SVR", "NuSVR"):
         return check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64, input_name="y")
     places = index_labels(column_or_1d(y), model.classes_)
-    if twin is not model:
+    if not isinstance(model, KernelMachine):
         twin.classes_ = np.asarray(model.classes_)
         # LIBSVM's nu-SVC does not look at class weights, and nobody's "balanced" at sample weights but ours.
         classes = compute_class_weight(
@@ -207,7 +211,7 @@ def read_machines(model, kind: str, twin, weight: np.ndarray | None, support: np
     """The binary machines of a model as coefficients over all training samples, in the signs of their tasks."""
     table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
     b = np.ravel(model.intercept_)
-    counted = np.arange(n) if twin is model or weight is None else np.flatnonzero(weight > 0)
+    counted = np.arange(n) if isinstance(model, KernelMachine) or weight is None else np.flatnonzero(weight > 0)
     if support.max(initial=-1) < len(counted):
         support = counted[support]  # scikit-learn numbers the samples without those of no weight
     if kind in ("SVC", "NuSVC") and not twin._rest:

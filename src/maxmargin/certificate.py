@@ -68,8 +68,10 @@ class Certificate:
         if self.primal == np.inf and self.dual == -np.inf:
             return "no certificate: there was no time to judge the point"
         note = "" if self.convex is not False else "; the kernel is not positive semidefinite, so this proves nothing"
+        coarse = self.gap == 0.0 and abs(self.primal - self.dual) > 1e-12 * abs(self.primal)
+        rounded = f" (what differs is rounding, up to {self.resolution:.1g})" if coarse else ""
         return (
-            f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.2g}, "
+            f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.2g}{rounded}, "
             f"KKT violation {self.kkt:.2g}{note}"
         )
 
@@ -210,7 +212,8 @@ def worst(certificates: list[Certificate]) -> Certificate:
     """The certificate with the largest relative gap, carrying all of them as its parts."""
     if len(certificates) == 1:
         return certificates[0]
-    loser = max(certificates, key=lambda certificate: certificate.relative_gap)
-    doubts = [certificate.convex for certificate in certificates]
+    distinct = {id(certificate): certificate for certificate in certificates}.values()  # one may stand for thousands
+    loser = max(distinct, key=lambda certificate: certificate.relative_gap)
+    doubts = [certificate.convex for certificate in distinct]
     convex = False if False in doubts else None if None in doubts else True
     return replace(loser, convex=convex, parts=tuple(certificates))
