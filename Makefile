@@ -9,6 +9,7 @@ setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml requirements-test.txt
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Setting up $(VENV): a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint requirements-test.txt --editable ".[plots,cluster,test]"
 	@touch $@

@@ -90,20 +90,25 @@ def run(argv: list[str], program: str) -> int:
 def parse_program(argv: list[str], program: str) -> int:
     """--help, --version, or a command that there is not."""
     from .. import __version__
-    from .parser import guess
+    from .parser import Parser, guess
 
     listed = ", ".join(COMMANDS)
     lines = "\n".join(f"  {name:9s} {purpose}" for name, purpose in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog=program, usage=f"{program} COMMAND [options]", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Support vector machines that tell you how good they are.",
+    parser = Parser(
+        program, "COMMAND [options]", "Support vector machines that tell you how good they are.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"commands:\n{lines}\n\n`{program} COMMAND --help` explains a command.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"maxmargin {__version__}")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
-    command = parser.parse_known_args(argv)[0].command
-    if command is not None:
-        parser.error(f"there is no command {command!r}{guess(command, COMMANDS) or f'; choose from {listed}'}")
+    found, unknown = parser.parse_known_args(argv)
+    if found.command is not None and os.path.exists(found.command):
+        parser.error(f"{found.command} is a file; a command comes before it, such as train")
+    if found.command is not None:
+        hint = guess(found.command, COMMANDS) or f"; choose from {listed}"
+        parser.error(f"there is no command {found.command!r}{hint}")
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     parser.print_help(sys.stderr)  # somebody wants to know what there is
     return Exit.USAGE
 

@@ -63,6 +63,8 @@ def read(
     """
     from ..files import read_data
 
+    if arguments.data == "-":
+        arguments.data = "/dev/stdin"
     if Path(arguments.data).is_file() and tell_format(arguments.data) is not None:
         raise ValueError(f"{arguments.data} is a model file, and data are expected there.")
     options = {"weight": arguments.weight, "target": arguments.target, "features": features}

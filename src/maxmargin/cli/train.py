@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .formats import MODEL_FORMATS
-from .letters import FAMILIES, LIBSVM, LIBSVM_DEFAULTS, split_letters
+from .letters import FAMILIES, LIBLINEAR, LIBSVM, LIBSVM_DEFAULTS, split_letters
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
 from .parser import Parser
 
@@ -16,9 +16,13 @@ taken too (-s -t -c -g ...), and with --liblinear those of LIBLINEAR's train; on
 defaults and its model format."""
 
 
+LETTERS = f"""Letters of svm-train: {" ".join(LIBSVM)}, -q; with --liblinear, those of LIBLINEAR's train:
+{" ".join(LIBLINEAR)}, -q. What they mean: docs/command_line.md."""
+
+
 def make_parser(program: str, usage: str, description: str) -> argparse.ArgumentParser:
     """The words of train, which `maxmargin explain` has too."""
-    parser = Parser(program, usage, description)
+    parser = Parser(program, usage, description, epilog=LETTERS)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet; text also as .gz, .bz2 or .xz")
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", help="default: the name of DATA with .maxmargin, in this folder"
