@@ -52,7 +52,8 @@ def save_model(training, path: str, kind: str) -> None:
             kept = folder / f"{Path(path).name}.{secrets.token_hex(3)}.maxmargin"
             with suppress(ValueError, OSError, MemoryError):
                 write_model(training.machine, str(kept), OURS, *training.hashed)
-                raise RuntimeError(f"{str(error).rstrip('.')}; the model is in {kept}.") from error
+                told = getattr(error, "strerror", None) or str(error)
+                raise RuntimeError(f"{told.rstrip('.')}; the model is in {kept}.") from error
         raise
 
 
