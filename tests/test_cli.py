@@ -1156,6 +1156,29 @@ def test_what_is_wrong_with_a_file(name, text, sentence, capsys):
     refuse(capsys, Exit.WRONG, sentence, "train", name)
 
 
+def test_rows_of_kernel_values_in_another_order(blobs, capsys):
+    """0:number is the column of a row among the values; rows that moved are refused, in training and in judging."""
+    X, y, _ = read_libsvm(blobs)
+    K = (X @ X.T).toarray()
+    rows = [
+        f"{label:g} 0:{i + 1} " + " ".join(f"{j + 1}:{k!r}" for j, k in enumerate(K[i].tolist()))
+        for i, label in enumerate(y)
+    ]
+    Path("kernel").write_text("\n".join(rows) + "\n")
+    assert run("train", "-q", "-t", "4", "kernel", "m") == Exit.FINE
+    Path("moved").write_text("\n".join([rows[1], rows[0], *rows[2:]]) + "\n")
+    for command in (["train", "-t", "4", "moved"], ["certify", "m", "moved"]):
+        refuse(capsys, Exit.WRONG, "moved, row 1: 0:1 was expected", *command)
+
+
+def test_labels_of_several_words(capsys):
+    """They stay one word in lines that have others."""
+    Path("words.csv").write_text("".join(f"{x},{'low water' if x < 5 else 'high'}\n" for x in range(10)))
+    run("train", "-q", "words.csv", "m")
+    assert run("predict", "-q", "--decisions", "words.csv", "m", "out") == Exit.FINE
+    assert Path("out").read_text().startswith('"low water" ')
+
+
 def test_delimiters_and_headers(flowers):
     """Texts of other habits."""
     Path("semicolons.csv").write_text(Path(flowers).read_text().replace(",", ";"))

@@ -36,7 +36,7 @@ def run(argv: list[str], program: str) -> int:
     from .. import certify
     from ..files import load
 
-    data, model = read_beside(load(arguments.model), arguments)
+    data, model = read_beside(load(arguments.model), arguments, trained=True)
     given = collect_parameters(arguments)
     seconds = given.pop("max_seconds", 30.0)
     texts = given.pop("class_weight", None)

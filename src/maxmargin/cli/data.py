@@ -40,6 +40,7 @@ def read(
     *,
     model=None,
     precomputed: bool = False,
+    trained: bool = False,
     as_it_is: bool = False,
     n_features: int | None = None,
     features: list[str] | None = None,
@@ -54,6 +55,8 @@ def read(
         Of LIBSVM text: a feature has the index that it had when the model was trained.
     precomputed : bool
         Whether rows are kernel values in svm-train's form, `label 0:number 1:k(x, x_1) 2:k(x, x_2) ...`.
+    trained : bool
+        Whether these are the rows of the training: then kernel values are in the order of the rows.
     as_it_is : bool
         Sparse data stay sparse.
     n_features : int, optional
@@ -75,9 +78,20 @@ def read(
     data = read_data(arguments.data, n_features=arguments.n_features or n_features, zero_based=zero_based, **options)
     if not data.X.shape[0]:
         raise ValueError(f"{arguments.data} has no rows.")
+    if precomputed and sp.issparse(data.X) and trained and data.X.shape[1] == data.X.shape[0] + 1:
+        check_numbers(data.X, arguments.data)
     if precomputed and sp.issparse(data.X):
         return data._replace(X=np.ascontiguousarray(data.X[:, 1:].toarray()))
     return data if as_it_is else data._replace(X=choose_form(data.X))
+
+
+def check_numbers(X: sp.csr_array, path: str) -> None:
+    """0:number of kernel values counts the rows: rows in another order would have their values in wrong columns."""
+    numbers = X[:, [0]].toarray().ravel()
+    wrong = np.flatnonzero(numbers != np.arange(1, len(numbers) + 1))
+    if len(wrong):
+        row = wrong[0] + 1
+        raise ValueError(f"{path}, row {row}: 0:{row} was expected, since kernel values come in the order of the rows.")
 
 
 def choose_form(X):
@@ -135,15 +149,18 @@ def open_table(arguments: argparse.Namespace, features: list[str] | None):
     return ParquetBlocks(path, target, weight, [names[place] for place in columns.features])
 
 
-def read_beside(model, arguments: argparse.Namespace) -> tuple:
-    """The data of a command and the model of its file, with the same number of features."""
+def read_beside(model, arguments: argparse.Namespace, *, trained: bool = False) -> tuple:
+    """The data of a command and the model of its file, with the same number of features.
+
+    `trained` says that the model was trained on these data.
+    """
     from ..files import load
 
     precomputed, table = getattr(model, "kernel", None) == "precomputed", find_kind(arguments.data) != "libsvm"
     features, d = take_names(model) if table else None, model.n_features_in_
     foreign = tell_format(arguments.model) in (LIBSVM, LIBLINEAR)  # such a file knows the features of its vectors only
     known = None if foreign or features or not table else d
-    data = read(arguments, model=model, precomputed=precomputed, features=features, n_features=known)
+    data = read(arguments, model=model, precomputed=precomputed, features=features, n_features=known, trained=trained)
     if foreign and table and data.X.shape[1] == d - 1 and arguments.target is None:
         data = read(arguments, precomputed=precomputed, n_features=d)  # no column is left for a target
     if not foreign and data.X.shape[1] > d:

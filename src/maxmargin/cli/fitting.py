@@ -80,7 +80,7 @@ def read_for(machine, arguments: argparse.Namespace) -> Training:
         blocks = open_in_blocks(arguments, machine)
         return Training(machine, blocks, None, None, None, first_index=getattr(blocks, "first", None))
     precomputed = getattr(machine, "kernel", None) == "precomputed"
-    data = read(arguments, model=machine, precomputed=precomputed, features=take_names(machine))
+    data = read(arguments, model=machine, precomputed=precomputed, features=take_names(machine), trained=True)
     if precomputed:
         check_square(data.X, arguments.data)
     if data.y is not None and name in CLASSIFIERS and len(np.unique(data.y)) == 1:

@@ -132,7 +132,7 @@ class Speaker:
         """The line before the first."""
         if self.order is None:
             return b""
-        return f"labels {' '.join(name_label(self.model.classes_[k].item()) for k in self.order)}\n".encode()
+        return f"labels {' '.join(quote(name_label(self.model.classes_[k].item())) for k in self.order)}\n".encode()
 
     def speak(self, X) -> tuple[np.ndarray, bytes]:
         """The predictions of some rows, and their lines."""
@@ -147,8 +147,15 @@ class Speaker:
         words = [name_label(value) for value in predicted.tolist()]
         if columns is not None:
             numbers = np.asarray(columns).reshape(len(words), -1).tolist()
-            words = [" ".join([word, *(f"{x:.17g}" for x in row)]) for word, row in zip(words, numbers, strict=True)]
+            words = [
+                " ".join([quote(word), *(f"{x:.17g}" for x in row)]) for word, row in zip(words, numbers, strict=True)
+            ]
         return predicted, "".join(f"{word}\n" for word in words).encode()
+
+
+def quote(label: str) -> str:
+    """A label as one word, in a line that has others."""
+    return f'"{label}"' if " " in label else label
 
 
 def match_form(X, model):
