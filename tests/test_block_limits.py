@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 
 import numpy as np
+import pytest
 from block_problems import make_data, pose_in_blocks
 
+from maxmargin import LinearSVC
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.blocks.problem import BlockProblem
 from maxmargin.blocks.survey import survey_block
@@ -58,3 +62,55 @@ def test_an_interrupt_ends_a_pass():
     assert result.status is Status.INTERRUPTED
     assert result.certificate.relative_gap == np.inf
     assert "no time to judge the point" in result.message
+
+
+class StalledBlocks(ArrayBlocks):
+    """Blocks of a disk that stalls: in the third pass the second block does not come before somebody says so."""
+
+    def __init__(self, X, y, rows):
+        super().__init__(X, y, rows=rows)
+        self.event = threading.Event()
+
+    def load(self, number):
+        """Wait where it stalls, then load."""
+        if number == 1 and self.counters["passes"] >= 2:
+            self.event.wait(60)
+        return super().load(number)
+
+
+def test_a_disk_that_stalls_is_left():
+    """Ctrl-C and max_seconds do not wait for a block that does not come."""
+    loss = LOSSES["hinge"]()
+    X, y = make_data(loss)
+    problem = pose_in_blocks(X, y, loss, "free", 10)
+    stalled = StalledBlocks(X, y, problem.blocks.rows)
+    flag, began = Interrupt(), time.perf_counter()
+    timer = threading.Timer(0.3, lambda: setattr(flag, "raised", True))
+    timer.start()
+    result = solve(BlockProblem(stalled, problem.pose, problem.survey, problem.weight), tol=1e-12, interrupt=flag)
+    assert time.perf_counter() - began < 1.5
+    assert result.status is Status.INTERRUPTED
+    stalled.event.set()
+    fetchers = [thread for thread in threading.enumerate() if thread.name == "maxmargin-fetch"]
+    for thread in fetchers:
+        thread.join(timeout=10.0)
+        assert not thread.is_alive()
+
+
+def test_ctrl_c_ends_the_first_pass():
+    """While the data are surveyed there is nothing to keep: KeyboardInterrupt at once, and nothing is fitted."""
+    X, y = make_data(LOSSES["hinge"]())
+    slow, machine = SlowBlocks(X, y, rows=3), LinearSVC()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            machine.fit(slow)
+        assert time.perf_counter() - began < 1.5  # a pass takes six seconds
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert not hasattr(machine, "coef_")
+    assert slow.counters["passes"] == 0

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from block_problems import INTERCEPTS, D, N, make_data, pose_in_blocks, pose_in_memory
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from maxmargin import LinearSVC, LinearSVR, MetricSVC, RankSVM, RiskClassifier, RiskRegressor
 from maxmargin.blocks import ArrayBlocks, Blocks
 from maxmargin.blocks.problem import BlockPoint, Rest
 from maxmargin.blocks.source import Fold, add_all
+from maxmargin.blocks.survey import survey_block
 from maxmargin.certificate import judge
-from maxmargin.checkpoints import Store
+from maxmargin.checkpoints import Store, is_same
 from maxmargin.estimators import block_machine
 from maxmargin.loop import solve
 from maxmargin.losses import LOSSES
@@ -299,6 +301,62 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
         LinearSVC(loss="hinge", checkpoint=path).fit(ArrayBlocks(X, y))
     with pytest.raises(ValueError, match="checkpoint must be in a folder that exists"):
         LinearSVC(checkpoint=tmp_path / "no" / "fit.npz").fit(ArrayBlocks(X, y))
+
+
+def change(X, y, how: str):
+    """Other data of the same size: columns in another order, one target, or targets that belong to other rows."""
+    if how == "another X":
+        return X[:, ::-1], y
+    if how == "another y":
+        return X, np.where(np.arange(len(y)) == 7, -y, y)
+    return X, np.roll(y, 1)
+
+
+@pytest.mark.parametrize("how", ["another X", "another y", "y of other rows"])
+@pytest.mark.parametrize("machine", [LinearSVC(), LinearSVR()], ids=["labels", "numbers"])
+@pytest.mark.parametrize("form", ["blocks", "memory"])
+def test_a_checkpoint_of_other_data_is_refused(form, machine, how, tmp_path):
+    """Of the same size, and standardised, so that means and squares are the same; nothing is overwritten."""
+    X, y = make_data(LOSSES["hinge" if isinstance(machine, LinearSVC) else "epsilon_insensitive"]())
+    X, path = (X - X.mean(axis=0)) / X.std(axis=0), tmp_path / "fit.npz"
+    machine = clone(machine).set_params(checkpoint=path)
+
+    def fit(X, y):
+        return machine.fit(ArrayBlocks(X, y, rows=200)) if form == "blocks" else machine.fit(X, y)
+
+    fit(X, y)
+    kept = path.read_bytes()
+    with pytest.raises(ValueError, match=r"is of another problem: its (sum_of_\w+|targets) is "):
+        fit(*change(X, y, how))
+    assert path.read_bytes() == kept
+    fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
+def test_the_same_rows_in_another_form_are_the_same_problem(loss):
+    """Other blocks, another order, sparse rows, labels of another type: the sums agree as far as a checkpoint asks."""
+    loss = LOSSES[loss]()
+    X, y = make_data(loss)
+    order = np.random.default_rng(1).permutation(len(y))
+    wanted = pose_in_blocks(X, y, loss, "free", 3).fingerprint()
+    for rows, targets, blocks in (
+        (X, y, 7), (X[order], y[order], 3), (sp.csr_array(X), y, 4),
+        (X, y.astype(int) if loss.target == "label" else y, 1),
+    ):  # fmt: skip
+        found = pose_in_blocks(rows, targets, loss, "free", blocks).fingerprint()
+        assert found.keys() == wanted.keys()
+        assert all(is_same(found[key], wanted[key]) for key in wanted), found
+
+
+def test_labels_that_are_texts_are_told_apart():
+    """Names of classes count, and not only how many rows each has."""
+    X, y = load_iris(return_X_y=True)
+    surveys = [
+        ArrayBlocks(X, names[y], rows=40).run(survey_block, "label")
+        for names in (np.array(["a", "b", "c"]), np.array(["a", "b", "c"], object), np.array(["a", "c", "b"]))
+    ]
+    assert surveys[0].likeness == surveys[1].likeness
+    assert not is_same(surveys[0].likeness, surveys[2].likeness)
 
 
 def test_a_warm_start_needs_fewer_passes():

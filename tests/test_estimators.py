@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import signal
 import tracemalloc
 import warnings
 
@@ -15,14 +16,17 @@ import scipy.sparse as sp
 import sklearn.svm
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from textbook import CLASSIFIERS, MODELS, make_data, solve_textbook
 
-from maxmargin import SMO, SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SMO, SVC, SVR, NuSVC, NuSVR, OneClassSVM, load, save
 from maxmargin.certificate import worst
+from maxmargin.estimators import probability
+from maxmargin.estimators.tasks import Budget
 from maxmargin.kernels import RBF
 from maxmargin.result import Status
 
@@ -926,3 +930,60 @@ def test_probabilities_only_where_asked_for():
     with pytest.warns(FutureWarning, match="CalibratedClassifierCV"):
         model = SVC(probability=True, random_state=0).fit(X, y)
     assert hasattr(model, "predict_proba")
+
+
+def press_before_fold(monkeypatch, number: int) -> None:
+    """Ctrl-C right before the fold of a number."""
+    folds = probability.StratifiedKFold
+
+    class Pressed(folds):
+        def split(self, X, y):
+            for k, parts in enumerate(super().split(X, y)):
+                if k == number:
+                    signal.raise_signal(signal.SIGINT)
+                yield parts
+
+    monkeypatch.setattr(probability, "StratifiedKFold", Pressed)
+
+
+@ignore_deprecation
+@pytest.mark.parametrize("fold", [0, 3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_interrupted_folds_make_no_probabilities(n_classes, fold, monkeypatch, tmp_path):
+    """The machine is whole but for them, in a file too; going on makes those of a fit that nobody interrupted."""
+    X, y = make_classes(150, n_classes)
+    whole = SVC(probability=True, random_state=0).fit(X, y)
+    model = SVC(probability=True, random_state=0)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch:
+            press_before_fold(patch, fold)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X, y)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    save(model, tmp_path / "model.maxmargin")
+    for each in (model, load(tmp_path / "model.maxmargin")):
+        assert each.result_.converged
+        np.testing.assert_array_equal(each.predict(X), whole.predict(X))
+        with pytest.raises(NotFittedError, match="the fit ended before the probabilities were there"):
+            each.predict_proba(X)
+        each.set_params(warm_start=True).fit(X, y)
+        np.testing.assert_allclose(each.predict_proba(X), whole.predict_proba(X), atol=1e-3)
+
+
+@ignore_deprecation
+def test_folds_without_a_step_make_no_probabilities(monkeypatch):
+    """Where a budget leaves nothing for them, the fit says so; where it limits the folds, they give what they can."""
+    X, y = make_classes(150, 2)
+    model, shares = SVC(probability=True, random_state=0), iter([None])
+    with monkeypatch.context() as patch:
+        patch.setattr(Budget, "share", lambda self: next(shares, 0.0))
+        with pytest.warns(ConvergenceWarning, match="ended before the probabilities were there; raise max_seconds"):
+            model.fit(X, y)
+    assert model.result_.converged
+    with pytest.raises(NotFittedError, match="the fit ended before the probabilities were there"):
+        model.predict_proba(X)
+    with pytest.warns(ConvergenceWarning, match="max_iter=20"):
+        model.set_params(max_iter=20).fit(X, y)
+    assert (model.predict_proba(X).argmax(axis=1) == y).mean() > 0.6

@@ -7,9 +7,11 @@ import gzip
 import io
 import lzma
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from decimal import Decimal
 from pathlib import Path
@@ -273,6 +275,68 @@ def test_a_pipe(tmp_path):
     thread.start()
     assert read_libsvm(pipe).y.tolist() == [1, -1]
     thread.join()
+
+
+def test_a_packed_pipe(tmp_path):
+    """Its length is not tried out: what is read for that would be missing."""
+    pipe = tmp_path / "pipe.gz"
+    os.mkfifo(pipe)
+    thread = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(b"1 1:1\n-1 2:1\n"),))
+    thread.start()
+    assert read_libsvm(pipe).y.tolist() == [1, -1]
+    thread.join()
+
+
+@pytest.fixture
+def stalled_pipe(tmp_path):
+    """A pipe, and a function that writes to it and leaves it open; at the end it is closed, and all threads go home."""
+    pipe, writers = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    keeper = os.open(pipe, os.O_RDWR)
+
+    def write(text: bytes) -> None:
+        writers.append(threading.Thread(target=os.write, args=(keeper, text)))
+        writers[-1].start()
+
+    yield pipe, write
+    mine = [thread for thread in threading.enumerate() if thread.name in ("maxmargin-fetch", "maxmargin-close")]
+    assert len(mine) == 2
+    os.close(keeper)
+    for thread in mine + writers:
+        thread.join(timeout=10.0)
+        assert not thread.is_alive()
+
+
+def test_ctrl_c_ends_the_reading_of_a_pipe(stalled_pipe):
+    """Though the other thread is in a read that does not return; nothing is left once the pipe is closed."""
+    pipe, write = stalled_pipe
+    write(b"1 1:1\n-1 1:2\n")
+    sent: list[float] = []
+
+    def press() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, press)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            read_libsvm(pipe)
+        assert time.perf_counter() - sent[0] < 1.0
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_fault_is_told_while_the_pipe_stalls(stalled_pipe):
+    """What is wrong in the first chunk does not wait for the second."""
+    pipe, write = stalled_pipe
+    write(b"1 1:x\n" * (libsvm_text.CHUNK // 6 + 1))
+    began = time.perf_counter()
+    with pytest.raises(ValueError, match="line 1, column 5: a number was expected, got 'x'"):
+        read_libsvm(pipe)
+    assert time.perf_counter() - began < 10.0
 
 
 def test_a_thread_reads_too(tmp_path):

@@ -219,6 +219,48 @@ def test_a_program_ends(name, presses):
     assert out.strip() in (("fitted",) if presses == 1 else ("fitted", "not fitted", ""))
 
 
+READERS = {
+    "command": ["-m", "maxmargin", "train", "{pipe}", "{model}"],
+    "python": ["-c", "from maxmargin import read_libsvm; read_libsvm({pipe!r})"],
+}
+
+
+def wait_for_reader(pipe: Path) -> int:
+    """The end of the pipe to write to, once somebody reads from the other."""
+    for _ in range(600):
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody does
+            time.sleep(0.1)
+    raise TimeoutError
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_program_that_reads_a_pipe_ends(name, tmp_path):
+    """The first Ctrl-C ends it at once though no more data come: with its exit code, or as any program of Python."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    words = [word.format(pipe=str(pipe), model=tmp_path / "model") for word in READERS[name]]
+    with subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True) as program:
+        writer = wait_for_reader(pipe)
+        try:
+            os.write(writer, b"1 1:1\n-1 1:2\n")
+            time.sleep(0.3)
+            program.send_signal(signal.SIGINT)
+            began = time.perf_counter()
+            err = program.communicate(timeout=30)[1]
+            late = time.perf_counter() - began
+        finally:
+            program.kill()
+            os.close(writer)
+    assert late < BUSY
+    if name == "command":
+        assert (program.returncode, err) == (130, "maxmargin train: interrupted.\n")
+    else:
+        assert program.returncode == -signal.SIGINT
+        assert err.rstrip().endswith("KeyboardInterrupt")
+
+
 def test_threads_do_not_hear_of_it():
     """A fit on another thread goes on while the main thread is interrupted."""
     from concurrent.futures import ThreadPoolExecutor

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -135,3 +137,84 @@ def test_who_stops_early_leaves_no_thread():
     dropper.start()
     dropper.join(timeout=10.0)
     assert not dropper.is_alive()
+
+
+# ---- items that do not come ------------------------------------------------------------------------------------------
+
+
+def list_fetchers() -> list[threading.Thread]:
+    """The threads that fetch."""
+    return [thread for thread in threading.enumerate() if thread.name.startswith("maxmargin-fetch")]
+
+
+@pytest.fixture
+def stalled():
+    """A stream of which the second item is on its way and does not come before the event is set; at the end it is."""
+    event, under_way = threading.Event(), threading.Event()
+
+    def make():
+        yield 0
+        under_way.set()
+        event.wait(60)
+        yield 1
+
+    def open_stream(owner=None):
+        items = fetch_ahead(make(), owner)
+        assert next(items) == 0
+        assert under_way.wait(10)
+        return items
+
+    yield open_stream, event
+    event.set()
+    for thread in list_fetchers():
+        thread.join(timeout=10.0)
+    assert not list_fetchers()
+
+
+def test_nobody_waits_for_an_item_that_does_not_come(stalled):
+    """Closed while the next item is on its way: control is back at once, and the thread ends when the item comes."""
+    items = stalled[0]()
+    began = time.perf_counter()
+    items.close()
+    assert time.perf_counter() - began < 1.0
+    assert len(list_fetchers()) == 1
+
+
+def test_who_listens_does_not_wait(stalled):
+    """Asked to stop while the next item is on its way, the caller hears of it."""
+    items, began = stalled[0](), time.perf_counter()
+    with pytest.raises(Interrupted), listen(lambda: time.perf_counter() - began > 0.1):
+        next(items)
+    assert 0.1 < time.perf_counter() - began < 1.0
+
+
+def test_an_owner_is_asked_by_one_thread_at_a_time(stalled):
+    """A new stream of the same owner begins when the item that was left has come; one of somebody else at once."""
+    open_stream, event = stalled
+    owner = object()
+    open_stream(owner).close()
+    assert next(fetch_ahead(iter("a"), object())) == "a"
+    second, began = fetch_ahead(iter("b"), owner), time.perf_counter()
+    threading.Timer(0.2, event.set).start()
+    assert next(second) == "b"
+    assert time.perf_counter() - began > 0.15
+
+
+def test_two_streams_of_an_owner_side_by_side():
+    """Neither was left, so neither waits for the other."""
+    owner = object()
+    assert list(zip(*(fetch_ahead(iter(range(5)), owner) for _ in range(2)), strict=True)) == [(k, k) for k in range(5)]
+
+
+@pytest.mark.parametrize("end", ["", "items.close()", "held = items; raise SystemExit"])
+def test_a_process_ends_while_an_item_is_fetched(end):
+    """At its end the interpreter waits neither for the thread nor for a lock."""
+    code = f"""
+from time import sleep
+from maxmargin.threads import fetch_ahead
+items = fetch_ahead(k if k == 0 else sleep(1000) for k in range(2))
+print(next(items), flush=True)
+{end}
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import warnings
@@ -14,6 +15,7 @@ import numpy as np
 from .atomic_file import check_place, write_atomically
 
 SAVED_EVERY = 5.0  # seconds between two checkpoints
+ROUNDING = 1e-8  # by which sums over the same rows may differ
 
 
 def write_state(state: dict, path: str | os.PathLike) -> None:
@@ -35,6 +37,12 @@ def read_state(path: str | os.PathLike, needed: tuple[str, ...], name: str) -> d
     return state
 
 
+def is_same(kept, value) -> bool:
+    """Whether two numbers or names are the same; sums may have been added in another order, on another machine."""
+    both = isinstance(kept, float) and isinstance(value, float)
+    return math.isclose(kept, value, rel_tol=ROUNDING) if both else kept == value
+
+
 class Store:
     """The checkpoint of a run; where it cannot be written the run goes on, and says so once."""
 
@@ -49,7 +57,7 @@ class Store:
         state = read_state(self.path, ("solver", *("problem_" + key for key in fingerprint)), "checkpoint")
         for key, value in fingerprint.items():
             kept = state["problem_" + key].item()
-            if kept != value:
+            if not is_same(kept, value):
                 raise ValueError(
                     f"checkpoint={str(self.path)!r} is of another problem: its {key} is {kept!r}, and this one has "
                     f"{value!r}; give another file, or delete this one."

@@ -145,7 +145,17 @@ class Problem:
         kept = {"loss": repr(self.loss), "samples": self.n, "weight": float(self.c.sum()), "intercept": "free"}
         if self.balance is None:
             kept["intercept"] = f"regularised, {self.features.scaling:g}" if self.features.scaling else "none"
-        return {**kept, "targets": float(self.y.ravel() @ np.sin(np.arange(self.y.size)))}
+        kept["targets"] = float(self.y.ravel() @ np.sin(np.arange(self.y.size)))
+        return {**kept, "sum_of_X": self.sum_of_samples}
+
+    @cached_property
+    def sum_of_samples(self) -> float:
+        """A number by which rows are told from others, for the price of one product; 0 where there is only a kernel."""
+        samples = getattr(self.features, "samples", None)
+        if not hasattr(samples, "combine"):
+            return 0.0
+        pulled = samples.combine(1.5 + np.sin(np.arange(samples.n)))
+        return float(np.linalg.norm((1.5 + np.sin(np.arange(len(pulled)))) * pulled))
 
     def origin(self, warm: Point | None) -> Point:
         """Where a run stands before its first step; the intercept is not known yet."""

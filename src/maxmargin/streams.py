@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import os
+import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ from typing import BinaryIO
 from .atomic_file import write_atomically
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+PATIENCE = 0.05  # seconds for a file to be closed in which another thread may be reading
 SAMPLE = 1 << 21  # bytes that tell how well a file is packed
 LEVEL = 6  # of gzip, as its program has it: 9 takes twice as long for a percent or two
 
@@ -56,10 +58,21 @@ def find_file(path: str | os.PathLike, name: str = "path") -> Path:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked; a broken packing is a ValueError with the name of the file."""
+    """The bytes of a file, unpacked; a broken packing is a ValueError with the name of the file.
+
+    Where an error or Ctrl-C ends it, another thread may still be in a read that stalls: nobody waits for that one.
+    """
     try:
-        with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+        file = OPENERS.get(path.suffix.lower(), open)(path, "rb")
+        try:
             yield file
+        except GeneratorExit:  # perhaps by the garbage collector, in which no thread can be started
+            file.close()
+            raise
+        except BaseException:
+            close_soon(file)
+            raise
+        file.close()
     except (EOFError, zlib.error, lzma.LZMAError) as error:
         raise ValueError(f"{path} cannot be unpacked: {str(error).rstrip('.')}.") from error
     except OSError as error:
@@ -68,10 +81,22 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         raise ValueError(f"{path} cannot be unpacked: {str(error).rstrip('.')}.") from error
 
 
+def close_soon(file: BinaryIO) -> None:
+    """Close a file now, or as soon as the thread that reads from it is back: closing waits for that one's lock."""
+
+    def close() -> None:
+        with suppress(OSError, ValueError):
+            file.close()
+
+    closing = threading.Thread(target=close, name="maxmargin-close", daemon=True)
+    closing.start()
+    closing.join(PATIENCE)
+
+
 def guess_length(path: Path) -> int:
     """About how many bytes a file has when it is unpacked, rather more; 0 if there is no knowing, as of a pipe."""
     size = path.stat().st_size
-    if not is_packed(path):
+    if not is_packed(path) or not path.is_file():  # what is read from a pipe now would be missing later
         return size
     with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), open(path, "rb") as raw:  # said when it is read
         with OPENERS[path.suffix.lower()](raw, "rb") as file:

@@ -11,14 +11,16 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import ClassVar, TypeVar
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
 STRIPS = 8  # pieces of work that has no size of its own: no number of cores, or results would depend on the machine
 LOOK = 0.01  # seconds between two looks of somebody who waits
+PATIENCE = 0.05  # seconds for an item that is being fetched when nobody wants it any more
 
 
 def count_cores() -> int:
@@ -250,17 +252,86 @@ def open_pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(CORES, thread_name_prefix="maxmargin-strip")
 
 
-def fetch_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The items in order, the next one fetched by another thread while this one is worked on."""
-    left, end, home = iter(items), object(), threading.current_thread()
-    pool = ThreadPoolExecutor(1, thread_name_prefix="maxmargin-fetch")
+class Fetcher:
+    """A thread that fetches one item whenever it is asked to; who has enough of it need not wait, nor need the process.
+
+    A read of a pipe or of a disk that stalls cannot be ended, only left: the thread then ends with its item, if ever.
+    Items of the same owner are fetched one at a time all the same: the next fetcher lets those that were left come to
+    their end first.
+    """
+
+    left: ClassVar[list[Fetcher]] = []  # within an item that nobody waits for
+
+    def __init__(self, items: Iterator, owner: object):
+        self.items, self.owner, self.dismissed = items, owner, False
+        self.wanted: SimpleQueue = SimpleQueue()  # these queues have no lock that a garbage collector could wait for
+        self.found: SimpleQueue = SimpleQueue()
+        others = [] if owner is None else list(self.left)
+        self.before = [each for each in others if each.owner is owner and each.thread.is_alive()]
+        self.thread = threading.Thread(target=self.run, name="maxmargin-fetch", daemon=True)
+
+    def run(self) -> None:
+        """Fetch, until there is nobody any more who wants to have it."""
+        while self.before:
+            self.before.pop().thread.join()
+        while self.wanted.get() and not self.dismissed:
+            try:
+                self.found.put((next(self.items), None))
+            except BaseException as error:  # also StopIteration, which is the end
+                self.found.put((None, error))
+        self.items = self.owner = self.found = None
+        with suppress(ValueError):
+            self.left.remove(self)
+
+    def ask(self) -> None:
+        """Have the next item fetched."""
+        self.wanted.put(True)
+        if self.thread.ident is None:
+            self.thread.start()
+
+    def take(self):
+        """The item that was asked for, or what went wrong; who was asked to stop does not wait for it."""
+        while True:
+            try:
+                item, error = self.found.get(timeout=LOOK)
+            except Empty:
+                heed()
+                continue
+            if error is None:
+                return item
+            try:
+                raise error
+            finally:
+                error = None  # or its traceback would hold itself
+
+    def dismiss(self, patience: float) -> None:
+        """No more items are wanted; the one in hand is waited for so many seconds."""
+        self.dismissed = True
+        self.left.append(self)
+        self.wanted.put(False)
+        if patience and self.thread.is_alive():
+            self.thread.join(patience)
+        if not self.thread.is_alive():  # nor was it ever, if Ctrl-C came first
+            with suppress(ValueError):
+                self.left.remove(self)
+
+
+def fetch_ahead(items: Iterable[Item], owner: object = None) -> Iterator[Item]:
+    """The items in order, the next one fetched by another thread while this one is worked on.
+
+    Who stops early, by Ctrl-C say, waits for the one in hand a moment only. Where the items have an owner, no two of
+    his are fetched at once even then.
+    """
+    home, fetcher = threading.get_ident(), Fetcher(iter(items), owner)
     try:
-        ahead = pool.submit(next, left, end)
-        while (item := ahead.result()) is not end:
-            ahead = pool.submit(next, left, end)
-            yield item
-    finally:  # perhaps by the garbage collector, on a thread that must not wait: a pool may be starting it
-        pool.shutdown(wait=threading.current_thread() is home, cancel_futures=True)
+        fetcher.ask()
+        with suppress(StopIteration):
+            while True:
+                item = fetcher.take()
+                fetcher.ask()
+                yield item
+    finally:  # perhaps by the garbage collector, on a thread that must not wait: somebody may be starting it
+        fetcher.dismiss(PATIENCE if threading.get_ident() == home else 0.0)
 
 
 def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:

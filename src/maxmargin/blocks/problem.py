@@ -175,12 +175,13 @@ class BlockProblem:
         return BlockPoint(Rest(), 0.0 if k is None or not self.pose.free else np.zeros(k), np.zeros(self.shape))
 
     def fingerprint(self) -> dict[str, str | int | float]:
-        """Which problem it is; not in how many blocks the rows come."""
+        """Which problem it is; not in how many blocks the rows come, nor in which order: neither changes P."""
         intercept = "free" if self.pose.free else f"{self.pose.scaling:g}"
         positive = -1 if self.pose.targets.positive is None else self.pose.targets.positive
         return {
             "loss": repr(self.loss), "rows": self.n, "features": self.d, "weight": float(f"{self.weight:.12g}"),
-            "intercept": intercept, "class": positive,
+            "intercept": intercept, "class": positive, "sum_of_X": self.survey.rows, "sum_of_y": self.survey.targets,
+            "sum_of_both": self.survey.likeness,
         }  # fmt: skip
 
     def suggest(self, tol: float, warm: bool) -> list[tuple[str, str]]:

@@ -52,7 +52,7 @@ class Blocks:
         self.seconds = 0.0
 
     def load(self, number: int) -> Block:
-        """The rows of a block."""
+        """The rows of a block; asked by one thread at a time for each stream, not always the same one."""
         raise NotImplementedError
 
     def run(self, task: Callable[..., Any], *arguments) -> Any:
@@ -71,7 +71,7 @@ class Blocks:
 
     def stream(self) -> Iterator[Block]:
         """The blocks in order, the next one loaded while this one is worked on."""
-        for block in fetch_ahead(map(self.load, range(self.n_blocks))):
+        for block in fetch_ahead(map(self.load, range(self.n_blocks)), owner=self):
             heed()
             yield block
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, fields
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..problem import TINY
 from .source import Block
 
+GOLDEN = np.uint32(2654435769)  # 2^32 divided by the golden ratio
 LARGEST = 1e100  # values beyond overflow when they are squared
 MOST_LABELS = 10_000
 
@@ -27,6 +30,9 @@ class Survey:
         sum_i s_i y_i, sum_i s_i y_i^2 and sum_i s_i |y_i| of real targets.
     labels, totals : ndarray
         The classes, and the weight of each.
+    rows, targets, joint : float
+        sum_i s_i z_i^2, sum_i s_i t_i^2 and sum_i s_i z_i t_i, where z = X r for a fixed r and t are the targets, or
+        numbers that stand for the labels: by these data are told from others of the same size.
     negative : int
         Rows with a negative weight, which are left out.
     fault : str
@@ -41,6 +47,9 @@ class Survey:
     size: float = 0.0
     labels: np.ndarray | None = None
     totals: np.ndarray | None = None
+    rows: float = 0.0
+    targets: float = 0.0
+    joint: float = 0.0
     negative: int = 0
     fault: str = ""
 
@@ -56,6 +65,11 @@ class Survey:
         }
         labels, totals = join_labels(self, other)
         return Survey(**{**summed, "d": max(self.d, other.d), "labels": labels, "totals": totals})
+
+    @property
+    def likeness(self) -> float:
+        """3 + the correlation of z and t, which rounding changes little however small it is."""
+        return 3.0 + self.joint / max(float(np.sqrt(self.rows) * np.sqrt(self.targets)), TINY)
 
 
 def join_labels(one: Survey, other: Survey) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -82,9 +96,29 @@ def survey_block(block: Block, target: str) -> Survey:
         if len(labels) > MOST_LABELS:
             return Survey(fault=f"y has more than {MOST_LABELS} different labels in one block")
         totals = np.bincount(place, weights=weight, minlength=len(labels))
-        return counted + Survey(labels=labels, totals=totals)
+        told = tell_rows(block.X, number_labels(labels)[place], weight)
+        return counted + told + Survey(labels=labels, totals=totals)
     y = np.asarray(block.y, float)
-    return counted + Survey(mean=float(weight @ y), square=float(weight @ (y * y)), size=float(weight @ np.abs(y)))
+    moments = Survey(mean=float(weight @ y), square=float(weight @ (y * y)), size=float(weight @ np.abs(y)))
+    return counted + moments + tell_rows(block.X, y, weight)
+
+
+def tell_rows(X: np.ndarray | sp.csr_array, t: np.ndarray, weight: np.ndarray) -> Survey:
+    """By what rows are told from others: one product with them, and sums that any order of the rows gives."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = X @ spread(np.arange(X.shape[1], dtype=np.uint32))
+        return Survey(rows=float(weight @ (z * z)), targets=float(weight @ (t * t)), joint=float(weight @ (z * t)))
+
+
+def number_labels(labels: np.ndarray) -> np.ndarray:
+    """A number for each label that depends on the label only, the same for 1, 1.0 and True."""
+    names = [repr(float(each)) if labels.dtype.kind in "biuf" else str(each) for each in labels.tolist()]
+    return spread(np.array([zlib.crc32(name.encode()) for name in names], np.uint32))
+
+
+def spread(numbers: np.ndarray) -> np.ndarray:
+    """Values between 1/2 and 3/2 that whole numbers of 32 bits are spread to, neighbours far apart."""
+    return 0.5 + (numbers * GOLDEN) / 2.0**32
 
 
 def find_fault(block: Block, target: str) -> str:

@@ -150,7 +150,13 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     if interrupted or late:
         say(f"{program}: {tell_interruption(machine, path, kind, arguments.data, seconds)}")
         return Exit.TERMINATED if terminated else Exit.INTERRUPTED
-    return Exit.FINE if all(result.converged for result in machine.results_) else Exit.UNFINISHED
+    whole = all(result.converged for result in machine.results_) and not lacks_probabilities(machine)
+    return Exit.FINE if whole else Exit.UNFINISHED
+
+
+def lacks_probabilities(machine) -> bool:
+    """Whether the fit ended before the folds did of which its probabilities are made."""
+    return getattr(machine, "probability", None) is True and not len(machine._probA)
 
 
 def tell_interruption(machine, path: str, kind: str, data: str, seconds: float) -> str:
@@ -158,6 +164,8 @@ def tell_interruption(machine, path: str, kind: str, data: str, seconds: float) 
     told = [f"interrupted after {seconds:.3g} s; the best model so far is in {path}"]
     if not np.isfinite(machine.certificate_.gap):
         told.append(f"`maxmargin certify {path} {data}` takes the time to judge it")
+    if lacks_probabilities(machine):
+        told.append("it has no probabilities yet")
     if kind == OURS:
         told.append(f"`maxmargin train --resume {path} {data}` goes on with it")
     return "; ".join(told) + "."
@@ -167,7 +175,7 @@ def fit_until_interrupted(training: Training, meanwhile: dict) -> bool:
     """Fit the machine, with some parameters for this fit only; True if Ctrl-C ended it and the best point was kept."""
     machine = training.machine
     usual = {name: getattr(machine, name) for name in meanwhile}
-    before = vars(machine).pop("n_iter_", None)  # what a fit sets last: without it, the machine is not whole
+    before = vars(machine).pop("n_iter_", None)  # what is set when a machine is whole
     machine.set_params(**meanwhile)
     try:
         fit_machine(training)

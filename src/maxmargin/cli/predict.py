@@ -125,8 +125,11 @@ class Speaker:
         if self.probability and self.order is None and arguments.family is None:
             raise ValueError(f"--probability (-b 1) needs classes, and {type(model).__name__} has none.")
         if self.order is not None and not has_probabilities(model):
-            way = "-s 0, 6 or 7" if arguments.family == "liblinear" else "--probability (-b 1)"
-            raise ValueError(f"{arguments.model} has no probabilities; train it with {way}.")
+            letters = "-s 0, 6 or 7" if arguments.family == "liblinear" else "--probability (-b 1)"
+            way = f"train it with {letters}"
+            if getattr(model, "probability", None) is True:
+                way = "its fit ended before they were there, and `maxmargin train --resume` goes on with it"
+            raise ValueError(f"{arguments.model} has no probabilities; {way}.")
 
     def head(self) -> bytes:
         """The line before the first."""

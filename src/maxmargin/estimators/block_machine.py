@@ -64,8 +64,8 @@ def fit_blocks(machine, X, y, sample_weight):
     refuse_types(machine, "solver")
     refuse_what_blocks_cannot(machine)
     budget, blocks = Budget(machine.max_seconds), open_blocks_of(X, y, sample_weight)
+    survey = take_survey(blocks, machine._target_of_blocks())  # Ctrl-C ends it at once: there is nothing to keep yet
     with quiet_blas(), watch_interrupt() as interrupt:
-        survey = take_survey(blocks, machine._target_of_blocks())
         machine.n_features_in_ = survey.d
         if blocks.feature_names is not None:
             machine.feature_names_in_ = np.asarray(blocks.feature_names, dtype=object)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import column_or_1d, deprecated
 from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -26,6 +26,7 @@ from .multiclass import (
     pack_pairs,
     split_one_vs_one,
     split_one_vs_rest,
+    spread_duals,
     unpack_pairs,
     vote,
     weigh_classes,
@@ -135,17 +136,17 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     def _unpack(self, y, tasks, fits) -> None:
         """LIBSVM's arrays, with scikit-learn's shapes and signs."""
         n_classes = len(self.classes_)
-        duals = np.zeros((len(fits), len(y)))
-        for row, (task, fit) in enumerate(zip(tasks, fits, strict=True)):
-            duals[row, task.index] = fit.machine.coef
+        arrange, parts = spread_duals if self._rest else pack_pairs, [fit.machine.coef for fit in fits]
+        duals = arrange([task.index for task in tasks], parts, y, n_classes)
         support, self._n_support = order_support(duals, y, n_classes)
+        duals = duals[:, support]
         self._store_support(support)
         b = np.array([fit.machine.b for fit in fits], float)
         if self._rest:
-            self.dual_coef_, self.intercept_ = duals[:, support], b
+            self.dual_coef_, self.intercept_ = duals, b
             self._dual_coef_, self._intercept_ = self.dual_coef_, self.intercept_
         else:
-            self._dual_coef_, self._intercept_ = pack_pairs(duals, support, y, n_classes), b
+            self._dual_coef_, self._intercept_ = duals, b
             flip = -1.0 if n_classes == 2 else 1.0
             self.dual_coef_, self.intercept_ = flip * self._dual_coef_ + 0.0, flip * self._intercept_ + 0.0
         self.n_iter_ = np.array([fit.result.n_iter for fit in fits], np.int32)
@@ -159,8 +160,16 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _after(self, posed, budget, observation) -> None:
         """Probabilities, where they were asked for."""
-        if self.probability is True:
-            self._probA, self._probB = calibrate_pairs(self, posed, budget, observation)
+        if self.probability is not True:
+            return
+        self._probA, self._probB = calibrate_pairs(self, posed, budget, observation)
+        ended = budget.interrupt or observation.stopped or not all(result.converged for result in self.results_)
+        if not (len(self._probA) or ended):  # else it is said elsewhere that the fit was ended
+            warnings.warn(
+                "The fit ended before the probabilities were there; raise max_seconds, or go on with warm_start=True.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
     # ---- prediction ---------------------------------------------------------------------------------------
 
@@ -251,7 +260,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """
         check_is_fitted(self)
         if self._probA.size == 0:
-            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, nor where the fit ended before "
+                "the probabilities were there: fit again, for instance with warm_start=True."
+            )
         decisions = self._decision_values(X)
         return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self._rest)
 
@@ -300,7 +312,8 @@ class SVC(KernelClassifier):
         Of the polynomial and the sigmoid kernel.
     shrinking : bool, default=True
     probability : bool, default="deprecated"
-        As in scikit-learn 1.9: still works, and warns.
+        As in scikit-learn 1.9: still works, and warns. Where Ctrl-C or `max_seconds` end the fit before its folds are
+        trained, the machine has no probabilities; a fit with `warm_start=True` makes them.
     tol : float, default=1e-5
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     cache_size : float, default=200

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
+from ..result import Status
 from .machine import Posed
 from .observers import Observation
 from .tasks import Budget, Task
@@ -16,23 +17,35 @@ from .tasks import Budget, Task
 FOLDS = 5
 
 
-def calibrate_pairs(estimator, posed: Posed, budget: Budget, observation: Observation):
-    """Slope A and shift B of P(y = +1) = 1 / (1 + exp(A f + B)) for each task.
+class Unfinished(Exception):
+    """The fit ended before a machine of the folds was trained."""
+
+
+def calibrate_pairs(estimator, posed: Posed, budget: Budget, observation: Observation) -> tuple[np.ndarray, np.ndarray]:
+    """Slope A and shift B of P(y = +1) = 1 / (1 + exp(A f + B)) for each task; of none if the fit ends before all are.
 
     B stays 0: the sigmoid then crosses 1/2 where f crosses 0, and probabilities never contradict predictions.
     """
     random_state = check_random_state(estimator.random_state)
     slopes, numbers = [], count(len(posed.tasks))
-    for task in posed.tasks:
-        held_out = hold_out(estimator, posed, task, random_state, budget, observation, numbers)
-        slopes.append(fit_slope(held_out, task.y, task.c))
+    budget.workers = 1  # the folds come one after the other
+    try:
+        for task in posed.tasks:
+            held_out = hold_out(estimator, posed, task, random_state, budget, observation, numbers)
+            slopes.append(fit_slope(held_out, task.y, task.c))
+    except Unfinished:
+        return np.empty(0), np.empty(0)
     return np.array(slopes), np.zeros(len(posed.tasks))
 
 
 def hold_out(
     estimator, posed: Posed, task: Task, random_state, budget: Budget, observation: Observation, numbers: Iterator[int]
 ) -> np.ndarray:
-    """Decision values of every sample of a task by machines that have not seen it; these solves have the numbers."""
+    """Decision values of every sample of a task by machines that have not seen it; these solves have the numbers.
+
+    A machine that a budget ended is as good as the budget allows. One that Ctrl-C ended, or that had no time for a
+    single step, tells nothing of the decisions of the whole fit.
+    """
     features, formulation = posed.features, posed.formulation
     smallest = int(min((task.y > 0).sum(), (task.y < 0).sum()))
     decisions = np.zeros(len(task.y))
@@ -40,12 +53,16 @@ def hold_out(
         return task.y.copy()
     folds = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=random_state)
     for train, test in folds.split(task.y[:, None], task.y):
+        if budget.interrupt or observation.stopped:
+            raise Unfinished
         inner, outer = task.index[train], task.index[test]
         problem = formulation.pose(features.subset(inner), task.y[train], task.c[train])
         result = observation.solve(
             next(numbers), problem, estimator._solver(), tol=estimator.tol, max_seconds=budget.share(),
             interrupt=budget.interrupt, max_iter=None if estimator.max_iter == -1 else estimator.max_iter,
         )  # fmt: skip
+        if result.status is Status.INTERRUPTED or not (result.n_iter or result.converged):
+            raise Unfinished
         machine = formulation.read(problem, result.point)
         used = np.flatnonzero(machine.coef)
         K = features.block(outer, inner[used]) - features.offset

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..blocks.growing import Growing
 from ..streams import open_file
+from ..threads import fetch_ahead
 from .columns import Columns, show_column
 
 MISSING = ("", "?", "NA", "N/A", "NULL", "NAN")  # in capitals or not
@@ -233,7 +234,8 @@ def convert_batch(batch, columns: Columns) -> Table:
 def read_table(path: Path, delimiter: str, head: Head, columns: Columns, dtype) -> Table:
     """The whole table, by whichever reader takes it."""
     try:
-        return join(stream_quick(path, delimiter, head, columns), columns, dtype)
+        # By another thread: pyarrow does not hear of Ctrl-C where a disk or a pipe stalls.
+        return join(fetch_ahead(stream_quick(path, delimiter, head, columns)), columns, dtype)
     except Unfit:
         return join(stream_plain(path, delimiter, head, columns), columns, dtype)
 
