@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 
 import numpy as np
@@ -9,7 +12,7 @@ import pytest
 from long_fits import LONG, ONCE, fit_quietly, load_compiled, make_clouds
 from sklearn.base import clone
 
-from maxmargin import SVC, LinearSVC, Status, path
+from maxmargin import SVC, LinearSVC, NuSVC, Status, path
 from maxmargin.blocks import ArrayBlocks
 
 BUSY = 0.4  # seconds that other programs may take away
@@ -83,3 +86,103 @@ def test_blocks_and_paths_end_in_time():
     with pytest.warns(UserWarning, match="time budget"):
         path(X, y, Cs=np.logspace(-3, 3, 30), tol=1e-13, max_seconds=0.5)
     assert time.perf_counter() - began < 0.8 + 2 * BUSY
+
+
+# ---- thousands of binary problems -----------------------------------------------------------------------------------
+
+MANY = {
+    "pairs": (SVC(), 200),
+    "pairs of layers": (NuSVC(nu=0.1), 100),
+    "rest": (LinearSVC(loss="hinge", tol=1e-12), 600),
+}
+many = pytest.mark.parametrize(("model", "n_classes"), MANY.values(), ids=MANY)
+
+
+def make_noise(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels that have nothing to do with the features; every class is there."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 5)), np.r_[np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)]
+
+
+def check_left_out(model, X, status: Status) -> None:
+    """Problems that had no time to begin are zero, and nobody claims to know their gap; the model predicts."""
+    left_out = [result for result in model.results_ if result.certificate.dual == -np.inf]
+    assert left_out
+    for result in left_out:
+        assert result.status is status
+        assert "no time to judge" in result.message
+        assert not result.point.a.any()
+    for result, (index, point) in zip(model.results_, model._points, strict=True):
+        assert point.a.shape[-1] == len(index)
+        assert result.certificate.relative_gap >= 0
+    assert model.certificate_.relative_gap == np.inf == model.result_.certificate.relative_gap
+    assert len(model.certificate_.parts) == len(model.results_)
+    assert np.isin(model.predict(X[:5]), model.classes_).all()
+
+
+@many
+def test_thousands_of_problems_share_a_budget(model, n_classes):
+    """Those that are not begun in time are left out: to start and judge all would take many times the budget."""
+    X, y = make_noise(2000, n_classes)
+    fit_quietly(clone(model), X[y < 3], y[y < 3])
+    model, began = clone(model).set_params(max_seconds=0.5), time.perf_counter()
+    fit_quietly(model, X, y)
+    assert time.perf_counter() - began < 0.8 + BUSY
+    check_left_out(model, X, Status.MAX_SECONDS)
+
+
+@many
+def test_thousands_of_problems_are_interrupted(model, n_classes):
+    """Control is back at once, with a model that predicts."""
+    X, y = make_noise(2000, n_classes)
+    fit_quietly(clone(model), X[y < 3], y[y < 3])
+    model, sent = clone(model), []
+
+    def press() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.6, press).start()
+    with pytest.raises(KeyboardInterrupt):
+        fit_quietly(model, X, y)
+    assert time.perf_counter() - sent[0] < 0.2 + BUSY
+    check_left_out(model, X, Status.INTERRUPTED)
+
+
+WARM = (
+    SVC(C=10.0, decision_function_shape="ovo"), NuSVC(nu=0.3, decision_function_shape="ovo"), LinearSVC(C=10.0),
+    SVC(C=10.0, multi_class="ovr", intercept="regularised"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("model", WARM, ids=["pairs", "layers", "linear", "rest"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_problems_that_were_left_out_go_on(model, n_jobs, monkeypatch):
+    """A warm fit begins with them; and where it has no time either, every problem stays where it was."""
+    monkeypatch.setattr("maxmargin.estimators.tasks.GRACE", 0.0)
+    X, y = make_clouds(400, 5, 6)
+    whole = clone(model).fit(X, y)
+    model = clone(model).set_params(warm_start=True, n_jobs=n_jobs, max_seconds=1e-9)
+    fit_quietly(model, X, y)
+    judged = [result.certificate.relative_gap < np.inf for result in model.results_]
+    assert sum(judged) == 1  # one is always begun, and a point is judged
+    model.set_params(max_seconds=None).fit(X, y)
+    assert model.certificate_.relative_gap <= model.tol
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+    model.set_params(max_seconds=1e-9)
+    before, decisions = [point for _, point in model._points], model.decision_function(X)
+    fit_quietly(model, X, y)
+    kept = [k for k, result in enumerate(model.results_) if result.certificate.relative_gap == np.inf]
+    assert len(kept) == len(before) - 1
+    for k in kept:
+        np.testing.assert_array_equal(model.results_[k].point.a, before[k].a)
+    np.testing.assert_allclose(model.decision_function(X)[:, kept], decisions[:, kept], atol=1e-9)
+
+
+def test_what_was_left_out_is_said():
+    """The warning counts the problems and claims no gap."""
+    X, y = make_noise(2000, 200)
+    with pytest.warns(
+        UserWarning, match=r"gap is not known; it is the start\. tol=1e-05 is not certified in \d+ of 19900"
+    ):
+        SVC(max_seconds=0.3).fit(X, y)

@@ -28,8 +28,20 @@ from maxmargin import (
     StructuredSVM,
     diagnose,
 )  # fmt: skip
-from maxmargin.diagnosis import describe_scale
-from maxmargin.expense import KERNEL, LINEAR, Pilot, draw_rows, grow, predict_seconds, run_pilots
+from maxmargin import diagnosis as diagnosis_module
+from maxmargin.diagnosis import announce, describe_scale
+from maxmargin.expense import (
+    FEW,
+    KERNEL,
+    LINEAR,
+    Pilot,
+    draw_rows,
+    fit_part,
+    grow,
+    keep_few_classes,
+    predict_seconds,
+    run_pilots,
+)  # fmt: skip
 
 ESTIMATORS = (
     SVC(), NuSVC(), SVR(), NuSVR(), OneClassSVM(), LinearSVC(), LinearSVR(), RiskClassifier(), RiskRegressor(),
@@ -119,6 +131,97 @@ def test_wrong_data_are_refused_as_by_fit():
         diagnose(SVC(), X, y[:100])
     with pytest.raises(ValueError, match="NaN"):
         diagnose(SVC(), np.full((300, 5), np.nan), y)
+    with pytest.raises(ValueError, match="number of classes has to be greater than one"):
+        diagnose(SVC(), X, np.zeros(300))
+
+
+# ---- where it cannot be foretold ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [700, 1500, 4500])
+def test_parts_that_cannot_be_fitted_are_passed_over(k):
+    """A part has fewer rows than a metric looks at; larger ones, or the whole, have enough."""
+    X, y = make_clouds(6000, 5)
+    found = diagnose(MetricSVC("precision_at_k", k=k), X, y)
+    assert found.seconds > 0
+    assert "bundle" in found.solver
+
+
+def test_errors_of_a_kernel_in_parts_are_passed_over():
+    """Whatever a function of the user's says to fewer rows than it expects."""
+    X, y = make_clouds(1100, 3)
+
+    def kernel(A, B):
+        if len(A) < 1100:
+            raise KeyError("not all of them")
+        return A @ B.T
+
+    assert diagnose(SVC(kernel=kernel), X, y).seconds > 0
+
+
+@pytest.mark.parametrize("error", [ValueError, MemoryError])
+def test_a_fit_is_announced_or_not(error, monkeypatch):
+    """Before a fit nothing is said where the diagnosis fails: the fit goes on, and says itself what is wrong."""
+    X, y = make_clouds(1100, 5)
+    monkeypatch.setattr(diagnosis_module, "ENTRIES", 1)
+    monkeypatch.setattr(diagnosis_module, "SLOW", 0.0)
+    assert announce(SVC(), X, y, None).startswith("SVC on 1,100 samples of 5 features: ")
+
+    def fail(*given):
+        raise error("no")
+
+    monkeypatch.setattr(diagnosis_module, "diagnose", fail)
+    assert announce(SVC(), X, y, None) is None
+
+
+# ---- many classes ---------------------------------------------------------------------------------------------------
+
+
+def make_noise(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels that have nothing to do with the features; every class is there."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 5)), np.r_[np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)]
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(), LinearSVC(loss="hinge"), SVC(multi_class="ovr")], ids=["pairs", "rest", "kernel"]
+)
+def test_many_classes_are_diagnosed_soon(model):
+    """About a second, for fits that take more."""
+    X, y = make_noise(2000, 200)
+    diagnose(model, *make_clouds(300, 5, 3))  # compiles
+    began = time.perf_counter()
+    found = diagnose(model, X, y)
+    assert time.perf_counter() - began < 3.0
+    assert found.seconds > 0.3
+
+
+def test_a_few_classes_stand_for_all():
+    """Pairs of some, so many times fewer than all; not where weights name classes, nor for each class and the rest."""
+    X, y = make_noise(1000, 100)
+    few = keep_few_classes(SVC(), X, y, np.arange(1000.0))
+    assert len(np.unique(few.y)) == FEW
+    np.testing.assert_array_equal(few.X, X[np.isin(y, few.y)])
+    np.testing.assert_array_equal(few.weight, np.flatnonzero(np.isin(y, few.y)))
+    assert few.n_classes == 100
+    assert few.times == pytest.approx(100 * 99 / (FEW * (FEW - 1)))
+    for model in (SVC(class_weight={0: 2.0}), SVC(multi_class="ovr"), LinearSVC()):
+        assert keep_few_classes(model, X, y, None).times == 1.0
+        assert keep_few_classes(model, X, y, None).X is X
+    assert keep_few_classes(SVR(), X, y, None).n_classes == 1
+    gram = keep_few_classes(SVC(kernel="precomputed"), X @ X.T, y, None)
+    np.testing.assert_allclose(gram.X, few.X @ few.X.T)
+
+
+def test_problems_without_time_are_foretold_from_the_others():
+    """Of thousands of pairs some end: the others take as long each. Where none ends, there is a lower bound."""
+    X, y = make_noise(2000, 150)
+    pilot = fit_part(SVC(), X, y, None, 2000, 0.4)
+    assert pilot.ended
+    assert pilot.seconds > 1.0
+    none = fit_part(SVC(), X, y, None, 2000, 1e-9)
+    assert not none.ended
+    assert none.seconds < 1.0
 
 
 # ---- the scale of the features --------------------------------------------------------------------------------------

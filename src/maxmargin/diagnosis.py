@@ -120,7 +120,8 @@ class Diagnosis:
 def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
     """How long a fit takes, T(n) = fixed + slope n^growth, what memory, which solver and why, and what X looks like.
 
-    Small parts of the data are fitted for it, which takes a few per cent of the time of the fit.
+    Small parts of the data are fitted for it, which takes a few per cent of the time of a long fit, and about a second
+    at most.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
         Print it to read it.
     """
     from .choice import explain
-    from .expense import count_rows, draw_rows, predict_bytes, predict_seconds, run_pilots, take
+    from .expense import count_rows, draw_rows, keep_few_classes, predict_bytes, predict_seconds, run_pilots, take
 
     if not hasattr(model, "_first_problem"):
         raise ValueError(f"model must be an estimator of maxmargin for rows of features, got {model!r}.")
@@ -143,14 +144,16 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
         raise ValueError(f"X must be in memory, got {type(X).__name__}.")
     check_consistent_length(X, y, sample_weight)
     n = count_rows(X)
-    pilots = run_pilots(model, X, y, sample_weight)
-    seconds, at_least = predict_seconds(pilots, n)
-    rows = draw_rows(y if hasattr(pilots[-1].model, "classes_") else None, n, min(n, 500))
+    few = keep_few_classes(model, X, y, sample_weight)
+    pilots = run_pilots(model, few.X, few.y, few.weight)
+    fitted, m = pilots[-1].model, count_rows(few.X)
+    seconds, at_least = predict_seconds(pilots, m)
+    rows = draw_rows(few.y if hasattr(fitted, "classes_") else None, m, pilots[-1].rows)  # with which it was fitted
     square = getattr(model, "kernel", None) == "precomputed"
-    problem = clone(model)._first_problem(take(X, rows, square), None if y is None else take(y, rows))
-    flat, held = hasattr(X, "shape") and len(X.shape) == 2, predict_bytes(pilots[-1].model, X, n)
+    problem = clone(model)._first_problem(take(few.X, rows, square), None if y is None else take(few.y, rows))
+    flat, held = hasattr(X, "shape") and len(X.shape) == 2, predict_bytes(fitted, X, n, few.n_classes)
     return Diagnosis(
-        type(model).__name__, n, int(X.shape[1]) if flat else 0, seconds, at_least, held,
+        type(model).__name__, n, int(X.shape[1]) if flat else 0, few.times * seconds, at_least, held,
         explain(problem, model.solver, model.tol), describe_scale(X) if flat and not square else [],
     )  # fmt: skip
 
@@ -158,14 +161,18 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
 def announce(model, X, y, sample_weight) -> str | None:
     """The headline and the worst of what is odd about X, before a fit that will take long; None before others.
 
-    Where `max_seconds` says how long it takes, nobody needs to be told.
+    Where `max_seconds` says how long it takes, nobody needs to be told. Nor is anything foretold where that fails: the
+    fit itself says what is wrong with the data.
     """
     if model.max_seconds is not None or not hasattr(model, "_first_problem") or not hasattr(X, "shape"):
         return None
     kernel = getattr(model, "kernel", None)
     if callable(kernel) or kernel == "precomputed" or X.shape[0] * (MANY if kernel else X.shape[1]) < ENTRIES:
         return None
-    diagnosis = diagnose(model, X, y, sample_weight)
+    try:
+        diagnosis = diagnose(model, X, y, sample_weight)
+    except Exception:
+        return None
     return " ".join([diagnosis.headline, *diagnosis.scale[:1]]) if diagnosis.seconds >= SLOW else None
 
 

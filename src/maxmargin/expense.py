@@ -2,7 +2,9 @@
 
 T(n) = fixed + slope n^growth, through the times of two fits of parts. `growth` was measured on a dozen sets (see
 docs/running.md): seconds of a kernel machine grow as n^1.7 to n^2, those of many small pairs little faster than n, and
-those of linear machines a little slower, since a part of the rows is solved first where there are many.
+those of linear machines a little slower, since a part of the rows is solved first where there are many. Of many pairs
+of classes those of a few classes are fitted, and of many problems that have no time to end the time of those that do
+is multiplied.
 """
 
 from __future__ import annotations
@@ -16,13 +18,43 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 
 from .features import FULL
+from .result import Status
 from .threads import CORES, STRIPS
 
 SMALLEST, STEP = 256, 4  # rows of the first part at least, and how much larger the next one is
-LONG, MOST = 0.15, 5.0  # seconds of a part after which none larger is tried; seconds that a part may take
+LONG, MOST = 0.15, 1.0  # seconds of a part after which none larger is tried; seconds that all parts may take
+QUICK = 0.25  # seconds that the smallest part may take, which is only there to be compared with
+FEW, ENOUGH = 24, 8  # classes whose pairs stand for those of all; problems that ended, from which others are foretold
 KERNEL, PAIRS, LINEAR = 1.7, 1.1, 0.9  # growth: one kernel problem, many of at most 2 FULL rows, linear machines
-VECTORS = 14  # arrays of n numbers that a linear fit holds
+VECTORS, PARTNERS = 14, 6  # arrays of n numbers that a linear fit holds, and a kernel fit for each class
 FIXED = 16 << 20  # bytes of tiles and blocks
+
+
+class Sample(NamedTuple):
+    """The data of all parts: those of a few classes where there are many pairs of them, else all.
+
+    `n_classes` are there in all, and the fit of all is so many `times` the work.
+    """
+
+    X: object
+    y: object
+    weight: object
+    n_classes: int = 1
+    times: float = 1.0
+
+
+def keep_few_classes(model, X, y, weight) -> Sample:
+    """The rows of FEW classes drawn by lot, if each pair of classes is a problem of its own."""
+    labels = np.asarray(y) if is_classifier(model) else np.empty((0, 0))
+    classes = np.unique(labels) if labels.ndim == 1 else ()
+    pairs = getattr(model, "multi_class", None) == "ovo" and not isinstance(model.class_weight, dict)
+    if not pairs or len(classes) <= FEW:  # a dictionary may name classes that would not be there
+        return Sample(X, y, weight, max(len(classes), 1))
+    kept = np.random.default_rng(0).permutation(len(classes))[:FEW]
+    rows = np.flatnonzero(np.isin(labels, classes[kept]))
+    part = take(X, rows, getattr(model, "kernel", None) == "precomputed")
+    times = len(classes) * (len(classes) - 1) / (FEW * (FEW - 1))
+    return Sample(part, take(y, rows), None if weight is None else np.asarray(weight)[rows], len(classes), times)
 
 
 class Pilot(NamedTuple):
@@ -35,15 +67,21 @@ class Pilot(NamedTuple):
 
 
 def run_pilots(model, X, y, weight) -> list[Pilot]:
-    """Fits of parts of the data, each STEP times as large as the one before, until one takes long; the last two."""
+    """Fits of parts of the data, each STEP times as large as the one before, until one takes long; the last two.
+
+    A part may lack what the whole has. If the whole cannot be fitted either, that is what `fit` would say.
+    """
+    began = time.perf_counter()
     sizes = [count_rows(X)]
     while sizes[0] // STEP >= SMALLEST:
         sizes.insert(0, sizes[0] // STEP)
     pilots: list[Pilot] = []
     for k, size in enumerate([sizes[0], *sizes]):  # the first one twice: what it compiles or loads is not its time
+        left = max(MOST - (time.perf_counter() - began), LONG)
         try:
-            pilots = [*pilots[-1:], fit_part(model, X, y, weight, size)][-2 if k > 1 else -1 :]
-        except ValueError:  # a part may lack what the whole has
+            pilot = fit_part(model, X, y, weight, size, min(left, QUICK) if k < 2 and len(sizes) > 1 else left)
+            pilots = [*pilots[-1:], pilot][-2 if k > 1 else -1 :]
+        except Exception:
             if size == sizes[-1]:
                 raise
         if len(pilots) > 1 and (pilots[-1].seconds > LONG or not pilots[-1].ended):
@@ -51,9 +89,13 @@ def run_pilots(model, X, y, weight) -> list[Pilot]:
     return pilots
 
 
-def fit_part(model, X, y, weight, size: int) -> Pilot:
-    """A fit of so many rows, drawn by lot, of every class in proportion."""
-    part = clone(model).set_params(verbose=0, max_seconds=MOST)
+def fit_part(model, X, y, weight, size: int, limit: float) -> Pilot:
+    """A fit of so many rows, drawn by lot, of every class in proportion, for so many seconds at most.
+
+    Where that is too little for all of many problems, the whole part takes as many times longer as they are more than
+    those that ended.
+    """
+    part = clone(model).set_params(verbose=0, max_seconds=limit)
     vars(part).pop("_skl_callbacks", None)
     if hasattr(part, "checkpoint"):
         part.set_params(checkpoint=None)
@@ -65,7 +107,9 @@ def fit_part(model, X, y, weight, size: int) -> Pilot:
         began = time.perf_counter()
         part.fit(*given, sample_weight=weight)
     seconds = time.perf_counter() - began
-    return Pilot(size, seconds, part.result_.status.value != "max_seconds", part)
+    ended, problems = sum(result.status is not Status.MAX_SECONDS for result in part.results_), len(part.results_)
+    known = ended >= min(problems, ENOUGH)
+    return Pilot(size, seconds * problems / ended if known else seconds, known, part)
 
 
 def draw_rows(labels, n: int, size: int) -> np.ndarray:
@@ -120,7 +164,7 @@ def grow(fitted, n: int) -> float:
     return PAIRS if problems > 1 and largest <= 2 * FULL else KERNEL
 
 
-def predict_bytes(fitted, X, n: int) -> int:
+def predict_bytes(fitted, X, n: int, n_classes: int) -> int:
     """The most that a fit of n rows holds beside X, about; `fitted` is one of a part of them."""
     rows = fitted.shape_fit_[0] if hasattr(fitted, "shape_fit_") else 1
     if not hasattr(fitted, "kernel"):
@@ -131,7 +175,8 @@ def predict_bytes(fitted, X, n: int) -> int:
     cache = int(fitted.cache_size * 2**20)
     held = 8 * largest**2 if largest <= FULL else min(cache, 8 * largest**2)
     copies = 2 * weigh(X) if problems > 1 else int(weigh(X) * len(fitted.support_) / rows)
-    return FIXED + workers * (held if problems == 1 else min(held, cache // workers)) + 8 * problems * n + copies
+    duals = 8 * PARTNERS * n_classes * n  # a row has one against every other class
+    return FIXED + workers * (held if problems == 1 else min(held, cache // workers)) + duals + copies
 
 
 def predict_linear_bytes(fitted, X, n: int) -> int:

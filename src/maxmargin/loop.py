@@ -97,6 +97,22 @@ def solve(
     )  # fmt: skip
 
 
+def leave_out(like: Result, n: int, start: Point | None, interrupted: bool) -> Result:
+    """The result of a solve that there was no time to begin: its start, which nobody has judged, or zero.
+
+    `like` is that of another solve of the same fit, whose problem differs by its n samples only.
+    """
+    status = Status.INTERRUPTED if interrupted else Status.MAX_SECONDS
+    zero = Point(np.zeros((*like.point.a.shape[:-1], n)), np.zeros(np.shape(like.point.b))[()])
+    message = f"{SENTENCES[status]} {confess('it is the start')}"
+    return Result(status, zero if start is None else start, UNKNOWN, like.solver, 0, 0.0, message)
+
+
+def confess(known: str) -> str:
+    """That a point was not judged, and what is known of it."""
+    return f"There was no time to judge the point, so its gap is not known; {known}."
+
+
 def is_overdue(problem: Problem, run, interrupted: Interrupt) -> bool:
     """Whether a certificate would come long after Ctrl-C, with the time that a run's takes.
 
@@ -340,8 +356,7 @@ class Trust:
         """A sentence about a point that could not be judged in time."""
         if self.best[1] is not UNKNOWN:
             return []
-        seen = f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start"
-        return [f"There was no time to judge the point, so its gap is not known; {seen}."]
+        return [confess(f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start")]
 
 
 def goes_by_rule(solver) -> bool:

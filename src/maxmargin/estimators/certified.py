@@ -39,7 +39,7 @@ class CertifiedMachine(ObservedFit, BaseEstimator):
         self.results_ = results
         self.certificates_ = [result.certificate for result in results]
         self.certificate_: Certificate = worst(self.certificates_)
-        self.result_ = max(results, key=lambda result: result.certificate.relative_gap)
+        self.result_ = find_worst(results)
         self._posed = self._shape_of_problem()
         self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
 
@@ -56,14 +56,20 @@ class CertifiedMachine(ObservedFit, BaseEstimator):
 
     def _explain(self, failed: list[Result], X) -> str:
         """One message: why the solver stopped, how far from optimal it is, and what to do."""
-        result = max(failed, key=lambda result: result.certificate.relative_gap)
-        gap = result.certificate.relative_gap
+        result = find_worst(failed)
+        gap, known = result.certificate.relative_gap, f"tol={self.tol:g} is not certified"
+        if gap < np.inf:
+            known = f"The certified relative gap is {gap:.2g}, tol is {self.tol:g}"
         where = f" in {len(failed)} of {len(self.results_)} binary problems" if len(self.results_) > 1 else ""
-        return (
-            f"{self._introduce(result)}{result.message} The certified relative gap is {gap:.2g}, tol is "
-            f"{self.tol:g}{where}. {suggest_remedy(X, self._kernel, result, getattr(self, 'C', None))}"
-        )
+        remedy = suggest_remedy(X, self._kernel, result, getattr(self, "C", None))
+        return f"{self._introduce(result)}{result.message} {known}{where}. {remedy}"
 
     def _introduce(self, result: Result) -> str:
         """What scikit-learn says in such a case, if users may know it."""
         return ""
+
+
+def find_worst(results: list[Result]) -> Result:
+    """The result with the largest gap; those that had no time to begin share theirs, and are looked at once."""
+    distinct = {id(result): result for result in results}.values()
+    return max(distinct, key=lambda result: result.certificate.relative_gap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from ..features import Gram, SignedGram
 from ..formulations import Formulation, Machine
 from ..interrupt import watch_interrupt
 from ..kernels import make_kernel
-from ..problem import Problem
+from ..loop import leave_out
+from ..problem import Point, Problem
 from ..result import Result, Status
 from ..samples import suit
 from ..solvers.smo import SMO
@@ -63,6 +65,25 @@ class Posed(NamedTuple):
         coef = problem.features.combine(point.a) if point.coef is None else point.coef
         square = np.nan if scores is None else max(problem.features.square_norm(coef, scores), 0.0)
         return Fit(result, machine, find_free(problem, point.a), np.sqrt(square) * machine.scale)
+
+    def fill_in(self, fits: list[Fit | None], starts: list[Point | None], interrupted: bool) -> list[Fit]:
+        """The fits with those that had no time to begin where they were to start.
+
+        There may be tens of thousands of them. So those that start at zero are not posed, and share what they have.
+        """
+        like = next(fit.result for fit in fits if fit is not None)
+
+        @cache
+        def stand(n: int) -> Fit:
+            return Fit(leave_out(like, n, None, interrupted), Machine(np.zeros(n), 0.0), np.zeros(n, bool), 0.0)
+
+        def stay(k: int) -> Fit:
+            n, start = len(self.tasks[k].index), starts[k]
+            if start is None or not start.a.any():
+                return stand(n)
+            return self.read(self.problem(k), leave_out(like, n, start, interrupted))
+
+        return [stay(k) if fit is None else fit for k, fit in enumerate(fits)]
 
 
 class KernelMachine(CertifiedMachine):
@@ -161,7 +182,8 @@ class KernelMachine(CertifiedMachine):
             )  # fmt: skip
             return posed.read(problem, result)
 
-        return run_side_by_side(run, posed.tasks, budget.workers)
+        fits = run_side_by_side(run, posed.tasks, budget)
+        return posed.fill_in(fits, starts, bool(budget.interrupt))
 
     def _shape_of_problem(self) -> tuple:
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 from sklearn.utils import compute_class_weight
@@ -68,15 +68,20 @@ def order_support(duals: np.ndarray, y: np.ndarray, n_classes: int) -> tuple[np.
     return support, np.bincount(y[support].astype(int), minlength=n_classes).astype(np.int32)
 
 
-def pack_pairs(duals: np.ndarray, support: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
-    """LIBSVM's (n_classes - 1, n_SV) table: a support vector of class i has its coefficient against j in row j - 1
+def spread_duals(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray, n_classes: int) -> np.ndarray:
+    """The duals of each machine over all samples, one row each, from those over the samples of its task."""
+    table = np.zeros((len(duals), len(y)))
+    for row, index, part in zip(table, indices, duals, strict=True):
+        row[index] = part
+    return table
+
+
+def pack_pairs(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray, n_classes: int) -> np.ndarray:
+    """LIBSVM's table of n_classes - 1 rows over all samples: one of class i has its coefficient against j in row j - 1
     if i < j, and in row j if i > j; class i counts as positive against j > i."""
-    table = np.zeros((n_classes - 1, len(support)))
-    ends = np.searchsorted(y[support], np.arange(n_classes + 1))
-    runs = [slice(start, stop) for start, stop in pairwise(ends)]
-    for row, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        table[j - 1, runs[i]] = duals[row, support[runs[i]]]
-        table[i, runs[j]] = duals[row, support[runs[j]]]
+    table, index = np.zeros((n_classes - 1, len(y))), np.concatenate(indices)
+    i, j = np.repeat(np.triu_indices(n_classes, 1), [len(part) for part in indices], axis=1)
+    table[np.where(y[index] == i, j - 1, i), index] = np.concatenate(duals)
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from typing import NamedTuple, TypeVar
 
@@ -15,6 +15,10 @@ from ..interrupt import Interrupt
 from ..threads import Turn
 
 Outcome = TypeVar("Outcome")
+GRACE = 0.05  # of a budget and of a second: so long after its end, problems that have not begun may have a certificate
+PROMPT = 0.03  # seconds for which that goes on after Ctrl-C
+GATHER = 5e-6  # seconds that a solve takes after all are done
+LEAST = 0.005  # seconds that are worth a solve: the smallest take a tenth of it
 
 
 class Task(NamedTuple):
@@ -37,42 +41,63 @@ class Budget:
 
     def __init__(self, seconds: float | None):
         self.end = None if seconds is None else time.perf_counter() + seconds
+        self.grace = 0.0 if seconds is None else GRACE * (1.0 + seconds)
         self.left, self.workers, self.interrupt = 1, 1, Interrupt()
 
     def plan(self, solves: int, interrupt: Interrupt) -> Budget:
-        """So many solves, which the flag ends."""
+        """So many solves, which the flag ends; the time to gather what they have found is held back."""
         self.left, self.interrupt = solves, interrupt
+        self.end = None if self.end is None else self.end - GATHER * solves
         return self
 
     def share(self) -> float | None:
-        """Seconds for the next solve."""
+        """Seconds for the next solve: thousands of solves have so little each that some are solved and others left."""
         rounds = -(-self.left // self.workers)
         self.left = max(self.left - 1, 1)
-        return None if self.end is None else max(0.0, self.end - time.perf_counter()) / rounds
+        if self.end is None:
+            return None
+        rest = max(0.0, self.end - time.perf_counter())
+        return min(rest, max(rest / rounds, LEAST))
+
+    def is_over(self) -> bool:
+        """Whether no other solve may begin. For a moment after the end they do: a start that is judged is worth it."""
+        if self.interrupt:
+            return self.interrupt.wait_for_answer() > PROMPT
+        return self.end is not None and time.perf_counter() > self.end + self.grace
 
 
 def run_side_by_side(
-    run: Callable[[int], Outcome], tasks: list[Task], workers: int, turns: bool = True
-) -> list[Outcome]:
+    run: Callable[[int], Outcome], tasks: list[Task], budget: Budget, turns: bool = True
+) -> list[Outcome | None]:
     """run(k) for each task k, on so many threads; where one fails, the others are not waited for.
 
-    With `turns` the threads take turns at the interpreter and step aside while they compute, which small tasks want.
-    Long ones spend their time in a few large products, and would wait for each other.
+    None for tasks that had not begun when the budget was over; the first one always begins. With `turns` the threads
+    take turns at the interpreter and step aside while they compute, which small tasks want. Long ones spend their time
+    in a few large products, and would wait for each other.
     """
-    if workers == 1:
-        return [run(k) for k in range(len(tasks))]
-    turn = Turn() if turns else None
+    outcomes: list[Outcome | None] = [None] * len(tasks)
+    order = list(range(len(tasks)))
+    if budget.workers > 1:
+        order.sort(key=lambda k: -len(tasks[k].index))  # the longest first
+    first, left, turn = order[0], iter(order), Turn() if turns and budget.workers > 1 else None
 
-    def run_in_turn(k: int) -> Outcome:
-        with nullcontext() if turn is None else turn.take():
-            return run(k)
+    def drain() -> None:
+        for k in left:  # next() of a list is one step of the interpreter: no two threads get the same task
+            if k != first and budget.is_over():
+                return
+            with nullcontext() if turn is None else turn.take():
+                outcomes[k] = run(k)
 
-    pool, done = ThreadPoolExecutor(workers, thread_name_prefix="maxmargin-task"), False
+    if budget.workers == 1:
+        drain()
+        return outcomes
+    pool, done = ThreadPoolExecutor(budget.workers, thread_name_prefix="maxmargin-task"), False
     try:
-        order = sorted(range(len(tasks)), key=lambda k: -len(tasks[k].index))  # the longest first
-        futures = {k: pool.submit(run_in_turn, k) for k in order}
-        outcomes = [futures[k].result() for k in range(len(tasks))]
+        workers = [pool.submit(drain) for _ in range(budget.workers)]
+        for worker in wait(workers, return_when=FIRST_EXCEPTION).done:
+            worker.result()
         done = True
         return outcomes
     finally:
-        pool.shutdown(wait=done, cancel_futures=True)
+        order.clear()  # who is still at work after a failure finds no other task
+        pool.shutdown(wait=done)
