@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from long_fits import make_clouds, make_sequences
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as TheirSVC
 
 from maxmargin import (
@@ -285,3 +286,13 @@ def test_structures_have_no_rows():
     """Sequences are refused before anything is fitted."""
     with pytest.raises(ValueError, match="rows of features"):
         diagnose(StructuredSVM(ChainModel()), *make_sequences(5))
+
+
+def test_a_linear_kernel_has_quicker_machines():
+    """Said of kernel machines that stop early, and not of linear ones."""
+    X, y = make_clouds(200, 10)
+    with pytest.warns(ConvergenceWarning, match=r"LinearSVC\(loss='hinge'\) and LinearSVR are the quicker way"):
+        SVC(kernel="linear", C=100.0, max_iter=5).fit(X, y)
+    with pytest.warns(ConvergenceWarning) as caught:
+        LinearSVC(loss="hinge", C=100.0, tol=1e-12, max_iter=1).fit(X, y)
+    assert "quicker way" not in str(caught[0].message)

@@ -180,7 +180,14 @@ def announce(model, X, y, sample_weight) -> str | None:
 
 
 def suggest_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
-    """What the data and the kernel suggest to do about a fit that did not reach its tolerance."""
+    """What the data, the kernel and the solver suggest to do about a fit that did not reach its tolerance."""
+    linear = kernel.name == "linear" and getattr(result.solver, "name", None) == "smo"
+    hint = " With the linear kernel, LinearSVC(loss='hinge') and LinearSVR are the quicker way." if linear else ""
+    return find_remedy(X, kernel, result, C) + hint
+
+
+def find_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
+    """One sentence: features, kernel, C, or patience."""
     if kernel.name not in ("precomputed", "callable") and X is not None:  # of data in blocks there is no X to look at
         odd = find_odd_feature(X)
         if odd is not None:
