@@ -19,7 +19,7 @@ class Interrupt:
         return self.raised
 
     def wait_for_answer(self) -> float:
-        """Seconds since somebody first asked this of the raised flag; 0 the first time."""
+        """Seconds since Ctrl-C; of a flag that was raised without it, since somebody first asked."""
         now = time.perf_counter()
         self.seen = now if self.seen is None else self.seen
         return now - self.seen
@@ -43,7 +43,7 @@ def watch_interrupt(shared: Interrupt | None = None) -> Iterator[Interrupt]:
         return
 
     def raise_flag(signum, frame):
-        flag.raised = True
+        flag.raised, flag.seen = True, time.perf_counter()
         signal.signal(signal.SIGINT, before)
 
     signal.signal(signal.SIGINT, raise_flag)

@@ -26,6 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from .losses import Loss
+from .threads import heed
 
 STEPS = (1.0, 0.1, 0.01)  # how far scores are moved to see whether others suit the duals better
 
@@ -59,7 +60,10 @@ class ListTerms:
         downhill = vertex - a
         length = float(np.abs(downhill).max(initial=0.0))
         trials = [np.zeros_like(f)] + [f + step / length * downhill for step in STEPS if length > 0]
-        lowest = min(self.cut(g)[0] + float(a @ g) for g in trials)
+        lowest = np.inf
+        for g in trials:
+            heed()
+            lowest = min(lowest, self.cut(g)[0] + float(a @ g))
         size = max(float(np.abs(a).sum()), float(np.abs(vertex).sum()), np.finfo(float).tiny)
         return max(value + float(a @ f) - lowest, 0.0) / size
 

@@ -19,7 +19,7 @@ from .threads import Interrupted, listen, quiet_blas
 UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that nobody has judged
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
-ANSWER = 0.08  # seconds that the last certificate may take after Ctrl-C
+ANSWER = 0.13  # seconds after Ctrl-C in which the last certificate must be there
 
 
 def solve(
@@ -292,20 +292,21 @@ class Trust:
     def __init__(self, problem: Problem, tol: float, overdue: Callable[[object], bool] = lambda run: False):
         self.problem, self.tol, self.overdue = problem, tol, overdue
         self.best: tuple[Point, Certificate] | None = None
+        self.point: Point | None = None
         self.judged = (None, -1)
         self.dual = -float("inf")
         self.patience = PATIENCE
 
     def certify(self, run) -> Certificate:
         """Judge the run's point and keep it if it is the best; Interrupted if that takes too long."""
-        point = run.point()
+        self.point = run.point()
         if self.overdue(run):
             raise Interrupted
         with listen(lambda: self.overdue(None)):
-            certificate = judge(self.problem, point)
+            certificate = judge(self.problem, self.point)
         self.judged = (run, run.n_iter)
         if self.best is None or not certificate.relative_gap > self.best[1].relative_gap:
-            self.best = (point, certificate)
+            self.best = (self.point, certificate)
         return certificate
 
     def weigh(self, run, outcome: Outcome, solver, final: bool = True) -> Status | None:
@@ -349,7 +350,7 @@ class Trust:
             try:
                 self.certify(run)
             except Interrupted:
-                self.best = self.best or (run.point(), UNKNOWN)
+                self.best = self.best or (self.point, UNKNOWN)
         return self.best
 
     def doubt(self, history: list[Progress]) -> list[str]:
