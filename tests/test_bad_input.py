@@ -499,7 +499,7 @@ def draw_fit(draw, largest: float):
     return Model(max_seconds=0.2, **settings), X, draw(targets), weight
 
 
-def fit_or_refuse(model, X, y, weight) -> None:
+def assert_refused_or_fitted(model, X, y, weight) -> None:
     """A ValueError or TypeError with a sentence, or a fit in time with finite attributes that predicts."""
     began = time.perf_counter()
     try:
@@ -523,7 +523,7 @@ def fit_or_refuse(model, X, y, weight) -> None:
 @pytest.mark.filterwarnings("ignore", "error::RuntimeWarning")
 def test_any_data_are_refused_or_fitted(fit):
     """Random small data, weights and settings: nothing but a clear refusal or a finite fit, and no NumPy warnings."""
-    fit_or_refuse(*fit)
+    assert_refused_or_fitted(*fit)
 
 
 @pytest.mark.usefixtures("compiled")
@@ -532,7 +532,7 @@ def test_any_data_are_refused_or_fitted(fit):
 @pytest.mark.filterwarnings("ignore")
 def test_data_without_measure_are_refused_or_fitted(fit):
     """Likewise with numbers whose squares overflow."""
-    fit_or_refuse(*fit)
+    assert_refused_or_fitted(*fit)
 
 
 def test_every_public_name_is_documented():

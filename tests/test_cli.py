@@ -71,7 +71,7 @@ def run(*argv: object) -> int:
     return main([str(argument) for argument in argv])
 
 
-def refuse(capsys, code: Exit, sentence: str, *argv: object) -> None:
+def assert_refused(capsys, code: Exit, sentence: str, *argv: object) -> None:
     """A command ends with a code and one sentence on stderr, and says nothing else."""
     assert run(*argv) == code
     out, err = capsys.readouterr()
@@ -279,7 +279,7 @@ def test_the_suffix_says_the_format(blobs):
 
 def test_what_a_format_cannot_hold(blobs, capsys):
     """Refused in a sentence, and no file is left behind."""
-    refuse(capsys, Exit.WRONG, "laplacian", "train", blobs, "m.model", "--kernel", "laplacian")
+    assert_refused(capsys, Exit.WRONG, "laplacian", "train", blobs, "m.model", "--kernel", "laplacian")
     assert not Path("m.model").exists()
 
 
@@ -311,7 +311,7 @@ def test_wrong_input(case, blobs, line, flowers, capsys):
     Path("faulty").write_text("1 1:0.5\n-1 1:x\n")
     Path("ages").write_text("".join(f"{age} 1:{age / 2}\n" for age in range(30, 60)))
     argv, sentence = WRONG_TRAININGS[case]
-    refuse(capsys, Exit.WRONG, sentence, "train", *argv)
+    assert_refused(capsys, Exit.WRONG, sentence, "train", *argv)
     assert not list(Path().glob("*.maxmargin"))
 
 
@@ -332,7 +332,7 @@ def test_wrong_input(case, blobs, line, flowers, capsys):
 )
 def test_options_that_do_not_go_together(argv, sentence, blobs, capsys):
     """Code 2 and a sentence."""
-    refuse(capsys, Exit.USAGE, sentence, "train", blobs, *argv)
+    assert_refused(capsys, Exit.USAGE, sentence, "train", blobs, *argv)
 
 
 def test_dense_and_sparse_files_make_the_same_machine(blobs):
@@ -409,13 +409,13 @@ def test_resume_refuses_other_data(blobs, line, capsys):
     """By the hash in the model file; models of others have no duals; another class is another machine."""
     run("train", "-q", blobs, "m")
     Path("other").write_text(Path(blobs).read_text().replace("1:", "1:1", 1))
-    refuse(
+    assert_refused(
         capsys, Exit.WRONG, "other holds other data than those that m was trained on", "train", "--resume", "m", "other"
     )
     run("train", "-q", "-c", "1", blobs, "m.model")
-    refuse(capsys, Exit.WRONG, "m.model is none", "train", "--resume", "m.model", blobs)
-    refuse(capsys, Exit.USAGE, "which holds a SVC", "train", "--resume", "m", blobs, "--estimator", "SVR")
-    refuse(capsys, Exit.WRONG, "nowhere", "train", "--resume", "nowhere", blobs)
+    assert_refused(capsys, Exit.WRONG, "m.model is none", "train", "--resume", "m.model", blobs)
+    assert_refused(capsys, Exit.USAGE, "which holds a SVC", "train", "--resume", "m", blobs, "--estimator", "SVR")
+    assert_refused(capsys, Exit.WRONG, "nowhere", "train", "--resume", "nowhere", blobs)
 
 
 # ---- predict --------------------------------------------------------------------------------------------------------
@@ -462,7 +462,7 @@ def test_probabilities_and_decisions(blobs, capsys):
     run("predict", "-b", "1", "-q", blobs, "m.model", "out")
     assert Path("out").read_text().startswith("labels 1 -1\n")
     run("train", "-q", blobs)
-    refuse(capsys, Exit.WRONG, "has no probabilities", "predict", "-b", "1", blobs, "blobs.maxmargin", "out2")
+    assert_refused(capsys, Exit.WRONG, "has no probabilities", "predict", "-b", "1", blobs, "blobs.maxmargin", "out2")
     assert not Path("out2").exists()
 
 
@@ -496,7 +496,7 @@ def test_features_that_are_missing_or_new(blobs, capsys):
     assert len(Path("out").read_text().split()) == 2
     capsys.readouterr()
     Path("wide").write_text("1 1:2 9:5\n")
-    refuse(capsys, Exit.WRONG, "9 features", "predict", "wide", "blobs.maxmargin", "out")
+    assert_refused(capsys, Exit.WRONG, "9 features", "predict", "wide", "blobs.maxmargin", "out")
     run("train", "-q", "-c", "1", blobs, "m.model")
     assert run("predict", "-q", "wide", "m.model", "out") == Exit.FINE
 
@@ -519,7 +519,7 @@ def test_wrong_predictions(argv, code, sentence, blobs, line, capsys):
     """A sentence, and no file."""
     run("train", "-q", blobs, "m")
     run("train", "-q", line, "r", "--estimator", "SVR")
-    refuse(capsys, code, sentence, "predict", *argv)
+    assert_refused(capsys, code, sentence, "predict", *argv)
     assert not Path("out").exists()
 
 
@@ -582,7 +582,7 @@ def test_folds_predict_unseen_rows(blobs, line, capsys):
 
 def test_more_folds_than_rows(blobs, capsys):
     """A sentence; a class of few rows does not matter."""
-    refuse(capsys, Exit.WRONG, "at most the number of rows, 120, got 121", "train", "--folds", "121", blobs)
+    assert_refused(capsys, Exit.WRONG, "at most the number of rows, 120, got 121", "train", "--folds", "121", blobs)
 
 
 def test_search_for_C(blobs, line, capsys):
@@ -619,9 +619,11 @@ def test_columns_are_found_by_their_names(machine, flowers, capsys):
     assert list(load("m").feature_names_in_) == ["height", "width"]
     capsys.readouterr()
     write_flowers("less.csv", [0, 2])
-    refuse(capsys, Exit.WRONG, "less.csv has no column 'width'; it has height, name.", "predict", "less.csv", "m", "o")
+    assert_refused(
+        capsys, Exit.WRONG, "less.csv has no column 'width'; it has height, name.", "predict", "less.csv", "m", "o"
+    )
     write_flowers("single.csv", [0], header=False)
-    refuse(capsys, Exit.WRONG, "single.csv has 0 columns of features", "predict", "single.csv", "m", "o")
+    assert_refused(capsys, Exit.WRONG, "single.csv has 0 columns of features", "predict", "single.csv", "m", "o")
 
 
 # ---- indices from 0 -------------------------------------------------------------------------------------------------
@@ -659,12 +661,12 @@ def test_features_keep_their_indices(machine, counted_from_0, capsys):
         assert read_right(capsys, test, "m.gz") >= 36
     write_libsvm("one", np.eye(2), [1.0, -1.0])
     run("train", "-q", "--estimator", "LinearSVC", "one", "m1")
-    refuse(capsys, Exit.WRONG, "indices begin at 1, got '0:", "predict", train, "m1")
+    assert_refused(capsys, Exit.WRONG, "indices begin at 1, got '0:", "predict", train, "m1")
 
 
 def test_liblinear_has_no_index_0(counted_from_0, capsys):
     """Its files have no place for it, which is said before the fit."""
-    refuse(capsys, Exit.WRONG, "LIBLINEAR counts features from 1", "train", "--liblinear", counted_from_0[0])
+    assert_refused(capsys, Exit.WRONG, "LIBLINEAR counts features from 1", "train", "--liblinear", counted_from_0[0])
 
 
 def test_scale_takes_indices_as_they_are(counted_from_0, capsys):
@@ -679,7 +681,9 @@ def test_scale_takes_indices_as_they_are(counted_from_0, capsys):
     np.testing.assert_allclose(expected.toarray(), 2.0 * (X.toarray() - low) / (high - low) - 1.0, atol=1e-12)
     scaled = read_libsvm("s.t", zero_based=True, n_features=4).X.toarray()
     np.testing.assert_allclose(scaled, 2.0 * (new - low) / (high - low) - 1.0, atol=1e-12)
-    refuse(capsys, Exit.WRONG, "--out and DATA are the same file, s, which would be lost", "scale", "--out", "s", "s")
+    assert_refused(
+        capsys, Exit.WRONG, "--out and DATA are the same file, s, which would be lost", "scale", "--out", "s", "s"
+    )
 
 
 # ---- certify --------------------------------------------------------------------------------------------------------
@@ -717,13 +721,13 @@ def test_certify_text_models(training, given, blobs, capsys):
     assert run("certify", "m", blobs, "--json", *given) == Exit.FINE
     assert json.loads(capsys.readouterr().out)["certificate"]["relative_gap"] < 0.01
     if given[:1] == ["--nu"]:
-        refuse(capsys, Exit.USAGE, "m does not hold nu: give --nu", "certify", "m", blobs)
+        assert_refused(capsys, Exit.USAGE, "m does not hold nu: give --nu", "certify", "m", blobs)
 
 
 def test_certify_with_other_data(blobs, line, capsys):
     """Rows of another kind, or other rows."""
     run("train", "-q", blobs, "m")
-    refuse(capsys, Exit.WRONG, "label", "certify", "m", line)
+    assert_refused(capsys, Exit.WRONG, "label", "certify", "m", line)
     Path("other").write_text(Path(blobs).read_text().replace("1:", "1:1", 1))
     run("certify", "m", "other")
     assert "are not the data that the model was fitted on" in capsys.readouterr().err
@@ -748,9 +752,9 @@ def test_scale_targets(line, capsys):
     assert run("scale", "-y", "-1", "1", line, "--out", "scaled.csv") == Exit.FINE
     y = read_data("scaled.csv").y
     assert (y.min(), y.max()) == (-1.0, 1.0)
-    refuse(capsys, Exit.USAGE, "do not go together", "scale", "-s", "a", "-r", "b", line)
-    refuse(capsys, Exit.WRONG, "nowhere", "scale", "-r", "nowhere", line)
-    refuse(capsys, Exit.WRONG, "lower", "scale", "-l", "1", "-u", "0", line)
+    assert_refused(capsys, Exit.USAGE, "do not go together", "scale", "-s", "a", "-r", "b", line)
+    assert_refused(capsys, Exit.WRONG, "nowhere", "scale", "-r", "nowhere", line)
+    assert_refused(capsys, Exit.WRONG, "lower", "scale", "-l", "1", "-u", "0", line)
 
 
 def test_data_there_and_back(blobs):
@@ -822,7 +826,7 @@ def test_models_to_onnx(blobs, capsys):
 def test_wrong_conversions(argv, code, sentence, blobs, capsys):
     """A sentence, and no file."""
     run("train", "-q", blobs, "m")
-    refuse(capsys, code, sentence, "convert", *argv)
+    assert_refused(capsys, code, sentence, "convert", *argv)
     assert not list(Path().glob("x*"))
 
 
@@ -852,7 +856,7 @@ def test_explain_says_what_train_would_do(blobs, capsys):
     assert record["parameters"]["loss"] == "squared_hinge"
     assert record["seconds"] < 60
     assert sorted(os.listdir()) == ["blobs"]
-    refuse(capsys, Exit.WRONG, "leave --blocks out", "explain", blobs, "--estimator", "LinearSVC", "--blocks")
+    assert_refused(capsys, Exit.WRONG, "leave --blocks out", "explain", blobs, "--estimator", "LinearSVC", "--blocks")
 
 
 def test_explain_finds_the_feature_that_drowns_the_others(capsys):
@@ -891,7 +895,7 @@ def test_bench_lists_or_says_where(monkeypatch, tmp_path, capfd):
     assert run("bench", "--list") == Exit.FINE
     assert "large_fits" in capfd.readouterr().out
     monkeypatch.setattr("maxmargin.cli.bench.REPOSITORY", tmp_path)
-    refuse(capfd, Exit.WRONG, "benchmarks/ of the repository", "bench")
+    assert_refused(capfd, Exit.WRONG, "benchmarks/ of the repository", "bench")
 
 
 # ---- anything -------------------------------------------------------------------------------------------------------
@@ -1098,11 +1102,13 @@ def test_a_second_termination_means_nothing():
 
 def test_a_fit_is_not_lost(blobs, monkeypatch, capsys):
     """What a format cannot hold, or a disk: the model is in our format, and the sentence says where."""
-    refuse(capsys, Exit.WRONG, "LIBSVM has no kernel 'laplacian'", "train", "--kernel", "laplacian", blobs, "a.model")
+    assert_refused(
+        capsys, Exit.WRONG, "LIBSVM has no kernel 'laplacian'", "train", "--kernel", "laplacian", blobs, "a.model"
+    )
     (kept,) = Path().glob("a.model.*.maxmargin")
     assert load(kept).kernel == "laplacian"
     monkeypatch.setattr("maxmargin.files.save", fail_once(maxmargin.save))
-    refuse(capsys, Exit.WRONG, "No space left on device; the model is in ", "train", blobs, "b")
+    assert_refused(capsys, Exit.WRONG, "No space left on device; the model is in ", "train", blobs, "b")
     assert len(list(Path().glob("b.*.maxmargin"))) == 1
 
 
@@ -1121,19 +1127,19 @@ def fail_once(save):
 def test_destinations_are_looked_at_before_the_fit(blobs, flowers, monkeypatch, capsys):
     """A folder that is not there, a file that would be lost, labels that a format cannot hold."""
     monkeypatch.setattr(SVC, "fit", lambda *_: pytest.fail("it fits"))
-    refuse(capsys, Exit.WRONG, "there is no", "train", blobs, "nowhere/m")
-    refuse(capsys, Exit.WRONG, "MODEL and DATA are the same file", "train", blobs, blobs)
-    refuse(capsys, Exit.WRONG, "flowers.csv, which is there and no model file", "train", blobs, flowers)
-    refuse(capsys, Exit.WRONG, "labels that are whole numbers", "train", flowers, "m.model")
+    assert_refused(capsys, Exit.WRONG, "there is no", "train", blobs, "nowhere/m")
+    assert_refused(capsys, Exit.WRONG, "MODEL and DATA are the same file", "train", blobs, blobs)
+    assert_refused(capsys, Exit.WRONG, "flowers.csv, which is there and no model file", "train", blobs, flowers)
+    assert_refused(capsys, Exit.WRONG, "labels that are whole numbers", "train", flowers, "m.model")
 
 
 def test_outputs_are_no_inputs(blobs, capsys):
     """Neither the data nor the model is lost."""
     run("train", "-q", blobs, "m")
-    refuse(capsys, Exit.WRONG, "OUT and MODEL are the same file, m", "predict", blobs, "m", "m")
-    refuse(capsys, Exit.WRONG, "OUT and DATA are the same file, blobs", "predict", blobs, "m", blobs)
-    refuse(capsys, Exit.WRONG, "OUT and IN are the same file, m", "convert", "m", "m")
-    refuse(capsys, Exit.USAGE, "x.onnx is the name of a model, and blobs is none", "convert", blobs, "x.onnx")
+    assert_refused(capsys, Exit.WRONG, "OUT and MODEL are the same file, m", "predict", blobs, "m", "m")
+    assert_refused(capsys, Exit.WRONG, "OUT and DATA are the same file, blobs", "predict", blobs, "m", blobs)
+    assert_refused(capsys, Exit.WRONG, "OUT and IN are the same file, m", "convert", "m", "m")
+    assert_refused(capsys, Exit.USAGE, "x.onnx is the name of a model, and blobs is none", "convert", blobs, "x.onnx")
     assert load("m").certificate_ is not None
 
 
@@ -1153,7 +1159,7 @@ def test_outputs_are_no_inputs(blobs, capsys):
 def test_what_is_wrong_with_a_file(name, text, sentence, capsys):
     """One sentence with the name of the file, in the words of the command line."""
     Path(name).write_text(text)
-    refuse(capsys, Exit.WRONG, sentence, "train", name)
+    assert_refused(capsys, Exit.WRONG, sentence, "train", name)
 
 
 def test_rows_of_kernel_values_in_another_order(blobs, capsys):
@@ -1168,7 +1174,7 @@ def test_rows_of_kernel_values_in_another_order(blobs, capsys):
     assert run("train", "-q", "-t", "4", "kernel", "m") == Exit.FINE
     Path("moved").write_text("\n".join([rows[1], rows[0], *rows[2:]]) + "\n")
     for command in (["train", "-t", "4", "moved"], ["certify", "m", "moved"]):
-        refuse(capsys, Exit.WRONG, "moved, row 1: 0:1 was expected", *command)
+        assert_refused(capsys, Exit.WRONG, "moved, row 1: 0:1 was expected", *command)
 
 
 def test_labels_of_several_words(capsys):
@@ -1233,7 +1239,7 @@ def test_interrupted_while_reading(blobs, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("maxmargin.files.read_data", interrupt)
-    refuse(capsys, Exit.INTERRUPTED, "maxmargin train: interrupted.", "train", blobs)
+    assert_refused(capsys, Exit.INTERRUPTED, "maxmargin train: interrupted.", "train", blobs)
 
 
 def test_out_of_memory(blobs, monkeypatch, capsys):
@@ -1243,4 +1249,4 @@ def test_out_of_memory(blobs, monkeypatch, capsys):
         raise MemoryError("8.00 GiB")
 
     monkeypatch.setattr("maxmargin.files.read_data", fail)
-    refuse(capsys, Exit.WRONG, "There is not enough memory: 8.00 GiB", "train", blobs)
+    assert_refused(capsys, Exit.WRONG, "There is not enough memory: 8.00 GiB", "train", blobs)

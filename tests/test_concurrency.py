@@ -46,7 +46,7 @@ def alone() -> dict[str, np.ndarray]:
     return {name: fit_and_predict(name) for name in MODELS}
 
 
-def agree(found: np.ndarray, wanted: np.ndarray) -> None:
+def assert_agree(found: np.ndarray, wanted: np.ndarray) -> None:
     """The same fit; a product may be rounded otherwise where its memory lies otherwise."""
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10)
 
@@ -75,7 +75,7 @@ def test_eight_threads_agree_with_one(alone):
     names = [*MODELS, *MODELS]
     with deadline(100), ThreadPoolExecutor(8) as pool:
         for name, found in zip(names, pool.map(fit_and_predict, names), strict=True):
-            agree(found, alone[name])
+            assert_agree(found, alone[name])
 
 
 def test_threads_beside_the_main_one_agree(alone):
@@ -83,9 +83,9 @@ def test_threads_beside_the_main_one_agree(alone):
     with deadline(100), ThreadPoolExecutor(3) as pool:
         others = [pool.submit(fit_and_predict, name) for name in MODELS]
         for name in MODELS:
-            agree(fit_and_predict(name), alone[name])
+            assert_agree(fit_and_predict(name), alone[name])
         for name, other in zip(MODELS, others, strict=True):
-            agree(other.result(), alone[name])
+            assert_agree(other.result(), alone[name])
 
 
 def count_blas() -> set[int]:
@@ -200,7 +200,7 @@ def test_joblib_agrees(prefer, alone):
     with deadline(100):
         found = Parallel(n_jobs=2, prefer=prefer)(delayed(fit_and_predict)(name) for name in names)
     for name, each in zip(names, found, strict=True):
-        agree(each, alone[name])
+        assert_agree(each, alone[name])
 
 
 def count_own_threads() -> tuple[int, int]:
@@ -246,7 +246,7 @@ def test_eight_processes_agree(alone):
     names = list(MODELS) * 2
     with deadline(150), multiprocessing.get_context("fork").Pool(8) as pool:
         for name, found in zip(names, pool.map(fit_and_predict, names), strict=True):
-            agree(found, alone[name])
+            assert_agree(found, alone[name])
 
 
 def run_in_fork(work) -> bytes:
@@ -272,7 +272,7 @@ def test_a_fork_after_a_fit(alone):
     with quiet_blas():
         run_strips(lambda start, stop: None, 100, 1)
     answer = run_in_fork(lambda: fit_and_predict("blocks")[:20].tobytes())
-    agree(np.frombuffer(answer), alone["blocks"][:20])
+    assert_agree(np.frombuffer(answer), alone["blocks"][:20])
 
 
 @forks
@@ -280,7 +280,7 @@ def test_a_fork_amid_locks(alone):
     """Another thread is just taking or lifting the limit of BLAS: the child does not wait for it."""
     with maxmargin.threads._Quiet.lock:
         answer = run_in_fork(lambda: fit_and_predict("pairs")[:20].tobytes())
-    agree(np.frombuffer(answer), alone["pairs"][:20].ravel())
+    assert_agree(np.frombuffer(answer), alone["pairs"][:20].ravel())
 
 
 @forks
