@@ -770,13 +770,13 @@ def test_data_there_and_back(blobs):
 def test_tables_keep_everything():
     """Weights and queries are columns, a name that is taken gets an underscore, quotes go around what needs them."""
     pytest.importorskip("pyarrow")
-    Path("points.csv").write_text('x,y,name,w\n1,0.1,"a, b",2\n3,-1e-300,c,1\n')
+    Path("points.csv").write_text('weight,y,name,w\n1,0.1,"a, b",2\n3,-1e-300,c,1\n')
     options = ["--target", "name", "--weight", "w", "--quiet"]
     assert run("convert", "points.csv", "again.csv", *options) == Exit.FINE
-    assert Path("again.csv").read_text() == 'x,y,weight,y_\n1,0.1,2,"a, b"\n3,-1e-300,1,c\n'
+    assert Path("again.csv").read_text() == 'weight,y,weight_,name\n1,0.1,2,"a, b"\n3,-1e-300,1,c\n'
     assert run("convert", "points.csv", "points.parquet", *options) == Exit.FINE
-    data = read_data("points.parquet", target="y_", weight="weight")
-    assert (data.names, data.y.tolist(), data.weight.tolist()) == (["x", "y"], ["a, b", "c"], [2.0, 1.0])
+    data = read_data("points.parquet", target="name", weight="weight_")
+    assert (data.names, data.y.tolist(), data.weight.tolist()) == (["weight", "y"], ["a, b", "c"], [2.0, 1.0])
     np.testing.assert_array_equal(data.X, [[1.0, 0.1], [3.0, -1e-300]])
     assert run("convert", "points.csv", "points.txt", *options) == Exit.WRONG  # LIBSVM text has no place for weights
 
@@ -1160,6 +1160,13 @@ def test_what_is_wrong_with_a_file(name, text, sentence, capsys):
     """One sentence with the name of the file, in the words of the command line."""
     Path(name).write_text(text)
     assert_refused(capsys, Exit.WRONG, sentence, "train", name)
+
+
+def test_scaled_tables_keep_the_name_of_their_target(flowers):
+    """So that --target finds it again."""
+    assert run("scale", "--out", "scaled.csv", flowers) == Exit.FINE
+    assert Path("scaled.csv").read_text().startswith("height,width,name\n")
+    assert run("train", "-q", "--target", "name", "scaled.csv", "m") == Exit.FINE
 
 
 def test_rows_of_kernel_values_in_another_order(blobs, capsys):

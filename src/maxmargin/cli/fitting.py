@@ -90,7 +90,7 @@ def read_for(machine, arguments: argparse.Namespace) -> Training:
         check_guess(data.y, arguments.data)
     if data.y is None and name != "OneClassSVM":
         raise ValueError(f"{arguments.data} has no targets, and {name} needs them; name their column with --target.")
-    return Training(machine, *data)
+    return Training(machine, *data[:6])
 
 
 def check_square(K: np.ndarray, path: str) -> None:

@@ -23,7 +23,7 @@ TABLES = (".parquet", ".pq", "folder")
 class Data(NamedTuple):
     """Samples, labels or targets, weights, queries, names of the features; None where the file has none.
 
-    Of LIBSVM text, `first_index` is the index of the first feature, 0 or 1.
+    Of LIBSVM text, `first_index` is the index of the first feature, 0 or 1; of a table, `target` is the name of y.
     """
 
     X: np.ndarray | sp.csr_array
@@ -32,6 +32,7 @@ class Data(NamedTuple):
     query: np.ndarray | None
     names: list[str] | None
     first_index: int | None = None
+    target: str | None = None
 
 
 def read_data(
@@ -81,7 +82,8 @@ def read_data(
     Returns
     -------
     Data
-        (X, y, weight, query, names, first_index): CSR for LIBSVM text, dense for tables; y in float64, or texts.
+        (X, y, weight, query, names, first_index, target): CSR for LIBSVM text, dense for tables; y in float64, or
+        texts.
     """
     path = list_paths(path)[0] if isinstance(path, str | os.PathLike) else find_file(path)
     if np.dtype(dtype) not in (np.float32, np.float64):
@@ -114,8 +116,11 @@ def read_csv(path: Path, asked: Asked, header: bool | str, delimiter: str, dtype
     table = read_table(path, delimiter, head, columns, dtype)
     weights = read_weights(asked.weight, len(table.X)) if apart else table.weight
     y = None if table.labels is None else read_labels(table.labels)
-    names = None if isinstance(head.names, int) else [head.names[place] for place in columns.features]
-    return Data(table.X, y, weights, None if table.query is None else check_whole(path, table.query), names)
+    named = not isinstance(head.names, int)
+    names = [head.names[place] for place in columns.features] if named else None
+    label = head.names[columns.target] if named and columns.target is not None else None
+    queries = None if table.query is None else check_whole(path, table.query)
+    return Data(table.X, y, weights, queries, names, target=label)
 
 
 def read_parquet(path: Path, asked: Asked, dtype) -> Data:
@@ -132,7 +137,7 @@ def read_parquet(path: Path, asked: Asked, dtype) -> Data:
     if asking is not None:
         numbers = join_blocks(path, ParquetBlocks(path, features=[asking]), np.float64)[0]
         queries = check_whole(path, numbers[:, 0])
-    return Data(X, y, weights, queries, features)
+    return Data(X, y, weights, queries, features, target=label)
 
 
 def join_blocks(path: Path, blocks: ParquetBlocks, dtype) -> tuple:

@@ -59,10 +59,13 @@ def write_parquet(path: str | os.PathLike, data: Data) -> None:
 
 
 def list_columns(data: Data) -> tuple[list[str], dict[str, np.ndarray]]:
-    """The names of the features, and the columns behind them, the target last; y_ if a feature is called y."""
+    """The names of the features, and the columns behind them, the target last, under its own name or y.
+
+    Names that the features have already get a _ behind them.
+    """
     names = list(data.names or [f"x{j + 1}" for j in range(data.X.shape[1])])
     more = {}
-    for name, column in (("query", data.query), ("weight", data.weight), ("y", data.y)):
+    for name, column in (("query", data.query), ("weight", data.weight), (data.target or "y", data.y)):
         if column is not None:
             while name in names:
                 name += "_"
