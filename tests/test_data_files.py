@@ -497,5 +497,6 @@ def test_beside_svm_scale(options, density, tmp_path):
         assert np.allclose(ours.data, expected.X.data, rtol=1e-5, atol=0)
         assert np.allclose(ranges.scale_target(labels), expected.y, rtol=1e-5, atol=0)
         messages = " ".join(str(each.message) for each in caught)
-        assert ("stored values" in messages) == ("original #nonzeros" in theirs.stderr)
+        assert ("stored values" in messages) == (ours.nnz > 1.5 * data.nnz)
+        assert ("original #nonzeros" in theirs.stderr) == (ours.nnz > data.nnz)  # a single one is enough for it
         assert ("without a range" in messages) == ("was not seen" in theirs.stderr)

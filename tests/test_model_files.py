@@ -16,6 +16,7 @@ import tracemalloc
 import warnings
 import zipfile
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -660,7 +661,7 @@ def try_altered_document(name: str, data, tmp_path: Path) -> bool:
     document, arrays = open_file(path)
     places = [place for place in list_leaves(document) if place]
     for _ in range(data.draw(st.integers(1, 2))):
-        replace_any(document, data.draw(st.sampled_from(places)), data.draw(STRANGE))
+        replace_any(document, data.draw(st.sampled_from(places)), deepcopy(data.draw(STRANGE)))
     write_archive(path, document, arrays)
     try:
         model = load(path)
