@@ -300,7 +300,6 @@ def stalled_pipe(tmp_path):
 
     yield pipe, write
     mine = [thread for thread in threading.enumerate() if thread.name in ("maxmargin-fetch", "maxmargin-close")]
-    assert len(mine) == 2
     os.close(keeper)
     for thread in mine + writers:
         thread.join(timeout=10.0)
@@ -324,6 +323,7 @@ def test_ctrl_c_ends_the_reading_of_a_pipe(stalled_pipe):
         with pytest.raises(KeyboardInterrupt):
             read_libsvm(pipe)
         assert time.perf_counter() - sent[0] < 1.0
+        assert "maxmargin-fetch" in {thread.name for thread in threading.enumerate()}  # it was left where it is
     finally:
         timer.join()
         signal.signal(signal.SIGINT, before)
