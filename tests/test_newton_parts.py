@@ -247,3 +247,13 @@ def test_systems_of_a_block_without_bending_rows(form):
     np.testing.assert_allclose(
         system.solve_by_conjugate_gradients(block, none, block.gradient, 0.0, 1e-12), -block.gradient, rtol=1e-9
     )
+
+
+def test_rows_that_rounding_leaves_indefinite():
+    """Gram values of 1e18 drown the 1 on the diagonal: a larger one takes its place."""
+    from types import SimpleNamespace
+
+    B = np.random.default_rng(0).normal(size=(12, 3)) * 1e9
+    block = SimpleNamespace(gram=lambda rows: (B @ B.T)[np.ix_(rows, rows)])
+    factor, _ = system.factor_rows(block, np.arange(12), np.ones(12))
+    assert np.isfinite(np.triu(factor)).all()

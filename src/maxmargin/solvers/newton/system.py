@@ -65,22 +65,32 @@ def solve_rows(block, bending: np.ndarray, gradient: np.ndarray, damping: float)
     """
     root = np.sqrt(block.response.bend[bending])
     samples = block.samples.take(bending)
-    K = block.gram(bending) * (root[:, None] * root)
-    K[np.arange(len(K)), np.arange(len(K))] += 1.0
-    factor = factor_matrix(K) if len(K) else None
+    factor = factor_rows(block, bending, root) if len(bending) else None
 
     def inverse(right: np.ndarray) -> np.ndarray:
         return cho_solve(factor, right, check_finite=False) if factor is not None else right
 
     slope, tail = gradient[:-1], gradient[-1]
     v = block.constant * root
-    lifted = root * samples.project(slope) if len(K) else np.zeros(0)
+    lifted = root * samples.project(slope) if len(bending) else np.zeros(0)
     corner = block.ridge + damping + v @ inverse(v)
     last = -(tail - v @ inverse(lifted)) / corner if corner > 0 else 0.0
     # (1 + B'B)^-1 (slope + B'v last) = slope + B' S (v last - B slope)
     inner = inverse(v * last - lifted)
-    step = -(slope + (samples.combine(root * inner) if len(K) else 0.0))
+    step = -(slope + (samples.combine(root * inner) if len(bending) else 0.0))
     return np.append(step, last)
+
+
+def factor_rows(block, bending: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The factors of 1 + B B', with a larger diagonal where features of very unequal scale leave it indefinite."""
+    K = block.gram(bending) * (root[:, None] * root)
+    diagonal = np.arange(len(K))
+    K[diagonal, diagonal] += 1.0
+    try:
+        return factor_matrix(K, overwrite=False)
+    except LinAlgError:
+        K[diagonal, diagonal] += 1e-10 * np.trace(K)
+        return factor_matrix(K)
 
 
 def solve_by_conjugate_gradients(
