@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from every_estimator import every_estimator
 from long_fits import make_clouds, make_sequences
 from sklearn.base import clone
 from sklearn.callback import ProgressBar, ScoringMonitor
@@ -16,18 +17,10 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import (
     SVC,
-    SVR,
     BlockwiseTransformer,
     ChainModel,
     LinearSVC,
-    LinearSVR,
-    MetricSVC,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    RankSVM,
     RiskClassifier,
-    RiskRegressor,
     Status,
     StructuredSVM,
     certify,
@@ -35,11 +28,6 @@ from maxmargin import (
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.result import Progress
 
-ESTIMATORS = (
-    SVC(), NuSVC(nu=0.2), SVR(), NuSVR(), OneClassSVM(), LinearSVC(), LinearSVR(), RiskClassifier(), RiskRegressor(),
-    MetricSVC(), RankSVM(),
-)  # fmt: skip
-every_estimator = pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
 X, Y = make_clouds(300, 5)
 LONG = SVC(C=1e4, tol=1e-12), *make_clouds(3000, 10)
 

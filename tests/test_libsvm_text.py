@@ -579,7 +579,7 @@ def test_a_full_disk(tmp_path):
 # ---- any bytes ------------------------------------------------------------------------------------------------------
 
 
-def compare_with_twin(text: bytes, path: Path) -> None:
+def assert_same_as_twin(text: bytes, path: Path) -> None:
     """The same rows as the slow reader, or a sentence where it refuses."""
     path.write_bytes(text)
     try:
@@ -625,7 +625,7 @@ def valid_texts(draw) -> bytes:
 @settings(max_examples=300, **FUZZ)
 def test_any_bytes(tmp_path, text):
     """A result or a sentence, never a crash."""
-    compare_with_twin(text, tmp_path / "rows.svm")
+    assert_same_as_twin(text, tmp_path / "rows.svm")
 
 
 @given(valid_texts(), st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3), SPICE), max_size=3))
@@ -635,7 +635,7 @@ def test_changed_texts(tmp_path, small_chunks, text, changes):
     for place, length, spice in changes:
         place %= len(text) + 1
         text = text[:place] + spice + text[place + length :]
-    compare_with_twin(text, tmp_path / "rows.svm")
+    assert_same_as_twin(text, tmp_path / "rows.svm")
 
 
 @given(

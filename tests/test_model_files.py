@@ -827,8 +827,8 @@ def test_certify_warns_of_other_data(tmp_path):
 def test_the_hash_of_one_class_has_no_labels(tmp_path):
     """y is not looked at by the fit."""
     loaded = keep(fit("one_class"), tmp_path, X=X, y=CLASS)
-    certify(loaded, X)
-    certify(loaded, X, CLASS)
+    assert loaded.data_hash_ == hash_data(X)
+    assert certify(loaded, X) == certify(loaded, X, CLASS)  # neither warns
 
 
 def test_a_structured_fit_forgets_the_hash_too(tmp_path):

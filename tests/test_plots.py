@@ -482,7 +482,7 @@ def test_formulas_in_the_legend():
 # ---- bad input ------------------------------------------------------------------------------------------------
 
 
-def refuse(call, message: str, error=ValueError) -> None:
+def assert_refused(call, message: str, error=ValueError) -> None:
     """One sentence, and this one."""
     with pytest.raises(error) as caught:
         call()
@@ -563,14 +563,14 @@ CASES = [
 @pytest.mark.parametrize(("call", "message"), CASES)
 def test_bad_input(call, message):
     """One sentence that names what is wrong."""
-    refuse(call, message)
+    assert_refused(call, message)
 
 
 @pytest.mark.parametrize("plot", [plot_decision_boundary, plot_regression_tube])
 @pytest.mark.parametrize("model", [SVR(), svm.SVR(), make_pipeline(SVR())], ids=["ours", "scikit-learn", "pipeline"])
 def test_not_fitted(plot, model):
     """A model that was not fitted is refused by name."""
-    refuse(lambda: plot(model, [[1.0, 2.0]], [1.0]), "SVR instance is not fitted yet", NotFittedError)
+    assert_refused(lambda: plot(model, [[1.0, 2.0]], [1.0]), "SVR instance is not fitted yet", NotFittedError)
 
 
 def test_the_room_is_reached_by_name():

@@ -80,7 +80,7 @@ def run(argv: list[str], program: str) -> int:
     except UsageError as error:
         say(f"{name}: {error}")
         return Exit.USAGE
-    except (ValueError, OSError, ImportError, MemoryError, OverflowError, RuntimeError) as error:
+    except (ValueError, OSError, ImportError, MemoryError, OverflowError) as error:
         say(f"{name}: {describe(error)}")
         if "--json" in argv:
             print(json.dumps({"command": argv[0], "error": describe(error)}))

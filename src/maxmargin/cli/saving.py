@@ -48,13 +48,21 @@ def save_model(training, path: str, kind: str) -> None:
     try:
         write_model(training.machine, path, kind, *training.hashed)
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        for folder in (Path(path).absolute().parent, Path(tempfile.gettempdir())):
-            kept = folder / f"{Path(path).name}.{secrets.token_hex(3)}.maxmargin"
-            with suppress(ValueError, OSError, MemoryError):
-                write_model(training.machine, str(kept), OURS, *training.hashed)
-                told = getattr(error, "strerror", None) or str(error)
-                raise RuntimeError(f"{told.rstrip('.')}; the model is in {kept}.") from error
-        raise
+        kept = rescue_model(training, Path(path))
+        if kept is None:
+            raise
+        told = getattr(error, "strerror", None) or str(error)
+        raise ValueError(f"{told.rstrip('.')}; the model is in {kept}.") from error
+
+
+def rescue_model(training, path: Path) -> Path | None:
+    """Where the model is now, under a name that nothing has; None if no folder takes it."""
+    for folder in (path.absolute().parent, Path(tempfile.gettempdir())):
+        kept = folder / f"{path.name}.{secrets.token_hex(3)}.maxmargin"
+        with suppress(ValueError, OSError, MemoryError):
+            write_model(training.machine, str(kept), OURS, *training.hashed)
+            return kept
+    return None
 
 
 @contextmanager
