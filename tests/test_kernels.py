@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn.svm
 from sklearn.metrics import pairwise
 
 import maxmargin.features
@@ -124,16 +128,65 @@ def test_gamma_is_bound_from_the_training_data(name, layout):
         assert bound.gamma == pytest.approx(number, rel=1e-6 if "float32" in layout else 1e-12)
 
 
+SPREADS = [(0.0, 1.0), (10.0, 1e-5), (1e6, 1.0), (1e15, 1.0), (1.0, 2e-16), (1e-30, 1e-30)]  # centre and spread
+
+
+def measure_variance_exactly(X, weight) -> Fraction:
+    """Var(X) in rational numbers, each row counted as often as its weight says."""
+    weight = [Fraction(float(each)) for each in weight]
+    rows = [[Fraction(float(value)) for value in row] for row in X]
+    count = sum(weight) * len(rows[0])
+    mean = sum(w * sum(row) for w, row in zip(weight, rows, strict=True)) / count
+    return sum(w * sum((x - mean) ** 2 for x in row) for w, row in zip(weight, rows, strict=True)) / count
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("centre", "spread"), SPREADS)
+def test_gamma_is_exact_to_the_last_digits(centre, spread, layout):
+    """1/(d Var(X)) in rational numbers, wherever the data lie, dense and sparse, weighted or not."""
+    rng = np.random.default_rng(8)
+    X, weight = centre + spread * rng.normal(size=(40, 3)), rng.uniform(0.0, 3.0, 40)
+    X = X.astype(np.float32).astype(float) if "float32" in layout else X
+    for w in (None, weight):
+        exact = measure_variance_exactly(X, np.ones(40) if w is None else w)
+        expected = float(1 / (3 * exact)) if exact else 1.0
+        assert resolve_gamma("scale", lay_out(X, layout), w) == pytest.approx(expected, rel=4e-15)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gamma_counts_weights_as_repetitions(layout):
+    """A weight of k is the row k times, of zero no row; equal weights are no weights to the bit."""
+    rng = np.random.default_rng(9)
+    X, times = lay_out(10.0 + 1e-3 * rng.normal(size=(30, 4)), layout), np.arange(30) % 4
+    repeated = resolve_gamma("scale", X[np.repeat(np.arange(30), times)])
+    assert resolve_gamma("scale", X, times.astype(float)) == pytest.approx(repeated, rel=4e-15)
+    for equal in (1.0, 0.01, 1.0 / 3.0):
+        assert resolve_gamma("scale", X, np.full(30, equal)) == resolve_gamma("scale", X)
+
+
+def test_gamma_of_whole_numbers_is_exact():
+    """Where nothing is rounded, gamma has the bits of scikit-learn's."""
+    X = np.array([[-2.0, -1.0], [-1.0, -1.0], [-1.0, -2.0], [1.0, 1.0], [1.0, 2.0], [2.0, 1.0]])
+    theirs = sklearn.svm.SVC().fit(X, [1, 1, 1, 2, 2, 2])._gamma
+    assert resolve_gamma("scale", X) == resolve_gamma("scale", sp.csr_array(X)) == theirs == 0.25
+
+
 def test_gamma_of_constant_data_is_one():
-    """Without variance 'scale' falls back to 1, as scikit-learn does."""
-    assert resolve_gamma("scale", np.full((4, 3), 2.0)) == 1.0
+    """Without variance 'scale' falls back to 1, as scikit-learn does; rounding in the mean is no variance."""
+    rng = np.random.default_rng(10)
     assert resolve_gamma("scale", sp.csr_array((4, 3))) == 1.0
+    for n, value in product(range(1, 40), (2.0, 0.1, 1.0 / 3.0, 7e5 + 0.1, 1e-9)):
+        X = np.full((n, 3), value)
+        for weight in (None, rng.uniform(0.1, 1.0, n)):
+            assert resolve_gamma("scale", X, weight) == resolve_gamma("scale", sp.csr_array(X), weight) == 1.0
 
 
-def test_gamma_of_constant_sparse_data_is_positive():
-    """Rounding in the variance of sparse data never turns gamma negative."""
-    for n in range(3, 20):
-        assert resolve_gamma("scale", sp.csr_array(np.full((n, 3), 0.1))) > 0.0
+@pytest.mark.parametrize("size", [1e200, 1e-160])
+def test_gamma_beyond_what_a_square_can_be(size):
+    """A number all the same, and no warning."""
+    X = size * np.array([[1.0, -1.0], [2.0, 0.5]])
+    for data in (X, sp.csr_array(X)):
+        assert 0.0 <= resolve_gamma("scale", data) < np.inf
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3])

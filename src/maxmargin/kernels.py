@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,22 +16,46 @@ SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the sc
 MOST = 0.99  # of the samples must be that safe; what the others spoil the judge sees, and the run goes on in float64
 UNIT = 2.0**-24  # rounding error of float32
 TINY = float(np.finfo(float).tiny)
+LARGEST = float(np.finfo(float).max)
+ROUNDING = 1e-10  # of the size of its terms: a smaller difference is rounding
 PROBE = 256  # samples among which the spread of the kernel is looked at
 
 
-def measure_variance(X, weight: np.ndarray | None = None) -> float:
-    """Var(X) over all entries, each row counted as often as its weight says."""
-    if weight is None and not sp.issparse(X) and X.size <= TILE:
-        return X.var(dtype=np.float64)
-    weight = np.ones(X.shape[0]) if weight is None else weight
-    share = weight / (weight.sum() * X.shape[1])
+def list_entries(X, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows that hold every entry of X once, a tile of them at a time, and how often each of these rows counts."""
     if sp.issparse(X):
-        square = float(share @ (X.multiply(X) @ np.ones(X.shape[1])))
-        variance = square - float(np.square(share @ (X @ np.ones(X.shape[1]))))
-        return variance if variance > 1e-14 * square else 0.0  # the rest is rounding: all entries are equal
-    mean, step = float(share @ X.sum(axis=1, dtype=np.float64)), max(1, TILE // 4 // X.shape[1])
-    tiles = [slice(k, k + step) for k in range(0, X.shape[0], step)]
-    return sum(float(share[tile] @ np.square(X[tile] - mean, dtype=np.float64).sum(axis=1)) for tile in tiles)
+        samples = wrap(X)
+        stored = np.diff(samples.indptr)
+        step = max(1, TILE // 4 * samples.n // max(len(samples.data), 1))
+        for k in range(0, samples.n, step):
+            begin, end = samples.indptr[k], samples.indptr[min(k + step, samples.n)]
+            yield samples.data[begin:end, None], np.repeat(weight[k : k + step], stored[k : k + step])
+        yield np.zeros((1, 1)), np.array([weight @ (samples.d - stored)])
+    else:
+        step = max(1, TILE // 4 // X.shape[1])
+        for k in range(0, X.shape[0], step):
+            yield X[k : k + step], weight[k : k + step]
+
+
+def measure_variance(X, weight: np.ndarray | None = None) -> float:
+    """Var(X) over all entries, each row counted as often as its weight says; 0 where all entries are equal.
+
+    The mean of (x - m)^2 less the square of the mean of x - m, which are exact to the last digits for every m near the
+    mean of X. A difference of E(x^2) and E(x)^2 would have none left where data lie far from zero, and with m alone, a
+    rounded number, data that are all equal would vary.
+    """
+    weight = np.ones(X.shape[0]) if weight is None else weight / weight.max()  # equal ones are ones
+    count = float(weight.sum()) * X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = sum(float(w @ rows.sum(axis=1, dtype=np.float64)) for rows, w in list_entries(X, weight)) / count
+        away, square = 0.0, 0.0
+        for rows, w in list_entries(X, weight):
+            apart = np.subtract(rows, centre, dtype=np.float64)
+            away += float(w @ apart.sum(axis=1)) / count
+            square += float(w @ np.einsum("ij,ij->i", apart, apart)) / count
+    if not np.isfinite(square):
+        return np.inf
+    return square - away**2 if square - away**2 > ROUNDING * square else 0.0
 
 
 def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> float:
@@ -40,8 +64,8 @@ def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> fl
     The variance counts each row as often as its weight, so that weight 2 equals the row twice.
     """
     if gamma == "scale":
-        variance = max(measure_variance(X, weight), 0.0)
-        return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0
+        variance = measure_variance(X, weight)
+        return min(1.0 / (X.shape[1] * variance), LARGEST) if variance != 0.0 else 1.0
     if gamma == "auto":
         return 1.0 / X.shape[1]
     return float(gamma)
