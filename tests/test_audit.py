@@ -395,6 +395,16 @@ def test_linear_classes_are_the_parts(class_weight):
         assert part.primal == pytest.approx(best, rel=1e-4)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_linear_balance_of_weighted_samples(n_classes):
+    """class_weight="balanced" beside sample weights: certify poses the problem that the installed LinearSVC solves."""
+    X, _, _ = make_data("SVC", n=90)
+    y, weight = np.arange(90) % n_classes, np.linspace(0.1, 4.0, 90)
+    weight[y == 0] *= 5.0
+    model = sklearn.svm.LinearSVC(tol=1e-10, max_iter=100000, random_state=0, class_weight="balanced")
+    assert certify(model.fit(X, y, weight), X, y, weight).relative_gap < 1e-6
+
+
 @pytest.mark.usefixtures("compiled")
 def test_linear_machines_are_judged_in_time():
     """The search for a dual ends when max_seconds says so."""

@@ -16,7 +16,7 @@ import maxmargin
 
 ROOT = Path(maxmargin.__file__).parent
 LAYERS = (
-    ("compiled", "threads", "interrupt", "atomic_file", "streams", "checkpoints"),
+    ("compiled", "threads", "interrupt", "atomic_file", "streams", "checkpoints", "scikit_learn"),
     ("losses", "samples", "kernels"),
     ("listwise",),
     ("tiles",),
@@ -153,6 +153,38 @@ def test_guests_stay_in_their_rooms(module, guest):
     """matplotlib is imported by plots alone, Numba within compiled alone."""
     found = [found.name for found in imports_of(module) if found.name.split(".")[0] == guest]
     assert found == [] or room_of(module) in ROOMS[guest]
+
+
+def imported_names(module: str) -> Iterator[str]:
+    """Everything a module imports, with the names it takes: from a.b import c -> a.b.c."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{resolve(module, node)}.{alias.name}" for alias in node.names)
+
+
+def is_version_bound(name: str) -> bool:
+    """Whether a name of scikit-learn is private, came with some version, or tells the version."""
+    parts = name.split(".")
+    return parts[0] == "sklearn" and (parts == ["sklearn"] or "callback" in parts or any(p[0] == "_" for p in parts))
+
+
+@every_module
+def test_one_file_knows_versions_of_scikit_learn(module):
+    """What is private in scikit-learn, or differs between its versions, is taken from scikit_learn.py."""
+    found = [name for name in imported_names(module) if is_version_bound(name)]
+    text = MODULES[module].read_text()
+    found += [word for word in ("_skl_callbacks", "_callback_ctx", "_callback_context") if word in text]
+    assert found == [] or module == "maxmargin.scikit_learn"
+
+
+def test_private_names_are_found():
+    """The rule has a subject, and sees through every form of import."""
+    assert sum(map(is_version_bound, imported_names("maxmargin.scikit_learn"))) >= 8
+    for name in ("sklearn", "sklearn.base._fit_context", "sklearn.svm._base.BaseSVC", "sklearn.callback.ProgressBar"):
+        assert is_version_bound(name)
+    assert not is_version_bound("sklearn.utils.validation.check_is_fitted")
 
 
 @every_module

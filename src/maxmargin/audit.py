@@ -29,6 +29,7 @@ from .losses import LOSSES
 from .problem import Point, Problem
 from .row_search import find_rows
 from .samples import wrap
+from .scikit_learn import weigh_liblinear_classes
 from .threads import quiet_blas
 from .training_data import hash_data
 
@@ -251,7 +252,10 @@ def pose_linear(model, kind: str, X, y, sample_weight, max_seconds: float, inter
     features = Design(wrap(X), scaling)
     coefs = np.atleast_2d(model.coef_)
     intercepts = np.broadcast_to(np.ravel(model.intercept_), len(coefs))
-    tasks = split_linear(model, y, c) if kind == "LinearSVC" else [Task(np.flatnonzero(c > 0), y[c > 0], c[c > 0])]
+    if kind == "LinearSVC":
+        tasks = split_linear(model, y, c, weight)
+    else:
+        tasks = [Task(np.flatnonzero(c > 0), y[c > 0], c[c > 0])]
     for task, w, b in zip(tasks, coefs, intercepts, strict=True):
         problem = formulation.pose(features.subset(task.index), task.y.astype(float), task.c)
         coef = np.append(w, b / scaling if scaling else 0.0).astype(float)
@@ -299,13 +303,13 @@ def read_points(model: LinearMachine) -> list[Point]:
     return [Point(np.empty(0), float(shift), row) for row, shift in zip(coef, b, strict=True)]
 
 
-def split_linear(model, y: np.ndarray, c: np.ndarray) -> list[Task]:
+def split_linear(model, y: np.ndarray, c: np.ndarray, weight: np.ndarray | None) -> list[Task]:
     """One task for each class against the rest; one in all for two classes, the second being +1.
 
     Of many classes LIBLINEAR weighs the one that stands against the rest, and not the rest.
     """
     place = index_labels(y, model.classes_)
-    weights = compute_class_weight(model.class_weight, classes=model.classes_, y=y)
+    weights = weigh_liblinear_classes(model.class_weight, model.classes_, y, weight)
     if len(model.classes_) == 2:
         return split_one_vs_rest(place, c * weights[place], 2)[1:]
     tasks = split_one_vs_rest(place, c, len(weights))

@@ -19,6 +19,7 @@ from sklearn.base import clone, is_classifier
 
 from .features import FULL
 from .result import Status
+from .scikit_learn import drop_callbacks
 from .threads import CORES, STRIPS
 
 SMALLEST, STEP = 256, 4  # rows of the first part at least, and how much larger the next one is
@@ -96,7 +97,7 @@ def fit_part(model, X, y, weight, size: int, limit: float) -> Pilot:
     those that ended.
     """
     part = clone(model).set_params(verbose=0, max_seconds=limit)
-    vars(part).pop("_skl_callbacks", None)
+    drop_callbacks(part)
     if hasattr(part, "checkpoint"):
         part.set_params(checkpoint=None)
     rows = draw_rows(y if is_classifier(model) else None, count_rows(X), size)

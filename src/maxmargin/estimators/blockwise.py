@@ -7,14 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
-from sklearn.callback import CallbackSupportMixin
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..blocks import Blocks
 from ..blocks.maps import MappedBlocks, map_rows, sample_rows
 from ..distributed import DaskBlocks, is_collection, predict_blocks
+from ..scikit_learn import CallbackSupportMixin, HasMethods, Interval, fit_context, fit_within
 
 
 class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
@@ -55,7 +54,7 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
         self.n_rows = n_rows
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None) -> BlockwiseTransformer:
         """Fit the transformer on a sample of rows.
 
@@ -67,22 +66,10 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
         """
         X, y = self._draw(X, y)
         self.n_rows_, self.n_features_in_ = X.shape
-        self.transformer_ = self._fit_transformer(X, y)
+        self.transformer_ = fit_within(self, clone(self.transformer), X, y)
         probe = map_rows(X[:1], self.transformer_)
         self._dtype, self._n_features_out = probe.dtype, probe.shape[1]
         return self
-
-    def _fit_transformer(self, X, y):
-        """The transformer, fitted; callbacks see it as the one task of this fit."""
-        transformer, context = clone(self.transformer), self._init_callback_context(max_subtasks=1)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        task = context.subcontext("fit-transformer")
-        with task.propagate_callback_context(transformer):
-            task.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            transformer.fit(X, y)
-            task.call_on_fit_task_end(estimator=self, X=X, y=y)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return transformer
 
     def _draw(self, X, y) -> tuple:
         """Sampled rows and their targets."""

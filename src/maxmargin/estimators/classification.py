@@ -8,17 +8,25 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import column_or_1d, deprecated
-from sklearn.utils._param_validation import Hidden, StrOptions
+from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..features import SINGLE_TOL
 from ..formulations import NuClassification, Risk, largest_nu
 from ..losses import LOSSES
+from ..scikit_learn import (
+    NO_PROBABILITY,
+    PROBABILITY_CONSTRAINT,
+    StrOptions,
+    count_votes,
+    deprecate_with_probability,
+    fit_context,
+    warn_of_probability,
+)
 from ..tiles import evaluate_scores
 from .machine import KernelMachine
 from .multiclass import (
@@ -49,7 +57,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     _parameter_constraints: ClassVar[dict] = {
         **CONSTRAINTS,
         "intercept": INTERCEPT_CONSTRAINT,
-        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "probability": PROBABILITY_CONSTRAINT,
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
@@ -58,7 +66,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         "n_jobs": [Integral, None],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i) for each pair of classes, certified.
 
@@ -75,14 +83,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         -------
         self
         """
-        if self.probability != "deprecated":
-            name = type(self).__name__
-            warnings.warn(
-                "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed. Use "
-                f"`CalibratedClassifierCV({name}(), ensemble=False)` instead of `{name}(probability=True)`.",
-                FutureWarning,
-                stacklevel=3,
-            )
+        warn_of_probability(type(self).__name__, self.probability)
         return self._fit(X, y, sample_weight)
 
     # ---- from labels to tasks and back --------------------------------------------------------------------
@@ -212,7 +213,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             return -decisions.ravel()
         if self._rest or self.decision_function_shape == "ovo":
             return decisions
-        return _ovr_decision_function(decisions < 0, -decisions, len(self.classes_))
+        return count_votes(decisions < 0, -decisions, len(self.classes_))
 
     def predict(self, X) -> np.ndarray:
         """The class with f(x) largest, or with most pairs won.
@@ -281,13 +282,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """
         return np.log(self.predict_proba(X))
 
-    @deprecated("Attribute `probA_` was deprecated in version 1.9 of scikit-learn, with `probability`.")
+    @deprecate_with_probability
     @property
     def probA_(self) -> np.ndarray:
         """Slopes A of the sigmoids 1 / (1 + exp(A f + B))."""
         return self._probA
 
-    @deprecated("Attribute `probB_` was deprecated in version 1.9 of scikit-learn, with `probability`.")
+    @deprecate_with_probability
     @property
     def probB_(self) -> np.ndarray:
         """Shifts B of the sigmoids 1 / (1 + exp(A f + B))."""
@@ -311,9 +312,10 @@ class SVC(KernelClassifier):
     coef0 : float, default=0.0
         Of the polynomial and the sigmoid kernel.
     shrinking : bool, default=True
-    probability : bool, default="deprecated"
-        As in scikit-learn 1.9: still works, and warns. Where Ctrl-C or `max_seconds` end the fit before its folds are
-        trained, the machine has no probabilities; a fit with `warm_start=True` makes them.
+    probability : bool, default=False
+        As in scikit-learn, where it is deprecated from 1.9 on: the default is "deprecated" there, and another value
+        warns. Where Ctrl-C or `max_seconds` end the fit before its folds are trained, the machine has no probabilities;
+        a fit with `warm_start=True` makes them.
     tol : float, default=1e-5
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     cache_size : float, default=200
@@ -376,7 +378,7 @@ class SVC(KernelClassifier):
         gamma="scale",
         coef0=0.0,
         shrinking=True,
-        probability="deprecated",
+        probability=NO_PROBABILITY,
         tol=1e-5,
         cache_size=200,
         class_weight=None,
@@ -449,7 +451,7 @@ class NuSVC(KernelClassifier):
         gamma="scale",
         coef0=0.0,
         shrinking=True,
-        probability="deprecated",
+        probability=NO_PROBABILITY,
         tol=1e-5,
         cache_size=200,
         class_weight=None,

@@ -6,10 +6,10 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import LOSSES, Loss
 from ..result import Result, Status
+from ..scikit_learn import Interval, StrOptions, check_liblinear_arguments
 from .linear_machine import LinearClassifier, LinearMachine, LinearRegressor
 from .multiclass import split_weighing_one
 from .regression import make_loss
@@ -30,12 +30,8 @@ class LiblinearMachine(LinearMachine):
 
     def _check_arguments(self, X) -> None:
         """Refuse what LIBLINEAR refuses, in its words."""
-        from sklearn.svm._base import _get_liblinear_solver_type
-        from sklearn.svm._classes import _validate_dual_parameter
-
         penalty, multi_class = getattr(self, "penalty", "l2"), getattr(self, "multi_class", "ovr")
-        dual = _validate_dual_parameter(self.dual, self.loss, penalty, multi_class, X)
-        _get_liblinear_solver_type(multi_class, penalty, self.loss, dual)
+        check_liblinear_arguments(multi_class, penalty, self.loss, self.dual, X)
 
     def _introduce(self, result: Result) -> str:
         """LIBLINEAR's warning."""

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import RegressorMixin, _fit_context
-from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +21,7 @@ from ..loop import leave_out
 from ..problem import Point, Problem
 from ..result import Result
 from ..samples import Dense, Sparse, tile_rows, wrap
+from ..scikit_learn import LinearClassifierMixin, SparseCoefMixin, fit_context
 from ..threads import STRIPS, quiet_blas, run_strips
 from .block_machine import comes_in_blocks, cost_of, fit_blocks, open_store, over_blocks, pose_blocks
 from .certified import CertifiedMachine
@@ -204,7 +204,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         """Whether all classes are solved as one problem."""
         return self.multi_class != "ovr"
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """min 1/2 |w|^2 + sum_i c_i l(<w, x_i> + b; y_i) for each class against the rest, certified.
 
@@ -361,7 +361,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
 class LinearRegressor(RegressorMixin, LinearMachine):
     """Real targets: one problem over all samples of positive weight."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """min 1/2 |w|^2 + sum_i c_i l(<w, x_i> + b; y_i), certified.
 

@@ -6,10 +6,10 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..listwise import METRICS, MetricLoss
 from ..problem import Point, Problem
+from ..scikit_learn import Interval, RealNotInt, StrOptions
 from .linear_machine import LinearClassifier
 from .multiclass import split_one_vs_rest
 from .tasks import Task

@@ -51,8 +51,12 @@ def weigh_classes(class_weight, classes: np.ndarray, y: np.ndarray, weight: np.n
     """One weight a class; "balanced" counts samples by their weights, so that weight 2 equals the row twice."""
     if class_weight is None:
         return np.ones(len(classes))
-    counted = None if weight is None else np.maximum(weight, 0.0)
-    weights = compute_class_weight(class_weight, classes=classes, y=classes[y], sample_weight=counted)
+    if isinstance(class_weight, str):
+        counts = np.bincount(y, None if weight is None else np.maximum(weight, 0.0), len(classes))
+        with np.errstate(divide="ignore"):
+            weights = counts.sum() / (len(classes) * counts)
+    else:
+        weights = compute_class_weight(class_weight, classes=classes, y=classes[y])
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         raise ValueError(

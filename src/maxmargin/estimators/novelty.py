@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import OutlierMixin, _fit_context
-from sklearn.utils.validation import _num_samples
+from sklearn.base import OutlierMixin
 
 from ..formulations import OneClass
+from ..scikit_learn import count_samples, fit_context
 from .regression import SingleMachine
 from .validation import CONSTRAINTS, NU_CONSTRAINT
 
@@ -64,7 +64,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """min 1/2 |w|^2 - nu (sum s) rho + sum_i s_i max(0, rho - <w, phi(x_i)>), certified.
 
@@ -79,7 +79,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         -------
         self
         """
-        self._fit(X, np.ones(_num_samples(X)), sample_weight)
+        self._fit(X, np.ones(count_samples(X)), sample_weight)
         return self
 
     def _unpack(self, y, tasks, fits) -> None:

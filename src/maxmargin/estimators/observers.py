@@ -12,15 +12,12 @@ import threading
 from collections.abc import Callable
 from copy import copy
 
-from sklearn.callback import CallbackSupportMixin
-
 from ..diagnosis import announce
 from ..loop import goes_by_rule, solve
 from ..progress import ProgressLine
 from ..result import Progress, Result, Status
+from ..scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
 from ..threads import step_aside
-
-OWN = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")
 
 
 class ObservedFit(CallbackSupportMixin):
@@ -34,7 +31,7 @@ class ObservedFit(CallbackSupportMixin):
         """The attributes that a copy of this estimator has once complete(copy) has fitted it."""
         twin = copy(self)
         complete(twin)
-        return {name: value for name, value in vars(twin).items() if name not in OWN}
+        return take_fitted(twin)
 
     def _summarise(self, observation: Observation) -> None:
         """Where verbose asks for it, how the fit went: the last state of the line, or a line of output."""
@@ -50,14 +47,14 @@ class Observation:
         self.machine, self.solves = machine, solves
         self.stopped = self.failed = False
         self.lock = threading.Lock()  # of the callbacks, which need not know of threads
-        self.line, self.context = open_line(machine, solves), None
+        self.line = open_line(machine, solves)
         if self.line is not None and (headline := announce(machine, X, y, sample_weight)):
             self.line.announce(headline)
         self.given = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
-        if getattr(machine, "_skl_callbacks", None):
-            self.context = machine._init_callback_context(
-                max_subtasks=None if solves == 1 else solves, sequential_subtasks=solves == 1
-            )
+        self.context = open_callbacks(
+            machine, max_subtasks=None if solves == 1 else solves, sequential_subtasks=solves == 1
+        )
+        if self.context is not None:
             self.context.call_on_fit_task_begin(estimator=machine, **self.given)
 
     def solve(self, number: int, problem, solver, fitted: Callable | None = None, **options) -> Result:

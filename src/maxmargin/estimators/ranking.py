@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from ..features import Design
 from ..listwise import PairwiseLoss, measure_concordance
 from ..problem import Problem
+from ..scikit_learn import fit_context
 from .linear_machine import LinearRegressor
 from .tasks import Task
 from .validation import C_CONSTRAINT, SOLVE_CONSTRAINTS
@@ -75,7 +75,7 @@ class RankSVM(LinearRegressor):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, group=None, sample_weight=None):
         """min 1/2 |w|^2 + C R(X w) over the pairs of every query, certified.
 

@@ -6,12 +6,12 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..formulations import NuRegression, Risk
 from ..losses import LOSSES, Loss
+from ..scikit_learn import Interval, StrOptions, fit_context
 from .machine import KernelMachine
 from .tasks import Task
 from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT, check_size
@@ -45,7 +45,7 @@ class SingleMachine(KernelMachine):
 class KernelRegressor(RegressorMixin, SingleMachine):
     """Real targets."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i), certified.
 

@@ -8,14 +8,14 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..checkpoints import Store
 from ..interrupt import watch_interrupt
 from ..result import Result, Status
+from ..scikit_learn import HasMethods, Interval, StrOptions, fit_context
 from ..structures.model import check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem
 from .observers import Observation, ObservedFit
@@ -104,7 +104,7 @@ class StructuredSVM(ObservedFit, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """min P(w) over the samples, to a certified gap.
 

@@ -8,13 +8,13 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from ..blocks import Blocks
 from ..formulations import INTERCEPTS
 from ..kernels import KERNELS, Kernel, Precomputed
 from ..samples import Given
+from ..scikit_learn import HasMethods, Interval, StrOptions, count_samples
 from ..solvers import SOLVERS
 
 LARGEST = 1e100
@@ -183,7 +183,7 @@ def check_size(values: np.ndarray, name: str) -> None:
 
 def check_length(X, y) -> int:
     """The number of samples, the same in X and y."""
-    n = _num_samples(X)
+    n = count_samples(X)
     if n != len(y):
         raise ValueError(f"X and y have incompatible shapes.\nX has {n} samples, but y has {len(y)}.")
     return n

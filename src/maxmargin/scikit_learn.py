@@ -1,0 +1,123 @@
+"""scikit-learn's private names, and what differs between its versions 1.6 to 1.9; no other file knows of either.
+
+What another file takes from scikit-learn is public and the same in all of these versions. `tests/test_layers.py` holds
+that.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import sklearn
+from sklearn.base import _fit_context as fit_context
+from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+from sklearn.utils import compute_class_weight, deprecated
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
+from sklearn.utils.multiclass import _ovr_decision_function as count_votes
+from sklearn.utils.validation import _num_samples as count_samples
+
+__all__ = [
+    "NO_PROBABILITY", "PROBABILITY_CONSTRAINT", "CallbackSupportMixin", "HasMethods", "Hidden", "Interval",
+    "LinearClassifierMixin", "RealNotInt", "SparseCoefMixin", "StrOptions", "check_liblinear_arguments",
+    "count_samples", "count_votes", "deprecate_with_probability", "drop_callbacks", "fit_context", "fit_within",
+    "open_callbacks", "take_fitted", "warn_of_probability", "weigh_liblinear_classes",
+]  # fmt: skip
+
+VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+
+# ---- callbacks, from 1.9 on -----------------------------------------------------------------------------------------
+
+if VERSION >= (1, 9):
+    from sklearn.callback import CallbackSupportMixin
+else:
+
+    class CallbackSupportMixin:
+        """Stands where scikit-learn has no callbacks: `hasattr(estimator, "set_callbacks")` is False."""
+
+        @property
+        def set_callbacks(self) -> Callable:
+            """Not there."""
+            raise AttributeError(f"set_callbacks needs scikit-learn 1.9 or newer, and this is {sklearn.__version__}.")
+
+
+CALLBACK_ATTRIBUTES = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")
+
+
+def open_callbacks(estimator, **subtasks):
+    """The context of a fit, its callbacks set up; None where the estimator has no callbacks."""
+    if not vars(estimator).get("_skl_callbacks"):
+        return None
+    return estimator._init_callback_context(**subtasks)
+
+
+def fit_within(estimator, transformer, X, y):
+    """transformer.fit(X, y), which callbacks see as the one task of a fit of the estimator that it is within."""
+    if VERSION < (1, 9):
+        return transformer.fit(X, y)
+    given = {"estimator": estimator, "X": X, "y": y}
+    context = estimator._init_callback_context(max_subtasks=1).call_on_fit_task_begin(**given)
+    task = context.subcontext("fit-transformer")
+    with task.propagate_callback_context(transformer):
+        task.call_on_fit_task_begin(**given)
+        transformer.fit(X, y)
+        task.call_on_fit_task_end(**given)
+    context.call_on_fit_task_end(**given)
+    return transformer
+
+
+def drop_callbacks(estimator) -> None:
+    """An estimator that no callback looks at."""
+    vars(estimator).pop("_skl_callbacks", None)
+
+
+def take_fitted(estimator) -> dict:
+    """The attributes of an estimator without those of its callbacks."""
+    return {name: value for name, value in vars(estimator).items() if name not in CALLBACK_ATTRIBUTES}
+
+
+# ---- probability=, deprecated in 1.9 --------------------------------------------------------------------------------
+
+PROBABILITY_IS_DEPRECATED = VERSION >= (1, 9)
+NO_PROBABILITY = "deprecated" if PROBABILITY_IS_DEPRECATED else False
+# A model that was saved under another version can be fitted again under this one.
+PROBABILITY_CONSTRAINT = ["boolean", Hidden(StrOptions({"deprecated"}))]
+
+
+def warn_of_probability(name: str, probability: bool | str) -> None:
+    """Warn of SVC(probability=...), or NuSVC, where scikit-learn does."""
+    if PROBABILITY_IS_DEPRECATED and probability != "deprecated":
+        warnings.warn(
+            "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed. Use "
+            f"`CalibratedClassifierCV({name}(), ensemble=False)` instead of `{name}(probability=True)`.",
+            FutureWarning,
+            stacklevel=4,
+        )
+
+
+def deprecate_with_probability(attribute: property) -> property:
+    """The attribute, whose use warns where `probability` is deprecated."""
+    if not PROBABILITY_IS_DEPRECATED:
+        return attribute
+    name = attribute.fget.__name__
+    warn = deprecated(f"Attribute `{name}` was deprecated in version 1.9 of scikit-learn, with `probability`.")
+    return warn(attribute)
+
+
+# ---- LIBLINEAR ------------------------------------------------------------------------------------------------------
+
+
+def check_liblinear_arguments(multi_class: str, penalty: str, loss: str, dual: bool | str, X) -> None:
+    """Refuse what LIBLINEAR refuses, in scikit-learn's words."""
+    from sklearn.svm._base import _get_liblinear_solver_type
+    from sklearn.svm._classes import _validate_dual_parameter
+
+    dual = _validate_dual_parameter(dual, loss, penalty, multi_class, X)
+    _get_liblinear_solver_type(multi_class, penalty, loss, dual)
+
+
+def weigh_liblinear_classes(class_weight, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """One weight per class as scikit-learn's LinearSVC has it: "balanced" counts sample weights from 1.7 on."""
+    counted = {"sample_weight": weight} if VERSION >= (1, 7) else {}
+    return compute_class_weight(class_weight, classes=classes, y=y, **counted)
