@@ -16,7 +16,7 @@ import maxmargin
 
 ROOT = Path(maxmargin.__file__).parent
 LAYERS = (
-    ("compiled", "threads", "interrupt", "atomic_file", "streams", "checkpoints", "scikit_learn"),
+    ("compiled", "threads", "interrupt", "atomic_file", "streams", "sparse_format", "checkpoints", "scikit_learn"),
     ("losses", "samples", "kernels"),
     ("listwise",),
     ("tiles",),

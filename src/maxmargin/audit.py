@@ -29,6 +29,7 @@ from .losses import LOSSES
 from .problem import Point, Problem
 from .row_search import find_rows
 from .samples import wrap
+from .sparse_format import check_sparse
 from .scikit_learn import weigh_liblinear_classes
 from .threads import quiet_blas
 from .training_data import hash_data
@@ -104,6 +105,7 @@ def refuse_unknown(model) -> None:
 
 def check_features(model, X):
     """X as a matrix of floats with as many features as the model was fitted on."""
+    check_sparse(X)
     X = check_array(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
     expected = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != expected:

@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length
 
 from .kernels import Kernel
 from .result import Result, Status
+from .sparse_format import check_sparse
 
 WIDE = 1e3  # a feature this many times wider than the others drowns them
 FAR = 50.0  # a feature whose mean is this many times its spread wastes the digits of the kernel
@@ -142,6 +143,7 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
         raise ValueError(f"model must be an estimator of maxmargin for rows of features, got {model!r}.")
     if not hasattr(X, "__len__") and not sp.issparse(X):
         raise ValueError(f"X must be in memory, got {type(X).__name__}.")
+    check_sparse(X)
     check_consistent_length(X, y, sample_weight)
     n = count_rows(X)
     few = keep_few_classes(model, X, y, sample_weight)

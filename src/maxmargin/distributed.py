@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .blocks.source import FAN, Block, Blocks, Fold, add_all
+from .sparse_format import check_sparse
 from .threads import heed, quiet_blas
 
 ATTEMPTS = 4  # a pass is asked once, and three times again if the cluster fails it
@@ -394,6 +395,7 @@ def read_block(number: int, X, y, weight) -> Block:
 def read_samples(X) -> np.ndarray | sp.csr_array:
     """A partition of X as a C-ordered ndarray or a CSR array with sorted indices, in float32 or float64."""
     if hasattr(X, "tocsr"):
+        check_sparse(X)
         X = sp.csr_array(X.tocsr())
         X = X.astype(choose_precision(X.dtype), copy=False)
         if not X.has_canonical_format:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from .blocks import Blocks
 from .distributed import is_collection
+from .sparse_format import check_sparse
 
 STRIP = 1 << 20  # entries that are looked at in one go
 
@@ -56,6 +57,7 @@ def list_parts(values) -> list:
 
 def add_matrix(digest, X) -> None:
     """The shape; strip by strip how many entries each row has, where they are unless all are there, and the values."""
+    check_sparse(X)
     X = X.tocsr() if sp.issparse(X) else np.asarray(X)
     digest.update(repr(tuple(map(int, X.shape))).encode())
     for counts, places, values in cut_entries(X):

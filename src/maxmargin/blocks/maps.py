@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..sparse_format import check_sparse
 from .source import Block, Blocks
 
 
@@ -87,6 +88,7 @@ def sample_rows(blocks: Blocks, n_rows: int, seed: int) -> Rows:
 
 def count_rows(block: Block) -> list[int]:
     """How many rows a block has, as a list of one number: such lists add up to one of all blocks."""
+    check_sparse(block.X, f"X of block {block.number}")
     return [block.X.shape[0]]
 
 

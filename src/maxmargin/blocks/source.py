@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..sparse_format import check_sparse
 from ..threads import fetch_ahead, heed, quiet_blas
 
 FAN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
@@ -120,6 +121,7 @@ class ArrayBlocks(Blocks):
 
     def __init__(self, X, y=None, weight=None, rows: int | None = None):
         super().__init__()
+        check_sparse(X)
         self.X, self.y, self.weight = X, y, weight
         n, d = X.shape
         width = 8 * (d if not sp.issparse(X) else 1 + 2 * X.nnz // max(n, 1))

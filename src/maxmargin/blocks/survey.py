@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..problem import TINY
+from ..sparse_format import find_fault as find_sparse_fault
 from .source import Block
 
 GOLDEN = np.uint32(2654435769)  # 2^32 divided by the golden ratio
@@ -124,6 +125,8 @@ def spread(numbers: np.ndarray) -> np.ndarray:
 def find_fault(block: Block, target: str) -> str:
     """The first thing that is wrong with a block, or nothing."""
     n = block.X.shape[0]
+    if sp.issparse(block.X) and (fault := find_sparse_fault(block.X)):
+        return f"X is a broken {type(block.X).__name__}: {fault}"
     if block.y is None:
         return "y is missing: give targets beside X, or blocks that hold them"
     if len(block.y) != n:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..blocks import Blocks
 from ..blocks.maps import MappedBlocks, map_rows, sample_rows
 from ..distributed import DaskBlocks, is_collection, predict_blocks
+from ..sparse_format import check_sparse
 from ..scikit_learn import CallbackSupportMixin, HasMethods, Interval, fit_context, fit_within
 
 
@@ -78,6 +79,7 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
         if isinstance(X, Blocks):
             rows = sample_rows(X, self.n_rows, self.random_state)
             return rows.X, rows.y
+        check_sparse(X)
         X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
         y = None if y is None else np.asarray(y)
         if X.ndim != 2 or len(X.shape) != 2:
@@ -104,6 +106,7 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
             return MappedBlocks(X, self.transformer_)
         if is_collection(X):
             return predict_blocks(X, Mapping(self.transformer_), self._dtype, self._n_features_out)
+        check_sparse(X)
         return self.transformer_.transform(X)
 
 

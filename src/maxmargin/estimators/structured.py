@@ -16,6 +16,7 @@ from ..checkpoints import Store
 from ..interrupt import watch_interrupt
 from ..result import Result, Status
 from ..scikit_learn import HasMethods, Interval, StrOptions, fit_context
+from ..sparse_format import check_sparse
 from ..structures.model import check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem
 from .observers import Observation, ObservedFit
@@ -234,6 +235,7 @@ def count(X) -> int:
 
 def check_lengths(X, y) -> int:
     """The number of samples, the same in X and y, and not zero."""
+    check_sparse(X)
     n, labels = count(X), count(y)
     if n != labels:
         raise ValueError(f"X has {n} samples and y has {labels}; there must be one labelling for each sample.")

@@ -16,6 +16,7 @@ from ..kernels import KERNELS, Kernel, Precomputed
 from ..samples import Given
 from ..scikit_learn import HasMethods, Interval, StrOptions, count_samples
 from ..solvers import SOLVERS
+from ..sparse_format import check_sparse
 
 LARGEST = 1e100
 HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
@@ -76,6 +77,7 @@ def check_samples(estimator, X, y, *, reset: bool = True):
             f"{type(estimator).__name__} needs data in memory; on blocks take a linear machine, with a "
             "BlockwiseTransformer of a kernel map in front."
         )
+    check_sparse(X)
     if is_function(estimator.kernel):
         check_consistent_length(X, y)
         return X, y
@@ -92,6 +94,7 @@ def check_samples(estimator, X, y, *, reset: bool = True):
 def check_design(estimator, X, y):
     """X for a linear machine, as it is if it is a C-ordered or CSR matrix of floats, and y beside it."""
     refuse_types(estimator, "solver")
+    check_sparse(X)
     vectors = getattr(estimator, "_vector", False)
     X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **FORMS)
     if X.dtype == np.float64:  # squares of float32 values do not overflow
@@ -101,6 +104,7 @@ def check_design(estimator, X, y):
 
 def check_new_design(estimator, X):
     """X for prediction by a linear machine, in any order."""
+    check_sparse(X)
     return validate_data(estimator, X, **{**FORMS, "order": None}, reset=False)
 
 
@@ -122,6 +126,7 @@ def check_gram_matrix(K: np.ndarray, name: str = "X") -> None:
 
 def check_new_samples(estimator, X):
     """X for prediction: as many features as in training, of the kind the machine was trained on."""
+    check_sparse(X)
     if not is_function(estimator.kernel):
         X = validate_data(estimator, X, **FORMS, reset=False)
         if sp.issparse(X) and not estimator._sparse:

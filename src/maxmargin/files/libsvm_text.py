@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.libsvm_text import Rows, gather, make_rule, parse_chunks, split_text
+from ..sparse_format import check_sparse
 from ..streams import find_file, guess_length, open_file, write_file
 from ..threads import fetch_ahead, run_strips
 
@@ -170,6 +171,7 @@ def format_strip(X, y: np.ndarray, query: np.ndarray | None, first: int) -> memo
 
 def check_matrix(X) -> np.ndarray | sp.csr_array:
     """X as rows of finite numbers that float64 holds, columns in order."""
+    check_sparse(X)
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")

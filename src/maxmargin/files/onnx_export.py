@@ -17,6 +17,7 @@ from ..estimators.novelty import OneClassSVM
 from ..estimators.risk import STEEPNESS, RiskClassifier, RiskRegressor
 from ..estimators.structured import StructuredSVM
 from ..kernels import Linear, Precomputed
+from ..sparse_format import check_sparse
 from ..structures import ChainModel
 from .models import MODELS
 from .onnx_graph import IR, KNOWN, OPSET, Graph, evaluate_kernel, import_onnx
@@ -263,6 +264,7 @@ def compare(model, built: Built, file: bytes, X) -> tuple[float, float]:
     parts = X if isinstance(model, StructuredSVM) and model.model_.edges else [X]
     theirs, ours = [], []
     for rows in parts:
+        check_sparse(rows)
         dense = np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, np.float64)
         theirs.append(np.ravel(session.run([next(iter(built.outputs))], {"X": dense})[0]))
         ours.append(np.ravel(decide(model, rows)))

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..sparse_format import check_sparse
+
 STRIP = 1 << 22  # entries that are looked at together
 SHOWN = 5  # features that a warning names
 FILLING = 1.5  # times as many stored values as before are worth a warning
@@ -222,6 +224,7 @@ def check_matrix(X) -> np.ndarray | sp.csr_array:
         if X.ndim != 2:
             raise ValueError(f"X must have two dimensions, got {X.ndim}.")
         return X
+    check_sparse(X)
     X = sp.csr_array(X)
     if not X.has_canonical_format:
         X = X.copy()

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
+from ..sparse_format import check_sparse
 from ..streams import write_file
 from .data import Data
 
@@ -75,6 +76,7 @@ def list_columns(data: Data) -> tuple[list[str], dict[str, np.ndarray]]:
 
 def cut_rows(data: Data, d: int, more: dict[str, np.ndarray]) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
     """Some rows at a time: the features, dense, and the columns behind them."""
+    check_sparse(data.X)
     step = max(1, STRIP // max(d, 1))
     for start in range(0, data.X.shape[0], step):
         part = data.X[start : start + step]

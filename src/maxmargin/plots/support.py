@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ..sparse_format import check_sparse
 from .canvas import INK
 
 TUBES = ("epsilon_insensitive", "squared_epsilon_insensitive")
@@ -48,6 +49,7 @@ def check_rows(model, X: np.ndarray, y: np.ndarray | None, name: str) -> None:
 
 def as_matrix(X) -> np.ndarray:
     """The samples as an array of floats."""
+    check_sparse(X)
     return X.toarray() if sp.issparse(X) else np.asarray(X, float)
 
 

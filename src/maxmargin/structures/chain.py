@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import scipy.sparse as sp
 
+from ..sparse_format import check_sparse
 from ..threads import run_strips
 from .examples import Pace
 from .model import StructuredModel
@@ -262,6 +263,7 @@ class ChainModel(StructuredModel):
 
 def check_sequence(x, i: int):
     """A finite matrix of at least one row."""
+    check_sparse(x, f"X[{i}]")
     if not sp.issparse(x):
         try:
             x = np.asarray(x, float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from ..sparse_format import check_sparse
 from .chain import ChainModel, check_labels
 
 
@@ -44,6 +45,7 @@ class MulticlassModel(ChainModel):
         """The matrix itself."""
         from sklearn.utils import check_array
 
+        check_sparse(X)
         rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
         if n_features is not None and rows.shape[1] != n_features:
             raise ValueError(f"X has {rows.shape[1]} features, and the model was fitted on {n_features}.")
