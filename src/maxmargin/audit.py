@@ -29,8 +29,8 @@ from .losses import LOSSES
 from .problem import Point, Problem
 from .row_search import find_rows
 from .samples import wrap
-from .sparse_format import check_sparse
 from .scikit_learn import weigh_liblinear_classes
+from .sparse_format import check_sparse
 from .threads import quiet_blas
 from .training_data import hash_data
 
