@@ -11,9 +11,11 @@ from class_problems import CLASS_LOSSES, CLASS_SOLVERS, make_classes, pose_class
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, KINKED, PAIRS, SMOOTH, make_data, pose
 
 from maxmargin.certificate import judge
+from maxmargin.features import AbsoluteDesign
 from maxmargin.loop import solve
 from maxmargin.problem import Problem
 from maxmargin.result import Outcome, Result
+from maxmargin.samples import wrap
 from maxmargin.solvers import SOLVERS, Coordinate
 
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -107,6 +109,22 @@ def test_degeneracy_with_the_absolute_penalty(name, kind):
         check_honest(problem, result)
         assert np.isfinite(result.certificate.dual), f"{form}, {intercept}: {result.message}"
         assert result.converged or kind not in GENTLE, f"{form}, {intercept}: {result.message}"
+
+
+@every_form
+@pytest.mark.parametrize("size", [1.0, 1e5, 1e10, 1e14])
+def test_duals_that_nearly_cancel_can_be_relaxed(size, form):
+    """However much of the pull of large duals is rounding, relaxed ones have a price and are not shrunk to nothing."""
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        X, a = rng.normal(size=(8, 4)), size * rng.normal(size=8)
+        a -= X @ np.linalg.lstsq(X, a, rcond=None)[0] - np.linalg.pinv(X).T @ np.full(
+            4, 1.5
+        )  # X'a is 1.5 but for rounding
+        design = AbsoluteDesign(wrap(FORMS[form](X)))
+        pull, relaxed = np.abs(design.combine(a)).max(), design.relax(a)
+        assert design.price(design.combine(relaxed), None) == 0.0
+        assert np.abs(relaxed).max() >= 0.5 * np.abs(a).max() / max(pull, 1.0)
 
 
 @every_form

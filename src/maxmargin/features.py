@@ -19,6 +19,7 @@ from .threads import CORES, cached_property
 from .tiles import evaluate_rows, evaluate_scores, evaluate_square
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
+PULL = 1.0 + 1e-12  # of duals on a feature that counts as 1, its limit with the penalty |w|_1
 SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
 
 
@@ -204,15 +205,17 @@ class AbsoluteDesign(Design):
 
     def price(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """0 where no feature pulls by more than 1, else infinite."""
-        return 0.0 if np.abs(coef).max(initial=0.0) <= 1.0 + 1e-12 else np.inf
+        return 0.0 if np.abs(coef).max(initial=0.0) <= PULL else np.inf
 
     def relax(self, a: np.ndarray) -> np.ndarray:
-        """The duals divided by the largest pull on a feature, where that is more than 1."""
-        for _ in range(5):
-            pull = float(np.abs(self.combine(a)).max(initial=0.0))
-            if pull <= 1.0 + 1e-12:
-                break
-            a = a / (pull * (1.0 + 1e-14))
+        """The duals divided by the largest pull on a feature, where that is more than 1.
+
+        Where large duals nearly cancel, their pull is rounding to some digits, other rounding after every division:
+        then they are divided by a little more each time, until no pull is left that shows.
+        """
+        margin = 1e-14
+        while (pull := float(np.abs(self.combine(a)).max(initial=0.0))) > PULL:
+            a, margin = a / (pull * (1.0 + margin)), 10.0 * margin
         return a
 
 
