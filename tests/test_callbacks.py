@@ -9,7 +9,6 @@ import pytest
 from every_estimator import every_estimator
 from long_fits import make_clouds, make_sequences
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -28,6 +27,7 @@ from maxmargin import (
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.result import Progress
 
+CALLBACKS = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
 X, Y = make_clouds(300, 5)
 LONG = SVC(C=1e4, tol=1e-12), *make_clouds(3000, 10)
 
@@ -276,7 +276,7 @@ def test_what_is_no_callback_is_refused():
 
 def test_scores_are_monitored():
     """ScoringMonitor: a row for each stretch of one problem, with weights, and one for the fit."""
-    monitor = ScoringMonitor(scoring="accuracy")
+    monitor = CALLBACKS.ScoringMonitor(scoring="accuracy")
     model = RiskClassifier("logistic").set_callbacks(monitor).fit(X, Y, sample_weight=np.linspace(1.0, 2.0, 300))
     rows = monitor.get_logs().data
     assert len(rows) == 1 + len(model.result_.history)
@@ -285,8 +285,8 @@ def test_scores_are_monitored():
 
 def test_bars_are_shown(capsys):
     """ProgressBar, on one problem and on several."""
-    SVC().set_callbacks(ProgressBar()).fit(X, Y)
-    LinearSVC().set_callbacks(ProgressBar()).fit(*make_clouds(400, 5, 4))
+    SVC().set_callbacks(CALLBACKS.ProgressBar()).fit(X, Y)
+    LinearSVC().set_callbacks(CALLBACKS.ProgressBar()).fit(*make_clouds(400, 5, 4))
     out = capsys.readouterr().out
     assert "SVC - fit" in out
     assert "LinearSVC - solve #3" in out
@@ -306,9 +306,9 @@ def test_callbacks_travel_into_pipelines_and_searches():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_bars_and_monitors_within_searches(n_jobs, capsys):
     """scikit-learn's own callbacks, also where candidates are fitted by other processes."""
-    monitor = ScoringMonitor(scoring="accuracy")
+    monitor = CALLBACKS.ScoringMonitor(scoring="accuracy")
     model = LinearSVC().set_callbacks(monitor)
-    search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=2, n_jobs=n_jobs).set_callbacks(ProgressBar())
+    search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=2, n_jobs=n_jobs).set_callbacks(CALLBACKS.ProgressBar())
     search.fit(X, Y)
     logs = monitor.get_logs(select="most_recent")
     assert sum("accuracy" in row for row in logs.data) >= 10
