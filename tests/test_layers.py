@@ -16,14 +16,24 @@ import maxmargin
 
 ROOT = Path(maxmargin.__file__).parent
 LAYERS = (
-    ("compiled", "threads", "interrupt", "atomic_file", "streams", "sparse_format", "checkpoints", "scikit_learn"),
+    (
+        "compiled",
+        "threads",
+        "interrupt",
+        "pace",
+        "atomic_file",
+        "streams",
+        "sparse_format",
+        "checkpoints",
+        "scikit_learn",
+    ),
     ("losses", "samples", "kernels"),
     ("listwise",),
     ("tiles",),
     ("features", "cache", "normal_equations"),
     ("problem",),
     ("certificate", "result", "refusals", "quadratic_program", "answers"),
-    ("intercept",),
+    ("intercept", "deadline"),
     ("structures", "blocks"),
     ("solvers",),
     ("choice", "progress"),

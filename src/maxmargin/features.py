@@ -14,11 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from .pace import Pace
 from .samples import Dense, suit
-from .threads import CORES, cached_property
+from .threads import cached_property
 from .tiles import evaluate_rows, evaluate_scores, evaluate_square
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
+GAUGED_ROWS = 1024  # samples whose kernel values among each other are timed
+STREAMED = 1 << 23  # numbers of a linear product that is timed: more than caches hold
+PRODUCTS = 3  # of the data with w or with the duals, in a certificate of a linear machine
+GAUGE_SECONDS = 0.02  # of a measurement: shorter ones see a busy machine between two turns of other programs only
 PULL = 1.0 + 1e-12  # of duals on a feature that counts as 1, its limit with the penalty |w|_1
 SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
 
@@ -32,6 +37,7 @@ class Gram:
         self.whole = whole
         self.segments: list[Segment] | None = None
         self.counters: Counter = Counter()
+        self.pace = Pace()
 
     @classmethod
     def from_data(cls, kernel: Kernel, X, offset: float = 0.0, weight: np.ndarray | None = None) -> Gram:
@@ -79,9 +85,45 @@ class Gram:
         """Nanoseconds of a kernel value on one core, in float32."""
         return self.kernel.cost(self.samples)
 
+    def gauge(self) -> None:
+        """Measure the pace of scores on some of the samples and all cores, if that was not done lately."""
+        if self.is_quick or not self.pace.is_stale:
+            return
+        if self.by_weights:
+            self.gauge_product(-(-self.n * STREAMED // self.samples.size))
+        else:
+            for rows in (GAUGED_ROWS // 8, GAUGED_ROWS):  # few first: a kernel of the user's own may be slow
+                if self.pace.estimate(rows**2) < GAUGE_SECONDS:
+                    self.gauge_values(rows)
+
+    def gauge_product(self, rows: int) -> None:
+        """Time X w over some rows."""
+        part = self.samples.take(slice(0, rows))
+        w = np.ones(part.d)
+        self.pace.sample(lambda: part.project(w), part.size, GAUGE_SECONDS)
+
+    def gauge_values(self, rows: int) -> None:
+        """Time the kernel values of some rows among each other."""
+        part, coef = self.samples.take(slice(0, rows)), np.ones(rows)
+        self.pace.sample(lambda: evaluate_scores(self.kernel, part, part, coef), rows**2, GAUGE_SECONDS)
+
     def estimate_seconds(self, support: int) -> float:
-        """How long the scores of all samples take with so many nonzero coefficients."""
-        return 0.0 if self.whole is not None else 2.5e-9 * self.cost * self.n * support / CORES
+        """How long a certificate takes with so many nonzero coefficients, at the pace of this run."""
+        if self.is_quick:
+            return 0.0
+        return self.pace.estimate(PRODUCTS * self.samples.size if self.by_weights else self.n * support)
+
+    @property
+    def by_weights(self) -> bool:
+        """Whether scores are products of the samples with w itself, as those of a linear kernel are."""
+        return isinstance(self.kernel, Linear)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether scores take next to no time whatever the coefficients."""
+        if self.by_weights:
+            return self.samples.size < STREAMED
+        return self.whole is not None or self.n <= GAUGED_ROWS
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """The coefficients of w = sum_i a_i phi(x_i): a itself, its layers added up."""
@@ -92,14 +134,14 @@ class Gram:
         if self.whole is not None:
             return self.whole @ coef
         support = np.flatnonzero(coef)
-        if isinstance(self.kernel, Linear):
+        if self.by_weights:
             w = self.samples.combine(coef)
             return self.samples.project(w) + self.offset * coef.sum()
         if len(support) == 0:
             return np.zeros(self.n)
-        return evaluate_scores(self.kernel, self.samples, self.samples.take(support), coef[support]) + (
-            self.offset * coef.sum()
-        )
+        with self.pace.measure(self.n * len(support)):
+            scores = evaluate_scores(self.kernel, self.samples, self.samples.take(support), coef[support])
+        return scores + self.offset * coef.sum()
 
     def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """|w|^2 = coef' K coef."""
@@ -113,7 +155,9 @@ class Gram:
 
     def subset(self, index: np.ndarray) -> Gram:
         """The Gram matrix of some of the samples; a whole matrix is not evaluated again."""
-        return Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
+        part = Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
+        part.pace = self.pace
+        return part
 
     def pack(self, starts: np.ndarray, exact: bool = True) -> None:
         """Pack the segments [starts_k, starts_k+1) for rows one at a time, if kernel and samples are of that kind.
@@ -130,6 +174,7 @@ class Gram:
     def join(self, first: int, second: int, index: np.ndarray) -> Gram:
         """The Gram matrix of two segments, which are the samples of the index."""
         part = Gram(self.kernel, self.samples.take(index), self.offset)
+        part.pace = self.pace
         if self.segments is not None:
             part.segments = [self.segments[first], self.segments[second]]
         return part
@@ -181,17 +226,15 @@ class Design(Gram):
         """f = X w + scaling w_0."""
         return self.samples.project(coef[:-1]) + self.scaling * coef[-1]
 
-    def estimate_seconds(self, support: int) -> float:
-        """How long the scores of all samples take: w is known, so next to nothing."""
-        return 0.0
-
     def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """|w|^2 + w_0^2."""
         return float(coef @ coef)
 
     def subset(self, index: np.ndarray) -> Design:
         """The design of some of the samples."""
-        return type(self)(self.samples.take(index), self.scaling, cut(self.whole, index))
+        part = type(self)(self.samples.take(index), self.scaling, cut(self.whole, index))
+        part.pace = self.pace
+        return part
 
 
 class AbsoluteDesign(Design):
@@ -248,9 +291,13 @@ class ClassDesign:
 
     price = penalise  # its conjugate
 
+    def gauge(self) -> None:
+        """Measure the pace of a product with the samples, if that was not done lately."""
+        self.design.gauge()
+
     def estimate_seconds(self, support: int) -> float:
-        """How long the scores of all samples take: next to nothing."""
-        return 0.0
+        """How long a certificate takes: as long as one for each class."""
+        return self.n_classes * self.design.estimate_seconds(support)
 
     def subset(self, index: np.ndarray) -> ClassDesign:
         """The same classes over some of the samples."""
@@ -298,8 +345,12 @@ class SignedGram:
         """Nanoseconds of a kernel value on one core, in float32."""
         return self.gram.cost
 
+    def gauge(self) -> None:
+        """Measure the pace of scores, if that was not done lately."""
+        self.gram.gauge()
+
     def estimate_seconds(self, support: int) -> float:
-        """How long the scores of all samples take with so many nonzero coefficients."""
+        """How long a certificate takes with so many nonzero coefficients, at the pace of this run."""
         return self.gram.estimate_seconds(min(support, self.gram.n))
 
     def combine(self, a: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ import numpy as np
 from .certificate import Certificate, judge
 from .checkpoints import Store
 from .choice import Stage, name_of, plan
+from .deadline import Deadline
 from .interrupt import Interrupt, watch_interrupt
 from .problem import Point, Problem
 from .result import SENTENCES, Outcome, Progress, Result, Status
@@ -19,7 +19,6 @@ from .threads import Interrupted, listen, quiet_blas
 UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that nobody has judged
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
-ANSWER = 0.13  # seconds after Ctrl-C in which the last certificate must be there
 
 
 def solve(
@@ -60,40 +59,36 @@ def solve(
     Result
     """
     stages = plan(problem, solver, tol, warm is not None)
-    clock = Clock(max_seconds)
     with watch_interrupt(interrupt) as interrupted, quiet_blas():
-        if max_seconds is not None:
-            clock.reserve = problem.estimate_seconds(Standing(problem, warm).support)
-        relay = Relay(problem, stages, warm, lambda: bool(interrupted) or clock.late(clock.reserve), checkpoint)
+        deadline = Deadline(problem, max_seconds, interrupted)
+        relay = Relay(problem, stages, warm, deadline, checkpoint)
         if hasattr(callback, "attach"):
             callback.attach(relay)
-        trust = Trust(problem, tol, lambda run: is_overdue(problem, run, interrupted))
+        best = BestCertified(problem, tol, deadline)
         history: list[Progress] = []
         status = None
         while status is None:
-            # The time of the last certificate is held back: it is part of the budget.
-            if max_seconds is not None:
-                clock.reserve = problem.estimate_seconds(relay.run.support) + getattr(relay.run, "reserve", 0.0)
+            deadline.hold_back(relay.run)
             if interrupted:
                 status = Status.INTERRUPTED
-            elif clock.late(clock.reserve):
+            elif deadline.is_late:
                 status = Status.MAX_SECONDS
             elif max_iter is not None and relay.n_iter >= max_iter:
                 status = Status.MAX_ITER
             else:
                 steps = 1 << 30 if max_iter is None else max_iter - relay.n_iter
-                outcome = relay.advance(steps, min(SLICE, clock.left(clock.reserve)))
-                history.append(relay.progress(clock.seconds, callback is not None))
+                outcome = relay.advance(steps, min(SLICE, deadline.left))
+                history.append(relay.progress(deadline.seconds, callback is not None))
                 if callback is not None and callback(history[-1]):
                     status = Status.STOPPED
                 elif outcome is not Outcome.GOING:
-                    status = relay.pass_on(outcome, trust)
+                    status = relay.pass_on(outcome, best)
                 relay.save_now_and_then()
-        point, certificate = trust.settle(relay.run)
+        point, certificate = best.settle(relay.run)
         relay.save(point)
-    message = " ".join([trust.sentence(status, relay.solver), *trust.doubt(history), *relay.notes])
+    message = " ".join([best.sentence(status, relay.solver), *best.doubt(history), *relay.notes])
     return Result(
-        status, point, certificate, relay.solver, relay.n_iter, clock.seconds, message, history, relay.count(),
+        status, point, certificate, relay.solver, relay.n_iter, deadline.seconds, message, history, relay.count(),
     )  # fmt: skip
 
 
@@ -113,23 +108,15 @@ def confess(known: str) -> str:
     return f"There was no time to judge the point, so its gap is not known; {known}."
 
 
-def is_overdue(problem: Problem, run, interrupted: Interrupt) -> bool:
-    """Whether a certificate would come long after Ctrl-C, with the time that a run's takes.
-
-    A budget of time holds that back from the beginning: a fit that ends by it is always judged.
-    """
-    expected = 0.0 if run is None else problem.estimate_seconds(run.support)
-    return bool(interrupted) and interrupted.wait_for_answer() + expected > ANSWER
-
-
 class Relay:
     """The solvers of a plan, one after the other: the next one starts where the last one stood."""
 
     def __init__(
-        self, problem: Problem, stages: list[Stage], warm: Point | None, asked: Callable[[], bool], store: Store | None
+        self, problem: Problem, stages: list[Stage], warm: Point | None, deadline: Deadline, store: Store | None
     ):
-        self.problem, self.waiting, self.asked, self.store = problem, stages, asked, store
+        self.problem, self.waiting, self.deadline, self.store = problem, stages, deadline, store
         self.before, self.notes, self.counted = 0, [], Counter()
+        deadline.hold_back(Standing(problem, warm))
         state = None if store is None else store.load(problem.fingerprint())
         self.run = self.start(warm) if state is None else self.resume(state)
 
@@ -141,7 +128,7 @@ class Relay:
     def begin(self, make: Callable, warm: Point | None):
         """The run that `make` makes, or one that stands still if it was told to stop before."""
         try:
-            with listen(self.asked):
+            with listen(self.deadline.is_asked):
                 return make()
         except Interrupted:
             return Standing(self.problem, warm)
@@ -181,7 +168,7 @@ class Relay:
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Some steps of the run, told to stop within them: anywhere in a pass over data, else where nothing is lost."""
         try:
-            with listen(self.asked, always=getattr(self.problem, "form", "memory") != "memory"):
+            with listen(self.deadline.is_asked, always=getattr(self.problem, "form", "memory") != "memory"):
                 return self.run.advance(max_steps, seconds)
         except Interrupted:
             return Outcome.GOING
@@ -205,16 +192,16 @@ class Relay:
         total.update(self.run.count())
         return total
 
-    def pass_on(self, outcome: Outcome, trust: Trust) -> Status | None:
+    def pass_on(self, outcome: Outcome, best: BestCertified) -> Status | None:
         """The run believes it is done, or stuck: the next stage, or the judge."""
-        if outcome is Outcome.DONE and self.waiting and self.stage.tol > trust.tol:
-            return self.hand_over(self.run.point(), f"reached a gap of {self.stage.tol:g}")
+        if outcome is Outcome.DONE and self.waiting and self.stage.tol > best.tol:
+            return self.hand_over(best.ask(self.run), f"reached a gap of {self.stage.tol:g}")
         try:
-            status = trust.weigh(self.run, outcome, self.solver, final=not self.waiting)
+            status = best.weigh(self.run, outcome, self.solver, final=not self.waiting)
         except Interrupted:
-            return None
+            return Status.INTERRUPTED if self.deadline.interrupted else Status.MAX_SECONDS
         if status is Status.STALLED and self.waiting:
-            return self.hand_over(trust.best[0], "went astray")
+            return self.hand_over(best.known[0], "went astray")
         return status
 
     def hand_over(self, point: Point, why: str) -> None:
@@ -229,27 +216,6 @@ def measure_hits(counters: Counter) -> float | None:
     """The share of kernel rows that were found in the cache; None where there is no cache, or it was not asked yet."""
     asked = counters["hits"] + counters["misses"]
     return counters["hits"] / asked if asked > 0 else None
-
-
-class Clock:
-    """The seconds of a solve, and those that are left of its budget."""
-
-    def __init__(self, budget: float | None):
-        self.began, self.budget = time.perf_counter(), float("inf") if budget is None else budget
-        self.reserve = 0.0  # seconds that are held back for what comes last
-
-    @property
-    def seconds(self) -> float:
-        """Since the beginning."""
-        return time.perf_counter() - self.began
-
-    def left(self, reserve: float) -> float:
-        """Of the budget, when so much is held back."""
-        return self.budget - reserve - self.seconds
-
-    def late(self, reserve: float) -> bool:
-        """Whether nothing is left."""
-        return self.left(reserve) <= 0
 
 
 class Standing:
@@ -286,12 +252,13 @@ def unpack_point(state: dict) -> Point:
     return Point(state["a"], float(b) if b.ndim == 0 else b, state.get("coef"))
 
 
-class Trust:
+class BestCertified:
     """What the judge has confirmed so far: the best certified point, and whether going on is worth it."""
 
-    def __init__(self, problem: Problem, tol: float, overdue: Callable[[object], bool] = lambda run: False):
-        self.problem, self.tol, self.overdue = problem, tol, overdue
-        self.best: tuple[Point, Certificate] | None = None
+    def __init__(self, problem: Problem, tol: float, deadline: Deadline | None = None):
+        self.problem, self.tol = problem, tol
+        self.deadline = Deadline(problem, None, Interrupt()) if deadline is None else deadline
+        self.known: tuple[Point, Certificate] | None = None
         self.point: Point | None = None
         self.judged = (None, -1)
         self.dual = -float("inf")
@@ -299,22 +266,30 @@ class Trust:
 
     def certify(self, run) -> Certificate:
         """Judge the run's point and keep it if it is the best; Interrupted if that takes too long."""
-        self.point = run.point()
-        if self.overdue(run):
+        self.point = self.ask(run)
+        if not self.deadline.permits(run):
             raise Interrupted
-        with listen(lambda: self.overdue(None)):
+        with listen(lambda: not self.deadline.has_time_for(0.0)):
             certificate = judge(self.problem, self.point)
         self.judged = (run, run.n_iter)
-        if self.best is None or not certificate.relative_gap > self.best[1].relative_gap:
-            self.best = (self.point, certificate)
+        if self.known is None or not certificate.relative_gap > self.known[1].relative_gap:
+            self.known = (self.point, certificate)
         return certificate
+
+    def ask(self, run) -> Point:
+        """The point of a run; without what could be dropped on the way to it, where the time is over."""
+        try:
+            with listen(self.deadline.is_asked, always=False):
+                return run.point()
+        except Interrupted:
+            return run.point()
 
     def weigh(self, run, outcome: Outcome, solver, final: bool = True) -> Status | None:
         """The run believes it is done, or stuck: converged if the judge agrees, else go on from exact scores.
 
         Where another solver waits, one that is stuck is not tried again.
         """
-        before, low = self.best[1].relative_gap if self.best else float("inf"), self.dual
+        before, low = self.known[1].relative_gap if self.known else float("inf"), self.dual
         certificate = self.certify(run)
         if self.holds(run, outcome, certificate, solver):
             return Status.CONVERGED
@@ -350,12 +325,12 @@ class Trust:
             try:
                 self.certify(run)
             except Interrupted:
-                self.best = self.best or (self.point, UNKNOWN)
-        return self.best
+                self.known = self.known or (self.point, UNKNOWN)
+        return self.known
 
     def doubt(self, history: list[Progress]) -> list[str]:
         """A sentence about a point that could not be judged in time."""
-        if self.best[1] is not UNKNOWN:
+        if self.known[1] is not UNKNOWN:
             return []
         return [confess(f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start")]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from .checkpoints import Store, read_state, write_state
+from .deadline import Clock
 from .interrupt import watch_interrupt
-from .loop import Clock
 from .result import SENTENCES, Status
 from .solvers.bundle.cuts import Cuts
 from .solvers.bundle.descent import Descent, Optimality, Round
@@ -145,7 +145,7 @@ def minimize(
                 status = Status.CONVERGED
             elif watch.wears_out():
                 status = Status.STALLED
-            elif clock.late(0.0):
+            elif clock.is_late:
                 status = Status.MAX_SECONDS
             elif max_iter is not None and descent.n_iter >= max_iter:
                 status = Status.MAX_ITER

@@ -136,8 +136,12 @@ class Problem:
         """The number of samples."""
         return self.features.n
 
+    def gauge(self) -> None:
+        """Measure how fast certificates are computed now, if that was not measured lately."""
+        self.features.gauge()
+
     def estimate_seconds(self, support: int) -> float:
-        """How long a certificate takes."""
+        """How long a certificate takes, at the pace that was measured."""
         return self.features.estimate_seconds(support)
 
     def fingerprint(self) -> dict[str, str | int | float]:

@@ -90,6 +90,11 @@ class Dense:
         return self if len(index) == self.d else Dense(self.X[:, index], self.dtype)
 
     @property
+    def size(self) -> int:
+        """Numbers held."""
+        return self.X.size
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the numbers held."""
         return self.X.nbytes
@@ -247,6 +252,11 @@ class Sparse:
         part = sp.csr_array(self.X[:, index])
         part.sort_indices()
         return Sparse(part, self.dtype)
+
+    @property
+    def size(self) -> int:
+        """Numbers of these rows."""
+        return int(self.indptr[-1] - self.indptr[0])
 
     @property
     def nbytes(self) -> int:

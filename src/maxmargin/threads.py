@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -344,10 +345,14 @@ def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
     starts = range(0, n, step)
     ours = is_main() and not _ear.busy
     asked = _ear.asked if _ear.ready and not _ear.busy else None
-    left = iter(starts)
+    left = deque(starts)
 
     def drain() -> None:
-        for start in left:  # next() of a range is one step of the interpreter: no two threads get the same strip
+        while left:
+            try:
+                start = left.popleft()  # one step of the interpreter: no two threads get the same strip
+            except IndexError:
+                return
             if asked is None or not asked():
                 work(start, min(start + step, n))
 
@@ -355,18 +360,24 @@ def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
         with step_aside():
             drain()
     else:
-        share_out(drain, min(CORES, len(starts)) - 1)
+        share_out(drain, left, min(CORES, len(starts)) - 1)
     if asked is not None and asked():
         raise Interrupted
 
 
-def share_out(drain: Callable[[], None], count: int) -> None:
-    """drain() here and on `count` other threads; those that have not begun when nothing is left are sent home."""
+def share_out(drain: Callable[[], None], left: deque, count: int) -> None:
+    """drain() here and on `count` other threads, until nothing is `left`.
+
+    Those that have not begun by then are sent home. Where this thread is interrupted, by Ctrl-C say, nothing is left.
+    """
     pool = open_pool(os.getpid())
     others = [pool.submit(drain) for _ in range(count)]
     _ear.busy = True
     try:
         drain()
+    except BaseException:
+        left.clear()
+        raise
     finally:
         _ear.busy = False
         begun = [other for other in others if not other.cancel()]

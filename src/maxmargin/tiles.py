@@ -11,6 +11,7 @@ from .samples import TILE, Dense, match
 from .threads import STRIPS, run_strips, step_aside
 
 ROWS = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
+STRIP = 1 << 23  # kernel values of a strip of scores at most: about 10 ms, after which Ctrl-C and budgets are heard
 SMALL_TILE = TILE // 8  # entries that are not worth sharing among cores
 
 
@@ -29,7 +30,8 @@ def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.nd
         for part, columns in parts:
             f[start:stop] += kernel.write(tile, columns, open_tile(tile.n, columns.n, tile.dtype)) @ coef[part]
 
-    run_strips(evaluate, samples.n, min(count_rows(samples), max(32, -(-samples.n // STRIPS))))
+    short = max(32, min(-(-samples.n // STRIPS), STRIP // support.n))
+    run_strips(evaluate, samples.n, min(count_rows(samples), short))
     return f
 
 

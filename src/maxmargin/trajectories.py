@@ -12,7 +12,7 @@ import numpy as np
 
 from .certificate import Certificate, judge
 from .choice import name_of, plan
-from .loop import SLICE, Trust, goes_by_rule
+from .loop import SLICE, BestCertified, goes_by_rule
 from .problem import Point, Problem
 from .result import Outcome
 from .threads import quiet_blas
@@ -103,7 +103,7 @@ class Log:
         began = time.perf_counter()
         self.run = solver.start(problem, tol)
         self.seconds = time.perf_counter() - began
-        self.outcome, self.trust = Outcome.GOING, Trust(problem, tol)
+        self.outcome, self.best = Outcome.GOING, BestCertified(problem, tol)
         self.rows: list[tuple[int, float, Certificate]] = []
         self.points: list[Point] = []
 
@@ -131,7 +131,7 @@ class Log:
             return True
         if self.outcome is Outcome.GOING:
             return False
-        status = self.trust.weigh(self.run, self.outcome, self.solver)
+        status = self.best.weigh(self.run, self.outcome, self.solver)
         self.outcome = Outcome.GOING
         return status is not None
 

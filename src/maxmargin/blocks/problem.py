@@ -163,6 +163,9 @@ class BlockProblem:
         size = 1.0 if self.labelled else self.survey.size / max(self.survey.weight, TINY)
         return 1e-15 * self.weight * size
 
+    def gauge(self) -> None:
+        """Nothing: every pass is timed."""
+
     def estimate_seconds(self, support: int) -> float:
         """How long a certificate takes: about two passes."""
         return 2.5 * self.blocks.seconds

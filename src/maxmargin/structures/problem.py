@@ -84,6 +84,9 @@ class StructuredProblem:
         labelling = self.examples.publish(self.examples.blank())
         return StructuredPoint(np.zeros(self.size), (Sheet(labelling, self.c.copy()),))
 
+    def gauge(self) -> None:
+        """Nothing: every pass is timed."""
+
     def estimate_seconds(self, support: int) -> float:
         """How long a certificate of so many sheets takes."""
         return self.examples.pace.estimate(self.n, support)

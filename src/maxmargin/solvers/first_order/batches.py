@@ -34,6 +34,8 @@ class BatchSteps:
 class BatchRun(FirstOrderRun):
     """Passes over batches. P, the free intercept and the gap are looked at after each, at the mean of its iterates."""
 
+    moved = (*FirstOrderRun.moved, "middle", "moves")
+
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
         self.random = np.random.default_rng(solver.seed)
         self.middle, self.moves = None, 0

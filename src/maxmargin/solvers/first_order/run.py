@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
+from copy import copy
+from typing import ClassVar
 
 import numpy as np
 
 from ...problem import Point, Problem
 from ...result import Outcome, Patience, Progress
+from ...threads import Interrupted, droppable
 from .objective import Objective
 
 SPACING = 1.05  # from one look at the dual bound to the next, in iterations
@@ -23,6 +27,8 @@ class FirstOrderRun:
     dual point is the `average` of all places, which makes the same moves as w: w = sum_i average_i phi(x_i) throughout,
     and without momentum the run is Frank and Wolfe's method on the dual (Bach 2015).
     """
+
+    moved: ClassVar[tuple[str, ...]] = ("u", "average", "place", "mover", "mirror", "steps")  # by a step
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
         self.solver, self.problem, self.tol = solver, problem, tol
@@ -50,12 +56,23 @@ class FirstOrderRun:
         """Iterations for about `seconds`, at most `max_steps`."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while self.n_iter < last:
-            self.take_step()
+            self.take_whole_step()
             self.n_iter += 1
-            outcome = self.weigh()
+            with droppable():  # with a kernel, a look at the dual bound takes as long as a step
+                outcome = self.weigh()
             if outcome is not Outcome.GOING or time.perf_counter() >= end:
                 return outcome
         return Outcome.GOING
+
+    def take_whole_step(self) -> None:
+        """A step, or none at all where the time ends within it: with a kernel, one may take many seconds."""
+        before = {name: copy(vars(self)[name]) for name in self.moved}
+        try:
+            with droppable():
+                self.take_step()
+        except Interrupted:
+            vars(self).update(before)
+            raise
 
     def take_step(self) -> None:
         """One move along the gradient; the duals make it too."""
@@ -115,16 +132,18 @@ class FirstOrderRun:
 
     @property
     def support(self) -> int:
-        """Samples with a nonzero dual."""
-        return int(np.count_nonzero(np.atleast_2d(self.a).any(axis=0)))
+        """Samples with a nonzero dual, and with a kernel also those with a coefficient: the judge needs both scores."""
+        duals = int(np.count_nonzero(np.atleast_2d(self.a).any(axis=0)))
+        return duals if self.objective.linear else duals + int(np.count_nonzero(self.best.coef))
 
     def progress(self, seconds: float) -> Progress:
         """The best P so far, and D as of the last look."""
         return Progress(self.n_iter, seconds, self.best.value, self.bound, self.problem.n)
 
     def point(self) -> Point:
-        """The best w and b so far, and the best duals."""
-        self.look()
+        """The best w and b so far, and the best duals: those of now among them, if there is time for a look at them."""
+        with suppress(Interrupted), droppable():
+            self.look()
         return Point(self.problem.feasible(self.a), self.best.b, self.best.coef)
 
     def here(self) -> Point:

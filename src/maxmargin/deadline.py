@@ -1,0 +1,87 @@
+"""When a solve must end: its budget of seconds, of which the last certificate takes a part, and Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+
+from .interrupt import Interrupt
+
+ANSWER_SECONDS = 0.13  # after Ctrl-C within which the last certificate must be there
+GRACE_SECONDS, GRACE_SHARE = 0.25, 0.06  # a certificate begun in time may end so long after the budget: a constant, and
+# a share of the budget. On a busy machine no certificate takes exactly the time that was held back for it.
+MARGIN = 1.1  # times the seconds a certificate is expected to take are held back for it
+
+
+class Clock:
+    """The seconds of a solve, and those that are left of its budget."""
+
+    def __init__(self, budget: float | None):
+        self.began, self.budget = time.perf_counter(), float("inf") if budget is None else budget
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Of the budget."""
+        return self.budget - self.seconds
+
+    @property
+    def is_late(self) -> bool:
+        """Whether nothing is left."""
+        return self.left <= 0
+
+
+class Deadline(Clock):
+    """left = budget - seconds so far - seconds of the last certificate, at the pace measured on this run.
+
+    A certificate that could not end within the budget and its grace is given up, and its time goes to the solver: the
+    point is then returned without one.
+    """
+
+    def __init__(self, problem, budget: float | None, interrupted: Interrupt):
+        super().__init__(budget)
+        self.problem, self.interrupted = problem, interrupted
+        self.latest = self.budget + GRACE_SECONDS + GRACE_SHARE * self.budget
+        self.reserve = 0.0  # seconds that are held back for the last certificate
+        self.support, self.looked = 0, self.began  # of the run when that was last settled, and the moment
+
+    @property
+    def left(self) -> float:
+        """Of the budget, without what is held back."""
+        return super().left - self.reserve
+
+    def is_asked(self) -> bool:
+        """Whether the solver is to stop."""
+        return bool(self.interrupted) or self.is_late
+
+    def hold_back(self, run) -> None:
+        """Hold back the time of the last certificate, and that of the steps before it.
+
+        The next steps are expected to take as long as the last ones did, and to add as much support.
+        """
+        if self.budget == float("inf"):
+            return
+        self.problem.gauge()
+        support, now = run.support, time.perf_counter()
+        grown, passed = max(support - self.support, 0), now - self.looked
+        self.support, self.looked = support, now
+        expected = self.expect(run, support + grown)
+        affordable = self.seconds + expected <= self.latest
+        self.reserve = MARGIN * expected + 0.5 * min(passed, expected) if affordable else 0.0
+
+    def expect(self, run, support: int) -> float:
+        """Seconds of a certificate for the point of a run with so much support."""
+        return self.problem.estimate_seconds(support) + getattr(run, "reserve", 0.0)
+
+    def permits(self, run) -> bool:
+        """Whether a certificate of the point of a run would be there in time."""
+        return self.has_time_for(self.expect(run, run.support))
+
+    def has_time_for(self, seconds: float) -> bool:
+        """Whether a certificate that takes so long would be there in time: soon after Ctrl-C, or with the budget."""
+        if self.interrupted:
+            return self.interrupted.wait_for_answer() + seconds <= ANSWER_SECONDS
+        return self.seconds + seconds <= self.latest
