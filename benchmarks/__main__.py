@@ -31,6 +31,7 @@ NAMES = {
     "scaling_peers": "objective against seconds on blocks of rows, beside dask-ml and SGD by partial_fit",
     "scaling_model": "what a pass over a cluster costs: a model, its constants, and how well it foretells",
     "metric_scores": "test scores of machines trained for F1 and the ROC area, beside LinearSVC with a tuned threshold",
+    "budgets": "max_seconds asked for and seconds taken, every estimator and solver, idle and on a busy machine",
     "foresight": "how well diagnose foretells the time of a fit, on sets of many shapes",
     "reading": "LIBSVM text read and written beside scikit-learn, and 3 GB of it in blocks: seconds and memory",
     "letters": "gaps of fits by the letters of svm-train and LIBLINEAR's train, beside those programs",
