@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from .features import Gram
-from .threads import STRIPS, run_strips
+from .threads import STRIPS, Interrupted, run_strips
 from .tiles import open_tile
 
 AT_ONCE = 512  # rows held where they are evaluated one at a time; what is missing costs microseconds
@@ -136,7 +136,10 @@ class RowStore:
         return K
 
     def add(self, f: np.ndarray, index: np.ndarray, steps: np.ndarray, keep: np.ndarray | None = None) -> None:
-        """f += sum_k steps_k K[index_k, :]; rows that are not held are evaluated, and kept where `keep` says so."""
+        """f += sum_k steps_k K[index_k, :]; rows that are not held are evaluated, and kept where `keep` says so.
+
+        Interrupted within it, f is as it was, and no new row is held.
+        """
         if not len(index):
             return
         keep = np.ones(len(index), bool) if keep is None else keep
@@ -162,7 +165,13 @@ class RowStore:
                 self.rows[places, start:stop] = tile[: len(places)]
                 add_stored_rows(f[start:stop], tile, np.arange(len(new)), fresh, 0, stop - start)
 
-        run_strips(update, self.n, self.strip(len(new)))
+        before = f.copy()
+        try:
+            run_strips(update, self.n, self.strip(len(new)))
+        except Interrupted:
+            f[:] = before
+            self.slot[self.holder[places]] = self.holder[places] = self.stamp[places] = -1
+            raise
 
     def strip(self, rows: int) -> int:
         """Columns of a strip: a tile of at most 1 MB, and at least two strips for each core on long rows."""

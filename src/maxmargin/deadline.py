@@ -68,8 +68,8 @@ class Deadline(Clock):
         support, now = run.support, time.perf_counter()
         grown, passed = max(support - self.support, 0), now - self.looked
         self.support, self.looked = support, now
+        affordable = self.seconds + self.expect(run, support) <= self.latest
         expected = self.expect(run, support + grown)
-        affordable = self.seconds + expected <= self.latest
         self.reserve = MARGIN * expected + 0.5 * min(passed, expected) if affordable else 0.0
 
     def expect(self, run, support: int) -> float:

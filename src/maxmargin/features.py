@@ -92,9 +92,10 @@ class Gram:
         if self.by_weights:
             self.gauge_product(-(-self.n * STREAMED // self.samples.size))
         else:
-            for rows in (GAUGED_ROWS // 8, GAUGED_ROWS):  # few first: a kernel of the user's own may be slow
-                if self.pace.estimate(rows**2) < GAUGE_SECONDS:
-                    self.gauge_values(rows)
+            if self.pace.work == 0.0:  # few first, on one core: a kernel of the user's own may be slow
+                self.gauge_values(GAUGED_ROWS // 8)
+            if self.pace.estimate(GAUGED_ROWS**2) < 10 * GAUGE_SECONDS:
+                self.gauge_values(GAUGED_ROWS)
 
     def gauge_product(self, rows: int) -> None:
         """Time X w over some rows."""

@@ -71,7 +71,7 @@ def solve(
             deadline.hold_back(relay.run)
             if interrupted:
                 status = Status.INTERRUPTED
-            elif deadline.is_late:
+            elif deadline.is_late or relay.stands:
                 status = Status.MAX_SECONDS
             elif max_iter is not None and relay.n_iter >= max_iter:
                 status = Status.MAX_ITER
@@ -152,13 +152,18 @@ class Relay:
 
     def save(self, point: Point | None) -> None:
         """Keep the last state, or the point where the solver has no other; nothing if it has not begun."""
-        if self.store is not None and not isinstance(self.run, Standing):
+        if self.store is not None and not self.stands:
             self.store.save(lambda: self.pack(self.run.pack() if hasattr(self.run, "pack") else pack_point(point)))
 
     def pack(self, state: dict) -> dict:
         """The state of a run, and of which problem and solver it is."""
         whose = {"problem_" + key: value for key, value in self.problem.fingerprint().items()}
         return {"solver": name_of(self.solver), **whose, **state}
+
+    @property
+    def stands(self) -> bool:
+        """Whether there was no time for the solver to begin."""
+        return isinstance(self.run, Standing)
 
     @property
     def solver(self):

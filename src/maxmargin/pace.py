@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 FADING = 0.8  # of what was measured before is kept at each new measurement
 HEAVIEST_SECONDS = 0.2  # that one measurement counts for at most: a long one must not outweigh what comes after it
-STALE_SECONDS = 1.0  # after which a pace is measured again: other programs come and go
+STALE_SECONDS, STALE_TIMES = 1.0, 40  # a pace is measured again after so long, and so many times what that took
 
 
 class Pace:
@@ -16,7 +16,7 @@ class Pace:
 
     def __init__(self):
         self.seconds = self.work = 0.0
-        self.last = -float("inf")
+        self.last, self.cost = -float("inf"), 0.0  # when it was measured last, and the seconds of the last sample
 
     def note(self, seconds: float, work: float) -> None:
         """So much work took so many seconds."""
@@ -35,20 +35,22 @@ class Pace:
     def sample(self, run: Callable[[], object], work: float, seconds: float) -> None:
         """Call run(), which is so much work, for about so many seconds, and note them.
 
-        The very first call is not counted: it touches memory for the first time.
+        A short first call is not counted: it touches memory for the first time.
         """
-        if self.work == 0.0:
-            run()
-        began, times = time.perf_counter(), 0
-        while times == 0 or time.perf_counter() - began < seconds:
-            run()
-            times += 1
-        self.note(time.perf_counter() - began, times * work)
+        began, times = time.perf_counter(), 1
+        run()
+        if time.perf_counter() - began < seconds:
+            began, times = time.perf_counter(), 0
+            while times == 0 or time.perf_counter() - began < seconds:
+                run()
+                times += 1
+        self.cost = time.perf_counter() - began
+        self.note(self.cost, times * work)
 
     @property
     def is_stale(self) -> bool:
-        """Whether the last measurement is long ago, or there is none."""
-        return time.perf_counter() - self.last > STALE_SECONDS
+        """Whether the last measurement is long ago, or there is none: other programs come and go."""
+        return time.perf_counter() - self.last > max(STALE_SECONDS, STALE_TIMES * self.cost)
 
     def estimate(self, work: float) -> float:
         """Seconds that so much work takes; 0 where nothing was measured yet."""

@@ -182,6 +182,7 @@ class _Ear(threading.local):
     asked: Callable[[], bool] | None = None
     ready = False
     busy = False  # whether the main thread is within a strip
+    strips: Strips | None = None  # those that this thread is at work on
 
 
 _ear = _Ear()
@@ -335,48 +336,71 @@ def fetch_ahead(items: Iterable[Item], owner: object = None) -> Iterator[Item]:
         fetcher.dismiss(PATIENCE if threading.get_ident() == home else 0.0)
 
 
+class Strips:
+    """Pieces of work that are still to be done, by any thread; and whether nothing more of them is wanted."""
+
+    def __init__(self, starts: Iterable[int], asked: Callable[[], bool] | None):
+        self.left, self.asked, self.given_up = deque(starts), asked, False
+
+    def is_over(self) -> bool:
+        """Whether nothing more is wanted."""
+        return self.given_up or (self.asked is not None and self.asked())
+
+    def drain(self, work: Callable[[int], None]) -> None:
+        """work(start) for strips that no other thread has taken, until none is left."""
+        before, _ear.strips = _ear.strips, self
+        try:
+            while self.left and not self.is_over():
+                try:
+                    start = self.left.popleft()  # one step of the interpreter: no two threads get the same strip
+                except IndexError:
+                    return
+                work(start)
+        finally:
+            _ear.strips = before
+
+
+def heed_within_strip() -> None:
+    """Raise Interrupted if the strips that this thread is at work on are not wanted any more."""
+    if _ear.strips is not None and _ear.strips.is_over():
+        raise Interrupted
+
+
 def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
     """work(start, stop) for all strips of `step` of 0..n, on all cores; in place where there is one strip only.
 
     The thread that asks takes strips too, and others come to help: a call costs one wake-up, not one for each strip.
-    Called from a strip, or from a thread that is not the main one, it stays on that thread: whoever made the
+    Called from a strip, or from a thread that is not the main one, it stays on that thread: the caller that made the
     threads has shared out the cores already.
     """
     starts = range(0, n, step)
     ours = is_main() and not _ear.busy
-    asked = _ear.asked if _ear.ready and not _ear.busy else None
-    left = deque(starts)
+    strips = Strips(starts, _ear.asked if _ear.ready and not _ear.busy else None)
 
-    def drain() -> None:
-        while left:
-            try:
-                start = left.popleft()  # one step of the interpreter: no two threads get the same strip
-            except IndexError:
-                return
-            if asked is None or not asked():
-                work(start, min(start + step, n))
+    def run(start: int) -> None:
+        work(start, min(start + step, n))
 
     if len(starts) == 1 or CORES == 1 or not ours:
         with step_aside():
-            drain()
+            strips.drain(run)
     else:
-        share_out(drain, left, min(CORES, len(starts)) - 1)
-    if asked is not None and asked():
+        share_out(strips, run, min(CORES, len(starts)) - 1)
+    if strips.is_over():
         raise Interrupted
 
 
-def share_out(drain: Callable[[], None], left: deque, count: int) -> None:
-    """drain() here and on `count` other threads, until nothing is `left`.
+def share_out(strips: Strips, work: Callable[[int], None], count: int) -> None:
+    """The strips here and on `count` other threads; those that have not begun when none is left are sent home.
 
-    Those that have not begun by then are sent home. Where this thread is interrupted, by Ctrl-C say, nothing is left.
+    Where this thread is interrupted, by Ctrl-C say, the others give up within their strips.
     """
     pool = open_pool(os.getpid())
-    others = [pool.submit(drain) for _ in range(count)]
+    others = [pool.submit(strips.drain, work) for _ in range(count)]
     _ear.busy = True
     try:
-        drain()
+        strips.drain(work)
     except BaseException:
-        left.clear()
+        strips.given_up = True
         raise
     finally:
         _ear.busy = False

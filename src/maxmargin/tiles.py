@@ -8,10 +8,9 @@ import numpy as np
 
 from .kernels import Kernel
 from .samples import TILE, Dense, match
-from .threads import STRIPS, run_strips, step_aside
+from .threads import STRIPS, heed_within_strip, run_strips, step_aside
 
 ROWS = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
-STRIP = 1 << 23  # kernel values of a strip of scores at most: about 10 ms, after which Ctrl-C and budgets are heard
 SMALL_TILE = TILE // 8  # entries that are not worth sharing among cores
 
 
@@ -28,10 +27,10 @@ def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.nd
     def evaluate(start: int, stop: int) -> None:
         tile = match(samples.take(slice(start, stop)), support)
         for part, columns in parts:
+            heed_within_strip()
             f[start:stop] += kernel.write(tile, columns, open_tile(tile.n, columns.n, tile.dtype)) @ coef[part]
 
-    short = max(32, min(-(-samples.n // STRIPS), STRIP // support.n))
-    run_strips(evaluate, samples.n, min(count_rows(samples), short))
+    run_strips(evaluate, samples.n, min(count_rows(samples), max(32, -(-samples.n // STRIPS))))
     return f
 
 
@@ -45,6 +44,7 @@ def evaluate_rows(kernel: Kernel, samples, others) -> np.ndarray:
     def evaluate(start: int, stop: int) -> None:
         tile = others.take(slice(start, stop))
         for part in cut_rows(samples):
+            heed_within_strip()
             rows = samples.take(part)
             K[part, start:stop] = kernel.write(rows, tile, open_tile(rows.n, tile.n, tile.dtype))
 

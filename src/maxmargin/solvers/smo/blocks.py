@@ -9,6 +9,7 @@ import numpy as np
 
 from ...cache import RowStore
 from ...result import Outcome
+from ...threads import Interrupted, droppable
 from .active import CAREFUL, POLISH_BELOW, ActiveRun
 from .polish import polish
 
@@ -89,22 +90,31 @@ class BlockRun(ActiveRun):
                 return Outcome.GOING
 
     def round(self, max_steps: int) -> bool:
-        """One working set: select, solve, update; whether anything moved."""
-        from ...compiled.smo import mark_some
-
+        """One working set: select, solve, update; whether anything moved. Interrupted within it, nothing did."""
         work = self.select()
         if len(work) == 0:
             return False
-        before = self.a[:, work]
+        before, numbers, tally = self.a[:, work], self.numbers.copy(), self.tally.copy()
         after = self.solve_block(work, max_steps)
-        steps = (after - before).sum(axis=0)
         moved = np.flatnonzero((after != before).any(axis=0))
-        self.a[:, work] = after
-        mark_some(work, self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
-        free = ((self.up[:, work] > -1e299) & (self.low[:, work] < 1e299)).any(axis=0)
+        free = self.place(work, after)
+        try:
+            with droppable():
+                self.rows.add(self.f, work[moved], (after - before).sum(axis=0)[moved], free[moved])
+        except Interrupted:
+            self.place(work, before)
+            self.numbers[:], self.tally[:] = numbers, tally
+            raise
         self.work = work[free]
-        self.rows.add(self.f, work[moved], steps[moved], free[moved])
         return len(moved) > 0
+
+    def place(self, work: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Set the duals of a working set; which of them are free."""
+        from ...compiled.smo import mark_some
+
+        self.a[:, work] = a
+        mark_some(work, self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
+        return ((self.up[:, work] > -1e299) & (self.low[:, work] < 1e299)).any(axis=0)
 
     def call(self, max_steps: int) -> None:
         """Up to `max_steps` pair steps, in rounds."""
@@ -150,7 +160,8 @@ class BlockRun(ActiveRun):
         """
         from ...compiled.smo import mark_all, pair_steps, single_steps
 
-        K = self.rows.square(work)
+        with droppable():
+            K = self.rows.square(work)
         a, p, d, e, lo, hi = (
             np.ascontiguousarray(part[:, work]) for part in (self.a, self.p, self.d, self.e, self.lo, self.hi)
         )
