@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from long_fits import fit_quietly, make_clouds
+from slack import SLACK_SECONDS
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 from maxmargin.deadline import GRACE_SECONDS, Deadline
@@ -25,7 +26,6 @@ from maxmargin.pace import FADING, Pace
 from maxmargin.problem import Problem
 from maxmargin.threads import CORES
 
-SLACK_SECONDS = 2.0  # that other programs may take away
 N = 4000
 
 

@@ -70,7 +70,7 @@ class Deadline(Clock):
         self.support, self.looked = support, now
         affordable = self.seconds + self.expect(run, support) <= self.latest
         expected = self.expect(run, support + grown)
-        self.reserve = MARGIN * expected + 0.5 * min(passed, expected) if affordable else 0.0
+        self.reserve = MARGIN * expected + min(passed, expected, 0.25 * self.budget) if affordable else 0.0
 
     def expect(self, run, support: int) -> float:
         """Seconds of a certificate for the point of a run with so much support."""
