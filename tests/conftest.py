@@ -8,11 +8,18 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from selection import mark_unselected
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make test-slow` what the marker `cover` leaves out, before `-m` chooses."""
+    mark_unselected(items)
 
 
 @pytest.fixture(scope="session")
