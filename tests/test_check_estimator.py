@@ -75,6 +75,7 @@ def test_check_estimator(estimator, check):
     check(estimator)
 
 
+@pytest.mark.cover("values")
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(VARIANTS)
 def test_check_variants(estimator, check):
@@ -82,6 +83,7 @@ def test_check_variants(estimator, check):
     check(estimator)
 
 
+@pytest.mark.cover("values")
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     LISTED, expected_failed_checks=lambda estimator: COUNTED if getattr(estimator, "metric", "") == "prbep" else {}

@@ -37,6 +37,7 @@ def test_dense_suite(tmp_path):
     assert not {"failed", "error", "errors", "xpassed"} & set(counts)
 
 
+@pytest.mark.slow
 def test_sparse_suite(tmp_path):
     """test_sparse.py, which compares a dense and a sparse fit to seven digits, at tol=1e-9."""
     done, counts = run_suite("test_sparse", tmp_path, SKLEARN_SWAP_TOL="1e-9")
