@@ -237,8 +237,9 @@ def test_unknown_parameters(settings):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "absolute"])
-def test_budget(loss):
+def test_budget(loss, monkeypatch):
     """A budget that is over before it began: one warning with gap, reason and remedy, and a machine at every C."""
+    monkeypatch.setattr("maxmargin.deadline.GRACE_SECONDS", 60.0)
     X, y, _ = make(loss, n=400)
     with pytest.warns(ConvergenceWarning) as caught:
         found = path(X, y, Cs=CS, loss=loss, tol=1e-10, max_seconds=1e-6)
@@ -252,6 +253,16 @@ def test_budget(loss):
     assert np.isfinite(found.coefs).all()
     assert not found.converged.any()
     assert all(np.isfinite(each.primal) for each in found.certificates)
+
+
+def test_costs_without_time_are_left_out(monkeypatch):
+    """Where there is no time to certify them either, the larger values of C are not there, and the warning says so."""
+    monkeypatch.setattr("maxmargin.deadline.GRACE_SECONDS", 0.0)
+    X, y, _ = make("hinge", n=400)
+    with pytest.warns(ConvergenceWarning, match=rf"{len(CS) - 1} larger values of C had no time and are left out\."):
+        found = path(X, y, Cs=CS[::-1], tol=1e-10, max_seconds=1e-9)
+    assert found.Cs.tolist() == [min(CS)]
+    assert len(found.results) == len(found.coefs) == 1
 
 
 def test_max_iter():

@@ -33,6 +33,11 @@ class Clock:
         """Whether nothing is left."""
         return self.left <= 0
 
+    @property
+    def latest(self) -> float:
+        """The seconds after which no certificate may end: those of the budget and its grace."""
+        return self.budget + GRACE_SECONDS + GRACE_SHARE * self.budget
+
 
 class Deadline(Clock):
     """left = budget - seconds so far - seconds of the last certificate, at the pace measured on this run.
@@ -44,7 +49,6 @@ class Deadline(Clock):
     def __init__(self, problem, budget: float | None, interrupted: Interrupt):
         super().__init__(budget)
         self.problem, self.interrupted = problem, interrupted
-        self.latest = self.budget + GRACE_SECONDS + GRACE_SHARE * self.budget
         self.reserve = 0.0  # seconds that are held back for the last certificate
         self.support, self.looked = 0, self.began  # of the run when that was last settled, and the moment
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .certificate import Certificate, worst
+from .deadline import Clock
 from .interrupt import watch_interrupt
 from .loop import solve
 from .problem import Point, Problem
@@ -80,7 +80,8 @@ def follow(
 
     A solver that can remember, such as a bundle, whose cuts do not depend on C, is made to. Small C come first: they
     are quick, and what they find is where the larger ones start. Where the budget ends, the values of C that are left
-    get the prediction from the last solutions, certified for their own problem; where a callback stops, they get None.
+    get the prediction from the last solutions, certified for their own problem, while there is time to certify it. The
+    others get None, as they do where a callback stops.
     """
     solver = SOLVERS[solver]() if isinstance(solver, str) and solver in SOLVERS else solver
     if hasattr(solver, "remember"):
@@ -88,18 +89,18 @@ def follow(
     order = np.argsort(Cs, kind="stable")
     results: list[Result | None] = [None] * len(Cs)
     trail: list[tuple[float, Point]] = []
-    began = time.perf_counter()
+    clock = Clock(max_seconds)
     with watch_interrupt() as interrupt:
         for place in order:
             C = float(Cs[place])
             problem = pose(C)
-            left = None if max_seconds is None else max(max_seconds - (time.perf_counter() - began), 1e-9)
+            left = None if max_seconds is None else max(clock.left, 1e-9)
             results[place] = solve(
                 problem, solver, tol=tol, max_iter=max_iter, max_seconds=left, warm=predict(problem, C, trail),
                 callback=callback, interrupt=interrupt,
             )  # fmt: skip
             trail = [*trail[-1:], (C, results[place].point)]
-            if results[place].status is Status.STOPPED:
+            if results[place].status in (Status.STOPPED, Status.INTERRUPTED) or clock.seconds > clock.latest:
                 break
         if interrupt:
             raise KeyboardInterrupt

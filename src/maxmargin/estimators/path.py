@@ -55,7 +55,7 @@ def path(
     intercept, intercept_scaling, class_weight, solver, max_iter
         As in `RiskClassifier`.
     max_seconds : float, default=None
-        Time for the whole path.
+        Time for the whole path. Values of C for which there was none are left out, and a warning says how many.
     callback : callable, optional
         As in `solve`; a true return value ends the path.
     verbose : int, default=0
@@ -103,7 +103,7 @@ def path(
         solved = np.array([result is not None for result in results])
         results = [result for result in results if result is not None]
         machines = [machine._read(machine._pose(features, task), result.point) for result in results]
-    report(X, features.kernel, results, Cs[solved], tol)
+    report(X, features.kernel, results, Cs[solved], tol, left_out=len(Cs) - len(results))
     w, b = zip(*machines, strict=True)
     return Path(Cs[solved], np.stack(w), np.array(b, float), results, loss)
 
@@ -133,15 +133,16 @@ def check_costs(Cs) -> np.ndarray:
     return np.minimum(Cs, HARD_MARGIN)
 
 
-def report(X, kernel, results: list, Cs: np.ndarray, tol: float) -> None:
+def report(X, kernel, results: list, Cs: np.ndarray, tol: float, left_out: int) -> None:
     """Warn once if the tolerance was not reached somewhere, with the gap, the reason and the remedy."""
     failed = [(result, C) for result, C in zip(results, Cs, strict=True) if not result.converged]
     if failed:
         result, C = max(failed, key=lambda pair: pair[0].certificate.relative_gap)
+        dropped = f"{left_out} larger values of C had no time and are left out. " if left_out else ""
         warnings.warn(
             f"{result.message} At {len(failed)} of {len(results)} values of C the certified relative gap is above "
             f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. "
-            f"{suggest_remedy(X, kernel, result, C)}",
+            f"{dropped}{suggest_remedy(X, kernel, result, C)}",
             ConvergenceWarning,
             stacklevel=3,
         )
