@@ -654,15 +654,14 @@ def test_any_floats_go_there_and_back(tmp_path, rows, sparse):
 
 
 @pytest.mark.slow
-def test_a_million_inputs(tmp_path):
+def test_inputs_of_a_fuzzer(tmp_path):
     """libFuzzer looks for bytes that crash the parser, or that it reads otherwise than its slow twin."""
     pytest.importorskip("atheris", reason="atheris is not installed")
-    script = Path(__file__).with_name("fuzz_libsvm_text.py")
+    script, runs = Path(__file__).with_name("fuzz_libsvm_text.py"), os.environ.get("FUZZ_RUNS", "150000")
     done = subprocess.run(
-        [sys.executable, script, "-runs=1000000", "-max_len=120", "-seed=1", tmp_path],
+        [sys.executable, script, f"-runs={runs}", "-max_len=120", "-seed=1", tmp_path],
         capture_output=True,
         text=True,
-        timeout=3000,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "Done 1000000 runs" in done.stderr
+    assert f"Done {runs} runs" in done.stderr
