@@ -31,6 +31,7 @@ EVERY = [*PAIRS, *ABSOLUTE, *CLASSES]
 LOOKS_FIRST = ("smo", "newton", "multipliers", "proximal_newton", "class_newton")  # at the gap, before any step
 every_pair = pytest.mark.parametrize(("solver", "name"), EVERY)
 every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)
+pytestmark = pytest.mark.cover("values")  # solvers meet every loss in tests/test_linear_solvers.py
 
 
 def make(solver: str, name: str, intercept: str = "free", form: str = "dense", weighted: bool = True) -> Problem:

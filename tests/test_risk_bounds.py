@@ -294,6 +294,7 @@ PROVEN = [
 ]
 
 
+@pytest.mark.cover("values")
 @pytest.mark.parametrize(("name", "intercept", "weighted"), PROVEN)
 def test_leave_one_out_is_between_training_and_xi_alpha(name, intercept, weighted):
     """Row by row, wherever the intercept of the refit is determined; never anything else of these is promised."""
