@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 import time
 
 import numpy as np
 import pytest
+from keyboard import press_ctrl_c
 from long_fits import LONG, ONCE, fit_quietly, load_compiled, make_clouds
 from sklearn.base import clone
+from slack import SLACK_SECONDS
 
 from maxmargin import SVC, LinearSVC, NuSVC, Status, path
 from maxmargin.blocks import ArrayBlocks
-
-BUSY = 0.4  # seconds that other programs may take away
 
 
 def measure_fit(name: str, budget: float) -> tuple[object, float]:
@@ -31,7 +28,7 @@ def check_budget(name: str, budget: float) -> None:
     """Within a fifth and 0.2 s of the budget, with a point, and with what is known of it."""
     load_compiled(name)
     model, seconds = measure_fit(name, budget)
-    assert seconds < 1.2 * budget + 0.2 + BUSY
+    assert seconds < 1.2 * budget + 0.2 + SLACK_SECONDS
     assert model.result_.status in (Status.MAX_SECONDS, Status.CONVERGED, Status.STALLED)
     certificate = model.certificate_
     assert certificate.relative_gap < np.inf or "no time to judge" in model.result_.message
@@ -70,7 +67,7 @@ def test_many_classes_share_a_budget():
     """Ten against the rest, two at a time: together they take what one may take."""
     load_compiled("classes")
     model, seconds = measure_fit("classes", 1.0)
-    assert seconds < 1.4 + BUSY
+    assert seconds < 1.4 + SLACK_SECONDS
     assert len(model.results_) == 10
 
 
@@ -81,11 +78,11 @@ def test_blocks_and_paths_end_in_time():
     fit_quietly(model, ArrayBlocks(X, y, rows=3000), None)
     began = time.perf_counter()
     fit_quietly(model, ArrayBlocks(X, y, rows=3000), None)
-    assert time.perf_counter() - began < 0.8 + BUSY
+    assert time.perf_counter() - began < 0.8 + SLACK_SECONDS
     began = time.perf_counter()
     with pytest.warns(UserWarning, match="time budget"):
         path(X, y, Cs=np.logspace(-3, 3, 30), tol=1e-13, max_seconds=0.5)
-    assert time.perf_counter() - began < 0.8 + 2 * BUSY
+    assert time.perf_counter() - began < 0.8 + SLACK_SECONDS
 
 
 # ---- thousands of binary problems -----------------------------------------------------------------------------------
@@ -127,7 +124,7 @@ def test_thousands_of_problems_share_a_budget(model, n_classes):
     fit_quietly(clone(model), X[y < 3], y[y < 3])
     model, began = clone(model).set_params(max_seconds=0.5), time.perf_counter()
     fit_quietly(model, X, y)
-    assert time.perf_counter() - began < 0.8 + BUSY
+    assert time.perf_counter() - began < 0.8 + SLACK_SECONDS
     check_left_out(model, X, Status.MAX_SECONDS)
 
 
@@ -136,16 +133,10 @@ def test_thousands_of_problems_are_interrupted(model, n_classes):
     """Control is back at once, with a model that predicts."""
     X, y = make_noise(2000, n_classes)
     fit_quietly(clone(model), X[y < 3], y[y < 3])
-    model, sent = clone(model), []
-
-    def press() -> None:
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Timer(0.6, press).start()
-    with pytest.raises(KeyboardInterrupt):
+    model = clone(model)
+    with press_ctrl_c(0.3) as sent, pytest.raises(KeyboardInterrupt):
         fit_quietly(model, X, y)
-    assert time.perf_counter() - sent[0] < 0.2 + BUSY
+    assert time.perf_counter() - sent[0] < 0.2 + SLACK_SECONDS
     check_left_out(model, X, Status.INTERRUPTED)
 
 

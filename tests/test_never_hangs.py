@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -11,13 +10,15 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from keyboard import press_ctrl_c
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
+from slack import SLACK_SECONDS
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 
-BUDGET = 1.0
+BUDGET = 0.5
 
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -102,7 +103,7 @@ def test_hard_fits_end_in_time(make):
     """Within max_seconds, fitted, with finite attributes; and if the tolerance was not reached, one warning says so."""
     model, X, y = make()
     seconds, messages = fit_within(model, X, y)
-    assert seconds < BUDGET + 0.5
+    assert seconds < BUDGET + 0.5 + SLACK_SECONDS
     assert np.isfinite(model.dual_coef_).all()
     assert np.isfinite(model.intercept_).all()
     assert model.predict(X).shape == y.shape
@@ -115,7 +116,7 @@ def test_hard_fits_end_in_time(make):
 def test_degenerate_fits_are_solved(make):
     """Problems with nothing in them are solved to the tolerance."""
     model, X, y = make()
-    fit_within(model, X, y)
+    fit_within(model, X, y, 20.0)
     assert model.result_.converged
     assert model.certificate_.relative_gap <= model.tol
 
@@ -137,19 +138,6 @@ def test_warnings_say_what_to_do(make, advice):
         model.fit(X, y)
 
 
-def interrupt_after(seconds):
-    """Send Ctrl-C to this process in a while; the list will hold the moment it was sent."""
-    sent: list[float] = []
-
-    def send():
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(seconds, send)
-    timer.start()
-    return timer, sent
-
-
 @pytest.fixture
 def endless():
     """A fit that would run for minutes."""
@@ -161,12 +149,9 @@ def endless():
 def test_ctrl_c_leaves_a_fitted_model(endless):
     """KeyboardInterrupt goes on within 0.2 s, and the model has the best point so far with its certificate."""
     model, X, y = endless
-    timer, sent = interrupt_after(0.7)
-    with pytest.raises(KeyboardInterrupt):
+    with press_ctrl_c() as sent, pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    ended = time.perf_counter()
-    timer.join()
-    assert ended - sent[0] < 0.2 + 0.3  # 0.2 s for the loop, the rest for the last certificate on a busy machine
+    assert time.perf_counter() - sent[0] < 0.2 + SLACK_SECONDS
     assert model.result_.status is Status.INTERRUPTED
     assert 0 < model.certificate_.relative_gap < np.inf
     assert model.predict(X[:5]).shape == (5,)
@@ -179,10 +164,8 @@ def test_ctrl_c_stops_all_pairs():
     X, y = make_blobs(900, centers=4, n_features=6, cluster_std=8.0, random_state=0)
     X[:, 2] *= 1e6
     model = SVC(kernel="linear", C=1e4, tol=1e-12)
-    timer, _ = interrupt_after(0.5)
-    with pytest.raises(KeyboardInterrupt):
+    with press_ctrl_c(), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    timer.join()
     assert len(model.certificates_) == 6
     assert any(result.status is Status.INTERRUPTED for result in model.results_)
     assert model.decision_function(X[:3]).shape == (3, 4)
@@ -192,11 +175,9 @@ def test_ctrl_c_stops_a_grid_search(endless):
     """A surrounding grid search does not go on with the next candidate."""
     model, X, y = endless
     search = GridSearchCV(model, {"C": [1e4, 2e4, 3e4]}, cv=3)
-    timer, sent = interrupt_after(0.7)
-    with pytest.raises(KeyboardInterrupt):
+    with press_ctrl_c() as sent, pytest.raises(KeyboardInterrupt):
         search.fit(X, y)
-    timer.join()
-    assert time.perf_counter() - sent[0] < 1.0
+    assert time.perf_counter() - sent[0] < 0.2 + SLACK_SECONDS
 
 
 def test_a_budget_is_for_the_whole_fit():
@@ -204,7 +185,7 @@ def test_a_budget_is_for_the_whole_fit():
     X, y = make_blobs(2000, centers=5, n_features=6, cluster_std=8.0, random_state=0)
     X[:, 2] *= 1e6
     seconds, messages = fit_within(SVC(kernel="linear", C=1e4, tol=1e-12), X, y)
-    assert seconds < BUDGET + 0.5
+    assert seconds < BUDGET + 0.5 + SLACK_SECONDS
     assert len(messages) == 1
 
 
@@ -213,7 +194,7 @@ def test_regression_ends_in_time():
     X, y = clouds(1500)
     model = SVR(C=1e5, kernel="poly", degree=5, tol=1e-12)
     seconds, _ = fit_within(model, X, y.astype(float), 0.5)
-    assert seconds < 1.0
+    assert seconds < 1.0 + SLACK_SECONDS
     assert np.isfinite(model.predict(X)).all()
 
 
@@ -244,7 +225,7 @@ def test_the_wide_feature_is_named(name, form):
     X, y = clouds()
     model = WIDE[name]
     seconds, messages = fit_within(model, form(widen(X)), y, 0.4)
-    assert seconds < 0.9
+    assert seconds < 0.9 + SLACK_SECONDS
     assert model.result_.converged or "Feature 3 spans" in messages[0]
     assert len(messages) == (0 if model.result_.converged else 1)
     assert np.isfinite(model.predict(form(widen(X)))).all()
@@ -252,6 +233,7 @@ def test_the_wide_feature_is_named(name, form):
 
 EQUAL, ZERO, PAIR = np.ones((40, 3)), np.zeros((40, 3)), np.array([[0.0], [1.0]])
 SPLIT = np.arange(40) % 2
+AT_ONCE = 200  # iterations
 # model, X, y, min P known by hand (None: the optimum only has to be certified)
 DEGENERATE = {
     "equal rows": (SVC(C=2.0), EQUAL, SPLIT, 80.0),
@@ -287,9 +269,9 @@ DEGENERATE = {
 @pytest.mark.parametrize(("model", "X", "y", "optimum"), DEGENERATE.values(), ids=DEGENERATE)
 def test_degenerate_problems_have_their_optimum(model, X, y, optimum):
     """Solved at once to the optimum known by hand, finite, and with a prediction for every row."""
-    seconds, messages = fit_within(model, X, y, 2.0)
+    _, messages = fit_within(model, X, y, 20.0)
     assert messages == []
-    assert seconds < 1.0
+    assert model.result_.n_iter <= AT_ONCE
     assert model.certificate_.relative_gap <= model.tol
     if optimum is not None:
         assert model.certificate_.primal == pytest.approx(optimum, rel=1e-4, abs=1e-4)
@@ -350,7 +332,7 @@ def test_small_fits_end_by_themselves(make):
     model, X, y = make()
     seconds, _ = fit_within(model, X, y, 20.0)
     assert {result.status for result in model.results_} <= {Status.CONVERGED, Status.STALLED}
-    assert seconds < 15.0
+    assert seconds < 15.0 + SLACK_SECONDS
 
 
 # ---- Ctrl-C -------------------------------------------------------------------------------------------------
@@ -362,14 +344,11 @@ def make_endless_noise(n=1500, n_classes=2, seed=0):
     return rng.normal(size=(n, 20)), rng.integers(0, n_classes, n)
 
 
-def interrupt_fit(model, X, y, seconds=0.5):
+def interrupt_fit(model, X, y, seconds=0.2):
     """Fit and press Ctrl-C in a while; the seconds from the signal to the end of the fit."""
-    timer, sent = interrupt_after(seconds)
-    with pytest.raises(KeyboardInterrupt):
+    with press_ctrl_c(seconds) as sent, pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    ended = time.perf_counter()
-    timer.join()
-    return ended - sent[0]
+    return time.perf_counter() - sent[0]
 
 
 STUBBORN = {
@@ -384,14 +363,11 @@ STUBBORN = {
 @pytest.mark.parametrize("n", [1500, 4000])
 @pytest.mark.parametrize("name", STUBBORN)
 def test_ctrl_c_stops_every_model(name, n):
-    """Within 0.2 s and the time of a certificate; fitted, judged, and fit for another fit."""
+    """Within 0.2 s on an idle machine; fitted, judged, and fit for another fit."""
     X, y = make_endless_noise(n)
     model = STUBBORN[name]
-    late = interrupt_fit(model, X, y)
-    began = time.perf_counter()
+    assert interrupt_fit(model, X, y) < 0.2 + SLACK_SECONDS
     again = certify(model, X, y)
-    judging = time.perf_counter() - began
-    assert late < 0.2 + 2.0 * judging
     assert model.result_.status is Status.INTERRUPTED
     if isinstance(model, NuSVR):  # certify finds the best tube for (w, b), the fit has not yet
         assert again.primal <= model.certificate_.primal * (1 + 1e-9)
@@ -409,7 +385,7 @@ def test_ctrl_c_stops_all_machines(multi_class, n_jobs):
     """Pairs and classes, one after the other or side by side: all end, all are judged."""
     X, y = make_endless_noise(1200, n_classes=4)
     model = SVC(kernel="linear", C=1e6, tol=1e-13, multi_class=multi_class, n_jobs=n_jobs)
-    assert interrupt_fit(model, X, y) < 0.7
+    assert interrupt_fit(model, X, y) < 0.2 + SLACK_SECONDS
     assert len(model.certificates_) == (6 if multi_class == "ovo" else 4)
     assert all(result.status is Status.INTERRUPTED for result in model.results_)
     assert model.predict(X).shape == y.shape
@@ -420,7 +396,7 @@ def test_ctrl_c_stops_calibration():
     """Also while the folds of probability=True are fitted: the signal is not lost, the machine is there."""
     X, y = make_endless_noise(300)
     model = SVC(C=1e5, kernel="linear", tol=1e-13, probability=True, max_seconds=8.0)
-    assert interrupt_fit(model, X, y, 1.0) < 0.7
+    assert interrupt_fit(model, X, y, 0.8) < 0.2 + SLACK_SECONDS
     assert model.predict(X).shape == y.shape
     assert hasattr(model, "certificate_")
 
@@ -461,10 +437,7 @@ def test_one_class_of_many_samples_listens_from_the_start(kernel):
     """The start point of one class has nu n duals: its scores take seconds, and Ctrl-C must not wait for them."""
     X = np.random.default_rng(0).normal(size=(20000, 100))
     model = OneClassSVM(nu=0.3, kernel=kernel, tol=1e-12)
-    late = interrupt_fit(model, X, None, 0.3)
-    began = time.perf_counter()
-    certify(model, X)
-    assert late < 0.2 + 1.3 * (time.perf_counter() - began)
+    assert interrupt_fit(model, X, None, 0.3) < 0.2 + SLACK_SECONDS
 
 
 @pytest.mark.slow
@@ -475,11 +448,11 @@ def test_large_fits_end_in_time(model):
     """20,000 rows and a budget of two seconds: half a second late at most, the certificate included."""
     X, y = make_endless_noise(20000)
     seconds, _ = fit_within(model, X, y, 2.0)
-    assert seconds < 2.5
+    assert seconds < 2.5 + SLACK_SECONDS
 
 
 @pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
-@pytest.mark.parametrize("limit", [{"max_seconds": 0.5}, {"max_iter": 2000, "max_seconds": 4.0}], ids=str)
+@pytest.mark.parametrize("limit", [{"max_seconds": 0.5}, {"max_iter": 2000, "max_seconds": 60.0}], ids=str)
 def test_limits_hold_for_calibration_too(limit):
     """max_seconds is for the fit and its folds together, max_iter for each of them."""
     X, y = make_endless_noise(400)
@@ -487,5 +460,5 @@ def test_limits_hold_for_calibration_too(limit):
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
-    assert time.perf_counter() - began < 1.0
+    assert time.perf_counter() - began < 1.0 + SLACK_SECONDS
     assert model.predict_proba(X).shape == (400, 2)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from long_fits import LONG, ONCE, Interruption, fit_quietly, interrupt_fit, load_compiled, make_clouds
 from sklearn.exceptions import NotFittedError
+from slack import SLACK_SECONDS
 from threadpoolctl import threadpool_info
 
 from maxmargin import SVC, LinearSVC, Status
@@ -26,7 +27,6 @@ from maxmargin.problem import Problem
 from maxmargin.solvers import SOLVERS
 
 SOON = 0.2  # seconds within which control is back on a machine that has nothing else to do
-BUSY = 1.0  # seconds within which it is back on any
 
 
 @pytest.fixture(autouse=True)
@@ -71,14 +71,14 @@ def test_control_is_back_soon(name):
     """One moment for each solver; on a busy machine with some patience."""
     load_compiled(name)
     seen = interrupt_fit(name, random.Random(name).uniform(0.02, 0.3))
-    assert seen.late < BUSY
+    assert seen.late < SOON + SLACK_SECONDS
     if seen.in_time:
         check_usable(name, seen)
 
 
 @pytest.mark.slow
 def test_two_hundred_moments():
-    """Over all fits, at moments drawn by lot: 19 in 20 within 0.2 s even beside other programs, and none beyond 1 s."""
+    """Over all fits, at moments sampled at random: each within 0.2 s, and what other programs take away."""
     draw, late = random.Random(0), {}
     for name in LONG:
         load_compiled(name)
@@ -92,8 +92,7 @@ def test_two_hundred_moments():
     report = ", ".join(f"{name} {max(each):.2f}" for name, each in late.items())
     shares = {share: round(float(np.quantile(waits, share)), 3) for share in (0.5, 0.9, 0.95, 0.99, 1.0)}
     print(f"\nseconds until control was back: {shares}; the longest of each: {report}")
-    assert waits.max() < BUSY, report
-    assert np.quantile(waits, 0.95) < SOON, report
+    assert waits.max() < SOON + SLACK_SECONDS, report
 
 
 @pytest.mark.parametrize("name", ["smo", "qp", pytest.param("classes", marks=pytest.mark.slow), "newton"])
@@ -101,7 +100,7 @@ def test_a_second_one_leaves_at_once(name):
     """Pressed twice: KeyboardInterrupt goes through whatever is being done, and the estimator can be fitted again."""
     load_compiled(name)
     seen = interrupt_fit(name, 0.3, times=2)
-    assert seen.late < BUSY
+    assert seen.late < SOON + SLACK_SECONDS
     _, X, y = LONG[name]()
     fit_quietly(seen.model.set_params(max_seconds=0.2), X, y)
     assert hasattr(seen.model, "certificate_")
@@ -112,7 +111,7 @@ def test_before_the_solver_begins():
 
     def slow_kernel(A, B):
         signal.raise_signal(signal.SIGINT)
-        time.sleep(5.0)
+        time.sleep(10.0)
         return A @ B.T
 
     X, y = make_clouds(200, 5)
@@ -120,7 +119,7 @@ def test_before_the_solver_begins():
     began = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert time.perf_counter() - began < 2.0
+    assert time.perf_counter() - began < SOON + SLACK_SECONDS
     assert not hasattr(model, "certificate_")
 
 
@@ -252,7 +251,7 @@ def test_a_program_that_reads_a_pipe_ends(name, tmp_path):
         finally:
             program.kill()
             os.close(writer)
-    assert late < BUSY
+    assert late < SOON + SLACK_SECONDS
     if name == "command":
         assert (program.returncode, err) == (130, "maxmargin train: interrupted.\n")
     else:
