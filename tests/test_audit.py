@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
+from slack import SLACK_SECONDS
 from textbook import make_data, minimise
 
 import maxmargin
@@ -416,7 +417,7 @@ def test_linear_machines_are_judged_in_time():
         model.fit(X, y)
     began = time.perf_counter()
     certificate = certify(model, X, y, max_seconds=0.5)
-    assert time.perf_counter() - began < 2.0
+    assert time.perf_counter() - began < 1.0 + SLACK_SECONDS
     assert certificate.gap >= 0
 
 

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from block_problems import make_data, pose_in_blocks
+from slack import SLACK_SECONDS
 
 from maxmargin import LinearSVC
 from maxmargin.blocks import ArrayBlocks
@@ -46,7 +47,7 @@ def test_a_budget_holds_with_slow_blocks():
     """max_seconds ends the fit between two blocks, and the certificate still comes."""
     began = time.perf_counter()
     result = solve(slow_problem(), tol=1e-12, max_seconds=1.5)
-    assert time.perf_counter() - began < 2.5
+    assert time.perf_counter() - began < 2.5 + SLACK_SECONDS
     assert result.status is Status.MAX_SECONDS
     assert np.isfinite(result.certificate.relative_gap)
 
@@ -58,7 +59,7 @@ def test_an_interrupt_ends_a_pass():
     timer.start()
     began = time.perf_counter()
     result = solve(slow_problem(), tol=1e-12, interrupt=flag)
-    assert time.perf_counter() - began < 1.5
+    assert time.perf_counter() - began < 1.5 + SLACK_SECONDS
     assert result.status is Status.INTERRUPTED
     assert result.certificate.relative_gap == np.inf
     assert "no time to judge the point" in result.message
@@ -88,12 +89,12 @@ def test_a_disk_that_stalls_is_left():
     timer = threading.Timer(0.3, lambda: setattr(flag, "raised", True))
     timer.start()
     result = solve(BlockProblem(stalled, problem.pose, problem.survey, problem.weight), tol=1e-12, interrupt=flag)
-    assert time.perf_counter() - began < 1.5
+    assert time.perf_counter() - began < 1.5 + SLACK_SECONDS
     assert result.status is Status.INTERRUPTED
     stalled.event.set()
     fetchers = [thread for thread in threading.enumerate() if thread.name == "maxmargin-fetch"]
     for thread in fetchers:
-        thread.join(timeout=10.0)
+        thread.join(timeout=60.0)
         assert not thread.is_alive()
 
 
@@ -108,7 +109,7 @@ def test_ctrl_c_ends_the_first_pass():
     try:
         with pytest.raises(KeyboardInterrupt):
             machine.fit(slow)
-        assert time.perf_counter() - began < 1.5  # a pass takes six seconds
+        assert time.perf_counter() - began < 0.5 + SLACK_SECONDS  # a pass takes six seconds
     finally:
         timer.join()
         signal.signal(signal.SIGINT, before)

@@ -60,7 +60,7 @@ def test_the_clock_starts_with_the_fit():
     model = SVC(kernel=slow_kernel, C=1e6, tol=1e-13, max_seconds=0.5)
     fit_quietly(model, X, y)
     assert model.result_.status is Status.MAX_SECONDS
-    assert model.result_.seconds < 0.2
+    assert model.result_.n_iter == 0
 
 
 def test_many_classes_share_a_budget():

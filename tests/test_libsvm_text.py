@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numba import njit
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from slack import SLACK_SECONDS
 
 from maxmargin import read_libsvm, write_libsvm
 from maxmargin.blocks import libsvm_text
@@ -302,7 +303,7 @@ def stalled_pipe(tmp_path):
     mine = [thread for thread in threading.enumerate() if thread.name in ("maxmargin-fetch", "maxmargin-close")]
     os.close(keeper)
     for thread in mine + writers:
-        thread.join(timeout=10.0)
+        thread.join(timeout=60.0)
         assert not thread.is_alive()
 
 
@@ -322,7 +323,7 @@ def test_ctrl_c_ends_the_reading_of_a_pipe(stalled_pipe):
     try:
         with pytest.raises(KeyboardInterrupt):
             read_libsvm(pipe)
-        assert time.perf_counter() - sent[0] < 1.0
+        assert time.perf_counter() - sent[0] < 0.2 + SLACK_SECONDS
         assert "maxmargin-fetch" in {thread.name for thread in threading.enumerate()}  # it was left where it is
     finally:
         timer.join()
@@ -333,10 +334,8 @@ def test_a_fault_is_told_while_the_pipe_stalls(stalled_pipe):
     """What is wrong in the first chunk does not wait for the second."""
     pipe, write = stalled_pipe
     write(b"1 1:x\n" * (libsvm_text.CHUNK // 6 + 1))
-    began = time.perf_counter()
     with pytest.raises(ValueError, match="line 1, column 5: a number was expected, got 'x'"):
-        read_libsvm(pipe)
-    assert time.perf_counter() - began < 10.0
+        read_libsvm(pipe)  # which would otherwise not end, since the pipe stays open
 
 
 def test_a_thread_reads_too(tmp_path):

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from slack import SLACK_SECONDS
 from textbook_functions import CATALOGUE
 
 from maxmargin import Status, minimize
@@ -64,7 +65,7 @@ def test_max_seconds(method):
     found = minimize(Counted(SHOR.fun, 0.05), SHOR.x0, method, bounds=BOX, max_seconds=0.3)
     assert found.status is Status.MAX_SECONDS
     assert "max_seconds" in found.message
-    assert 0.3 <= found.seconds <= time.perf_counter() - began < 1.5
+    assert 0.3 <= found.seconds <= time.perf_counter() - began < 1.5 + SLACK_SECONDS
     assert_best_of(found, SHOR.fun)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import threading
@@ -11,7 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from keyboard import press_ctrl_c
 from reference import ROW_LOSSES, make_problem, say
+from slack import SLACK_SECONDS
 
 import maxmargin.features
 from maxmargin.certificate import judge
@@ -103,8 +104,8 @@ def test_max_seconds_is_obeyed(max_seconds, working_set, long_problem):
     result = solve(long_problem, SMO(working_set=working_set), tol=1e-12, max_seconds=max_seconds)
     elapsed = time.perf_counter() - began
     assert result.status is Status.MAX_SECONDS
-    assert max_seconds <= elapsed <= max_seconds + 0.3
-    assert result.seconds == pytest.approx(elapsed, abs=0.1)
+    assert max_seconds <= elapsed <= max_seconds + 0.3 + SLACK_SECONDS
+    assert elapsed - SLACK_SECONDS <= result.seconds <= elapsed
     assert np.isfinite(result.certificate.gap)
 
 
@@ -276,22 +277,10 @@ def _default_handler():
 @pytest.mark.parametrize("working_set", [2, 512])
 def test_interrupt_ends_in_good_order(working_set, long_problem):
     """Ctrl-C ends the loop within 0.2 s with a certificate, and leaves the handler as it was."""
-    sent = []
-
-    def press():
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(0.3, press)
-    timer.start()
-    result = solve(long_problem, SMO(working_set=working_set), tol=1e-12, max_seconds=20.0)
-    ended = time.perf_counter()
-    timer.join()
-    began = time.perf_counter()
-    judge(long_problem, result.point)
-    judging = time.perf_counter() - began
+    with press_ctrl_c() as sent:
+        result = solve(long_problem, SMO(working_set=working_set), tol=1e-12, max_seconds=60.0)
+    assert time.perf_counter() - sent[0] < 0.2 + SLACK_SECONDS
     assert result.status is Status.INTERRUPTED
-    assert ended - sent[0] < 0.2 + 2.0 * judging
     assert np.isfinite(result.certificate.gap)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
+from keyboard import press_ctrl_c
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from slack import SLACK_SECONDS
 from structured_problems import (
     GreedyChain,
     Matching,
@@ -282,27 +284,20 @@ def test_max_seconds_is_kept(solver):
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="time budget"):
         model = StructuredSVM(Slow(3), C=1.0, tol=1e-9, max_seconds=1.0, solver=solver).fit(X, y)
-    assert time.perf_counter() - began < 1.9  # the machine may be busy
+    assert time.perf_counter() - began < 1.5 + SLACK_SECONDS
     assert model.result_.status is Status.MAX_SECONDS
     assert np.isfinite(model.certificate_.gap)
     longest = np.diff([each.seconds for each in model.result_.history]).max(initial=0.0)
-    assert longest < 0.5
+    assert longest < 0.5 + SLACK_SECONDS
 
 
 @both_solvers
 def test_interrupt_keeps_what_was_found(solver):
     """Ctrl-C ends the fit in good order: the state is kept, and KeyboardInterrupt passed on."""
-    import os
-    import signal
-    import threading
-
     X, y = make_chains(60, 2, 3, 2)
     model = StructuredSVM(Slow(3), C=1.0, tol=1e-9, solver=solver)
-    timer = threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with press_ctrl_c(), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    timer.join()
     assert model.result_.status is Status.INTERRUPTED
     assert len(model.predict(X)) == 60
 
