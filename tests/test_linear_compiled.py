@@ -16,6 +16,7 @@ from maxmargin.compiled.sparse_products import add_squares, combine, project
 from maxmargin.losses import soften
 from maxmargin.result import Outcome
 from maxmargin.solvers import SOLVERS, Coordinate
+from maxmargin.threads import Interrupted, listen
 
 ROWS = [name for name in EXAMPLES if name not in SMOOTH]
 every_loss = pytest.mark.parametrize("name", ROWS)
@@ -193,6 +194,25 @@ def test_dense_and_sparse_passes_are_the_same():
             run.take_pass()
         np.testing.assert_allclose(runs[0].a, runs[1].a, atol=1e-12)
         np.testing.assert_array_equal(runs[0].order, runs[1].order)
+
+
+@every_form
+def test_a_pass_in_parts_is_the_same(form, monkeypatch):
+    """To the bit, and with the same rows left out; and where it is left between two parts, w = X'a still."""
+    runs = [Coordinate().start(make_linear_problem("hinge", "free", form), 1e-9) for _ in range(2)]
+    for _ in range(10):
+        runs[0].take_pass()
+    monkeypatch.setattr("maxmargin.solvers.coordinate.PART", 20)
+    for _ in range(10):
+        runs[1].take_pass()
+    np.testing.assert_array_equal(runs[0].a, runs[1].a)
+    np.testing.assert_array_equal(runs[0].order, runs[1].order)
+    assert runs[0].active == runs[1].active
+    before = runs[1].n_iter
+    with pytest.raises(Interrupted), listen(lambda: True, always=False):
+        runs[1].take_pass()
+    assert runs[1].n_iter == before
+    np.testing.assert_allclose(runs[1].w, runs[1].samples.combine(runs[1].a), atol=1e-12)
 
 
 # ---- all classes at once --------------------------------------------------------------------------------------

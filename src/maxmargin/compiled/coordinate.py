@@ -50,14 +50,15 @@ def improve(f, p, d, e, lo, hi, q, a):
 
 
 @njit(**OPTIONS)
-def sparse_pass(data, indices, indptr, order, active, w, table, numbers, seed):
-    """One pass over order[:active] in random order; rows that want to stay where they are go to the end.
+def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbers, seed):
+    """A part of a pass over order[:active] in random order; rows that want to stay where they are go to the end.
 
-    Returns how many are left.
+    It begins at the s-th and ends after so many visits. Returns where the next part begins, and how many are left.
     """
-    largest, b, tau, limit = 0.0, numbers[INTERCEPT], numbers[PULL], numbers[LIMIT]
-    s = 0
-    while s < active:
+    b, tau, limit = numbers[INTERCEPT], numbers[PULL], numbers[LIMIT]
+    largest = numbers[LARGEST] if s > 0 else 0.0
+    while s < active and visits > 0:
+        visits -= 1
         j = s + draw(seed, active - s)
         i = order[j]
         order[j] = order[s]
@@ -82,15 +83,16 @@ def sparse_pass(data, indices, indptr, order, active, w, table, numbers, seed):
             for k in range(start, stop):
                 w[U(indices[k])] += change * data[k]
     numbers[LARGEST], numbers[INTERCEPT] = largest, b
-    return active
+    return s, active
 
 
 @njit(**OPTIONS)
-def dense_pass(X, order, active, w, table, numbers, seed):
+def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
     """The same over dense rows."""
-    largest, b, tau, limit = 0.0, numbers[INTERCEPT], numbers[PULL], numbers[LIMIT]
-    s = 0
-    while s < active:
+    b, tau, limit = numbers[INTERCEPT], numbers[PULL], numbers[LIMIT]
+    largest = numbers[LARGEST] if s > 0 else 0.0
+    while s < active and visits > 0:
+        visits -= 1
         j = s + draw(seed, active - s)
         i = order[j]
         order[j] = order[s]
@@ -114,4 +116,4 @@ def dense_pass(X, order, active, w, table, numbers, seed):
             for k in range(w.shape[0]):
                 w[k] += change * x[k]
     numbers[LARGEST], numbers[INTERCEPT] = largest, b
-    return active
+    return s, active
