@@ -68,8 +68,15 @@ COUNTED = dict.fromkeys(
 LISTED = [RankSVM(**TIGHT), MetricSVC("roc_auc", **TIGHT), MetricSVC("error", **TIGHT), MetricSVC("prbep", **TIGHT)]
 
 
+def every_check(estimators: list, expected_failed_checks=None) -> pytest.MarkDecorator:
+    """parametrize_with_checks, with a list where scikit-learn before 1.9 has a generator, of which pytest warns."""
+    decorator = parametrize_with_checks(estimators, expected_failed_checks=expected_failed_checks)
+    names, checks = decorator.args
+    return pytest.mark.parametrize(names, list(checks), **decorator.kwargs)
+
+
 @pytest.mark.filterwarnings("ignore")  # as check_estimator does: the checks provoke warnings on purpose
-@parametrize_with_checks(ESTIMATORS)
+@every_check(ESTIMATORS)
 def test_check_estimator(estimator, check):
     """Each check of scikit-learn, sample-weight equivalence included."""
     check(estimator)
@@ -77,7 +84,7 @@ def test_check_estimator(estimator, check):
 
 @pytest.mark.cover("values")
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(VARIANTS)
+@every_check(VARIANTS)
 def test_check_variants(estimator, check):
     """The same checks for other losses, penalties, intercepts and kernels, and for every way with many classes."""
     check(estimator)
@@ -85,7 +92,7 @@ def test_check_variants(estimator, check):
 
 @pytest.mark.cover("values")
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+@every_check(
     LISTED, expected_failed_checks=lambda estimator: COUNTED if getattr(estimator, "metric", "") == "prbep" else {}
 )
 def test_check_losses_of_lists(estimator, check):
@@ -95,7 +102,7 @@ def test_check_losses_of_lists(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([MetricSVC(**TIGHT)], expected_failed_checks=lambda estimator: COUNTED)
+@every_check([MetricSVC(**TIGHT)], expected_failed_checks=lambda estimator: COUNTED)
 def test_check_f1(estimator, check):
     """F1 with a free intercept, which takes its time."""
     check(estimator)
