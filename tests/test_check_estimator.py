@@ -1,6 +1,7 @@
 """scikit-learn's check_estimator: all classes and what they have beyond scikit-learn's.
 
-The only expected failures are those of metrics that count samples, for which unequal weights have no meaning.
+The only expected failures are those of metrics that count samples, for which unequal weights have no meaning, and a
+fault of scikit-learn 1.6 with two classes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from maxmargin import (
     RiskClassifier,
     RiskRegressor,
 )
+from maxmargin.scikit_learn import VERSION
 
 # Some checks compare two fits to seven digits, so both must be that close to the optimum.
 TIGHT = {"tol": 1e-8}
@@ -65,7 +67,20 @@ COUNTED = dict.fromkeys(
     ),
     "a metric of counts has no meaning for unequal weights",
 )
+# scikit-learn 1.6 makes two classes of three by whichever label comes first, and compares fits of different labels.
+RELABELLED = dict.fromkeys(
+    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
+    "scikit-learn 1.6 gives the fit with weights other labels than the fit with repeated rows",
+)
 LISTED = [RankSVM(**TIGHT), MetricSVC("roc_auc", **TIGHT), MetricSVC("error", **TIGHT), MetricSVC("prbep", **TIGHT)]
+
+
+def expect_failures(estimator) -> dict[str, str]:
+    """Checks that a ranking or a metric cannot pass, with the reasons."""
+    metric = estimator.get_params().get("metric")
+    if metric in ("f1", "prbep"):
+        return COUNTED
+    return RELABELLED if metric and VERSION < (1, 7) else {}
 
 
 def every_check(estimators: list, expected_failed_checks=None) -> pytest.MarkDecorator:
@@ -92,9 +107,7 @@ def test_check_variants(estimator, check):
 
 @pytest.mark.cover("values")
 @pytest.mark.filterwarnings("ignore")
-@every_check(
-    LISTED, expected_failed_checks=lambda estimator: COUNTED if getattr(estimator, "metric", "") == "prbep" else {}
-)
+@every_check(LISTED, expect_failures)
 def test_check_losses_of_lists(estimator, check):
     """The same checks for metrics and rankings."""
     check(estimator)
@@ -102,7 +115,7 @@ def test_check_losses_of_lists(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@every_check([MetricSVC(**TIGHT)], expected_failed_checks=lambda estimator: COUNTED)
+@every_check([MetricSVC(**TIGHT)], expect_failures)
 def test_check_f1(estimator, check):
     """F1 with a free intercept, which takes its time."""
     check(estimator)
