@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import time
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from maxmargin import minimize as minimise_at_length
 
 METHODS = ("cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", "level-bundle")
 every_method = pytest.mark.parametrize("method", METHODS)
-minimize = functools.partial(minimise_at_length, max_seconds=10.0)  # a test that fails is not to hang
+minimize = functools.partial(minimise_at_length, max_iter=5000)  # a test that fails is not to hang
 CENTRE = np.array([0.5, -0.25, 1.0])
 
 
@@ -291,10 +290,9 @@ def test_a_large_constant_hides_nothing_but_digits(method):
     ],
 )
 def test_functions_without_a_minimum_end_with_a_sentence(method, name, fun):
-    """In moments, not never; and the sentence says what to do."""
-    began = time.perf_counter()
+    """After a few rounds, not never; and the sentence says what to do."""
     found = minimize(fun, np.array([1.0, 1.0]), method)
-    assert time.perf_counter() - began < 5.0
+    assert found.n_iter < 300
     assert found.status is Status.STALLED
     assert "no minimum" in found.message
     assert "bounds" in found.message
@@ -304,16 +302,18 @@ def test_functions_without_a_minimum_end_with_a_sentence(method, name, fun):
 @every_method
 def test_a_minimum_at_infinity_ends(method):
     """exp(x) has an infimum and no minimiser: tol is reached somewhere on the way."""
-    found = minimize(lambda x: (float(np.exp(x[0])), np.exp(x)), [0.0], method, max_seconds=5.0)
-    assert found.seconds < 5.0
+    found = minimize(lambda x: (float(np.exp(x[0])), np.exp(x)), [0.0], method)
+    assert found.n_iter < 300
     assert found.fun <= 1e-3
 
 
 @every_method
-def test_more_than_floats_can_give_is_refused_in_time(method):
-    """tol = 0 ends at the last digits, or stalls there and says so."""
-    function = CATALOGUE["CB2"]
-    found = minimize(function.fun, function.x0, method, bounds=(-3.0, 3.0), tol=0.0, max_seconds=10.0)
+@pytest.mark.parametrize(("name", "bounds"), [("CB2", (-3.0, 3.0)), ("Shor", (-np.inf, np.inf))])
+def test_more_than_floats_can_give_is_refused(name, bounds, method):
+    """tol = 0 ends at the last digits, or stalls there and says so; it never creeps on by less than rounding."""
+    function = CATALOGUE[name]
+    found = minimize(function.fun, function.x0, method, bounds=bounds, tol=0.0)
     assert found.status in (Status.CONVERGED, Status.STALLED)
-    assert found.fun == pytest.approx(function.minimum, rel=1e-8)
+    assert found.n_iter < 500
+    assert found.fun == pytest.approx(function.minimum, rel=1e-10)
     assert found.status is Status.CONVERGED or "rounding" in found.message

@@ -28,6 +28,7 @@ ENDINGS = {
 UNBOUNDED = "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."
 CROWDED = "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
 PATIENCE = 200  # rounds in which neither value nor bound nor optimality moves before a run gives up
+CREEPING = 1e-5  # of what F may still fall by: so little in all those rounds would take millions of them
 FAR = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
 
 
@@ -186,7 +187,8 @@ class Watch:
     def wears_out(self) -> bool:
         """Whether nothing has moved for long, or the value falls without end."""
         now = (self.descent.least, self.descent.bound, self.doubt)
-        moved = now[0] < self.seen[0] or now[1] > self.seen[1] or now[2] < 0.99 * self.seen[2]
+        least = CREEPING * now[2] if now[2] < np.inf else 0.0
+        moved = now[0] < self.seen[0] - least or now[1] > self.seen[1] + least or now[2] < 0.99 * self.seen[2]
         self.patience = PATIENCE if moved else self.patience - 1
         if moved:
             self.seen = (min(now[0], self.seen[0]), max(now[1], self.seen[1]), min(now[2], self.seen[2]))

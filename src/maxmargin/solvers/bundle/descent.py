@@ -120,11 +120,15 @@ class Descent:
         if not stands or self.doubt(found) < self.doubt(self.optimality):
             self.optimality, self.measured = found, self.best
 
-    def doubt(self, optimality: Optimality) -> float:
-        """What F may still fall by within reach of the best place: as far as it is from the start."""
+    @property
+    def reach(self) -> float:
+        """How far from the best place F is asked about: as far as the start is."""
         x = self.best.x
-        reach = max(float(np.linalg.norm(x - self.start)), 1e-2 * max(1.0, float(np.linalg.norm(x))))
-        return optimality.error + optimality.slope * reach
+        return max(float(np.linalg.norm(x - self.start)), 1e-2 * max(1.0, float(np.linalg.norm(x))))
+
+    def doubt(self, optimality: Optimality) -> float:
+        """What F may still fall by within reach of the best place."""
+        return optimality.error + optimality.slope * self.reach
 
     def raise_bound(self, bound: float) -> None:
         """Keep the best bound."""

@@ -18,6 +18,7 @@ from ...threads import quiet_blas
 from .cuts import Cuts
 from .master import maximise_on_simplex
 
+EPSILON = float(np.finfo(float).eps)
 OUTER = 60  # faces of the box that are tried
 INSIDE = 1e-9  # of the radius of a box made up for want of another: nearer to its border counts as on it
 
@@ -54,6 +55,11 @@ class Model:
         """ridge/2 |x|^2, block by block."""
         blocks = zip(self.cuts.blocks, self.ridges, strict=True)
         return 0.5 * sum(ridge * float(x[block] @ x[block]) for block, ridge in blocks if ridge)
+
+    def measure_rounding(self, x: np.ndarray) -> float:
+        """What rounding may make of the heights of the cuts at x."""
+        terms = np.abs(self.cuts.offsets) + np.abs(self.cuts.slopes) @ np.abs(x)
+        return EPSILON * self.cuts.factor * float(terms.max())
 
     def minimise(self, proximities: tuple[float, ...], centre: np.ndarray, start: np.ndarray | None) -> Step:
         """The minimum of the model with these proximities around the centre; every block needs a curvature."""
@@ -100,7 +106,7 @@ class Model:
             way = target - weights
             promise = float(heights @ way)
             apart = float(heights.max() - weights @ heights)  # first order in x, where the promise is of second order
-            if promise <= 0.0 or apart <= 1e-14 * float(np.abs(heights).max()):
+            if promise <= 0.0 or apart <= 4.0 * self.measure_rounding(x):
                 break
             t = search_concave(lambda t, w=weights, s=way: float((offsets + slopes @ place(w + t * s)) @ s), promise)
             weights = np.maximum(weights + t * way, 0.0)

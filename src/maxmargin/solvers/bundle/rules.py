@@ -25,6 +25,8 @@ SHORT = 0.1  # how far beyond the best place towards the model's minimum OCAS ma
 LINEAR = 20  # rounds from one linear program for the bound to the next
 NULLS = 8  # null steps after which a radius is too long
 SEARCH = 20  # proximities that are tried for a radius or a level
+SLACK = 0.1  # of the way to its level that a step may miss
+FAINTEST = 1e-20  # of the last proximity, and the least one that is tried
 
 
 class CuttingPlane:
@@ -142,6 +144,24 @@ class Proximal:
             step, _ = self.minimise_linear(descent, 0.0)
             if idle:
                 descent.add_cut(descent.locate(step.x))
+        elif not descent.model.closed and descent.n_iter % LINEAR == 0:
+            self.look_further(descent)
+
+    def look_further(self, descent: Descent) -> None:
+        """Minima of the model with ever less proximity, as far as the start is: for what they say of the best place.
+
+        Near a minimum a step is short, and the slope of its mean is that of F so near: the root of what F has left to
+        fall, and of its rounding. Cuts on both sides of the minimum have a mean with hardly any slope and an error that
+        is still small, and longer steps find it.
+        """
+        x, u, weights = descent.best.x, self.proximity, None
+        for _ in range(SEARCH):
+            u *= 0.1
+            step = self.minimise(descent, u, weights)
+            descent.measure(step.mean)
+            weights = step.weights
+            if float(np.linalg.norm(step.x - x)) >= descent.reach:
+                break
 
     def minimise_linear(self, descent: Descent, radius: float) -> tuple[Step, float]:
         """The minimum of the cuts alone, and how low F may be within the radius."""
@@ -195,30 +215,36 @@ class TrustRegion(Proximal):
     def find_root(self, descent: Descent, excess, slack: float) -> Step:
         """The step whose excess, which falls as the proximity grows, is within `slack` of zero, by bisection in log.
 
-        Where less proximity does not change the step any more, the model's own minimum is found, and is taken.
+        Where less proximity does not change the step any more, the model's own minimum is found, and is taken. Where
+        there is no root for rounding, the next search begins where this one did.
         """
-        low, high, u, before = 0.0, np.inf, self.proximity, None
-        step = None
+        low, high, u, before, factor = 0.0, np.inf, self.proximity, None, 4.0
+        step, least = None, FAINTEST * u
         for _ in range(SEARCH):
             step = self.minimise(descent, u, None if step is None else step.weights)
             now = excess(step)
             if abs(now) <= slack:
                 break
             if now < 0 and low == 0.0:
-                moved = np.inf if before is None else float(np.linalg.norm(step.x - before[0].x))
-                x = descent.best.x
-                length = float(np.linalg.norm(step.x - x))
-                if moved <= 1e-3 * length + 1e-11 * (1.0 + float(np.linalg.norm(x))):
+                if before is not None and self.is_lowest(descent, step, u, before[0]):
                     step, u = before
-                    break
-                promised = descent.least - step.height - descent.model.quadratic(step.x)
-                if u * length**2 <= 1e-6 * promised:  # the proximity has no say any more
                     break
                 before = (step, u)
             low, high = (u, high) if now > 0 else (low, u)
-            u = np.sqrt(low * high) if low > 0 and high < np.inf else 4.0 * u if now > 0 else 0.25 * u
+            if low > 0 and high < np.inf:
+                u = np.sqrt(low * high)
+            elif u < least:
+                return step
+            else:  # kinks first, bends later: between the two less proximity changes nothing for a while
+                u, factor = u * factor if now > 0 else u / factor, min(factor**2, 65536.0)
         self.proximity = u
         return step
+
+    def is_lowest(self, descent: Descent, step: Step, u: float, before: Step) -> bool:
+        """Whether less proximity than that of the step before has not changed it."""
+        x = descent.best.x
+        apart, length = float(np.linalg.norm(step.x - before.x)), float(np.linalg.norm(step.x - x))
+        return apart <= 1e-3 * length + 1e-11 * (1.0 + float(np.linalg.norm(x)))
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
         """Schramm and Zowe (1992): a cut that says much of the centre needs no shorter step, for a while."""
@@ -236,17 +262,31 @@ class Level(TrustRegion):
     share = 0.7  # of the gap is left below the level
 
     def find(self, descent: Descent) -> Step:
-        """The proximity at which the model meets the level."""
+        """The proximity at which the model meets the level; its minimum where nothing but rounding lies below F."""
         reach = 10.0 * max(float(np.linalg.norm(descent.best.x - descent.start)), self.radius)
-        bound = descent.bound if descent.ridged else self.minimise_linear(descent, reach)[1]
-        target = self.share * (descent.least - bound)
+        lowest, bottom = descent.bound, None
+        if not descent.ridged:
+            bottom, within = self.minimise_linear(descent, reach)
+            lowest = max(within, bottom.height)  # no level below what the model can reach
+        target = self.share * (descent.least - lowest)
         level = descent.least - target
+        if bottom is not None and target <= descent.model.measure_rounding(descent.best.x):
+            return bottom
 
         def excess(step: Step) -> float:
             below = (level - step.height - descent.model.quadratic(step.x)) / max(target, 1e-300)
             return max(below, float(np.linalg.norm(step.x - descent.best.x)) / reach - 1.0)  # no level is worth more
 
-        return self.find_root(descent, excess, 0.1)
+        started = self.proximity
+        step = self.find_root(descent, excess, SLACK)
+        if bottom is None or excess(step) >= -SLACK:
+            return step
+        self.proximity = started
+        return bottom  # where slopes differ by many digits, a linear program finds levels that no proximity does
+
+    def is_lowest(self, descent: Descent, step: Step, u: float, before: Step) -> bool:
+        """Never: the level is above the model's minimum, so with less proximity it is met."""
+        return False
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
         """The level follows value and bound by itself."""
