@@ -41,6 +41,10 @@ test-slow: setup
 	@$(INSTALL) --only-binary atheris "atheris>=3" || echo "atheris cannot be installed here; the slow tests go on without it."
 	FUZZ_RUNS=$(FUZZ_RUNS) $(RUN) -m pytest -n 2 --dist worksteal -m slow
 
+# make test-processors, make test-processors PROCESSORS="nehalem haswell", make test-processors TESTS=tests.
+test-processors: setup
+	$(RUN) tests/processors.py $(PROCESSORS) $(if $(TESTS),--tests $(TESTS))
+
 lint: setup
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .

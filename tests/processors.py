@@ -1,0 +1,116 @@
+"""The numerical tests as on other processors: make test-processors, with PROCESSORS="nehalem haswell" or TESTS="tests".
+
+A processor decides how many numbers are added side by side, and whether a product is rounded before it is added to a
+sum. OpenBLAS, NumPy, LLVM and the C library choose their loops for it when they are loaded. Here they are told what to
+choose, so the tests meet the last digits of every kind of machine. What this machine cannot execute is left out, and
+the table at the end says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+QUICK = "not slow"
+NUMERICAL = """
+    blocks blockwise bundle cache certificate class_solvers estimators first_order kernels lagrangian lecture
+    linear_compiled linear_estimators linear_extremes linear_solvers listwise losses master metric_estimators minimize
+    minimize_bad_input newton_parts one_slack paths problem quadratic_program risk_bounds sequences sklearn_suite smo
+    structured_models structured_svm textbook_functions trajectories vector_losses
+"""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What each library is told of the processor; `needs` are flags of /proc/cpuinfo without which it cannot run."""
+
+    blas: str  # OPENBLAS_CORETYPE, for the OpenBLAS of NumPy, SciPy and cvxopt
+    llvm: str  # NUMBA_CPU_NAME
+    numpy: tuple[str, ...]  # NPY_DISABLE_CPU_FEATURES: NumPy must not use these
+    libm: tuple[str, ...]  # GLIBC_TUNABLES: nor the C library these
+    needs: tuple[str, ...]
+
+    def describe(self, cache: Path) -> dict[str, str]:
+        """The variables that these libraries read; compiled loops are kept apart from those for other processors."""
+        return {
+            "OPENBLAS_CORETYPE": self.blas,
+            "NUMBA_CPU_NAME": self.llvm,
+            "NUMBA_CPU_FEATURES": "",  # those of the name, not those of this machine
+            "NUMBA_CACHE_DIR": str(cache),
+            "NPY_DISABLE_CPU_FEATURES": " ".join(sorted(set(self.numpy) & find_numpy_features())),
+            "GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + ",".join(f"-{name}" for name in self.libm) if self.libm else "",
+        }
+
+
+WIDE = ("X86_V4", "AVX512F", "AVX512CD", "AVX512_SKX", "AVX512_CLX", "AVX512_CNL", "AVX512_ICL", "AVX512_SPR")
+FUSED = ("X86_V3", "AVX2", "FMA3", *WIDE)  # and wider
+PROCESSORS = {
+    "prescott": Processor("Prescott", "x86-64", FUSED, ("AVX2", "FMA", "AVX", "SSE4_1"), ()),
+    "nehalem": Processor("Nehalem", "nehalem", FUSED, ("AVX2", "FMA", "AVX"), ("sse4_2",)),
+    "sandybridge": Processor("Sandybridge", "sandybridge", FUSED, ("AVX2", "FMA"), ("avx",)),
+    "haswell": Processor("Haswell", "haswell", WIDE, (), ("avx2", "fma")),
+    "zen": Processor("Zen", "znver3", WIDE, (), ("avx2", "fma", "sse4a", "vaes")),
+    "skylakex": Processor("SkylakeX", "skylake-avx512", WIDE[4:], (), ("avx512f", "avx512dq", "avx512bw", "avx512vl")),
+}
+SAME_LOOPS = {"Prescott": "Katmai", "Zen": "Haswell"}  # the name that OpenBLAS goes by where it has one set for both
+LOADED = """
+import threadpoolctl, numpy, scipy.linalg
+print(*sorted({each["architecture"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"}))
+"""
+
+
+def find_numpy_features() -> set[str]:
+    """The features that NumPy has loops for, and that this machine has."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    return {name for name in __cpu_dispatch__ if __cpu_features__[name]}
+
+
+def find_missing(processor: Processor) -> list[str]:
+    """What this machine would have to be able to do as well."""
+    flags = Path("/proc/cpuinfo").read_text().split("flags", 1)[1].splitlines()[0].split()
+    return [name for name in processor.needs if name not in flags]
+
+
+def run_tests(processor: Processor, tests: list[str], workers: str) -> str:
+    """What became of the tests on that processor."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | processor.describe(Path(cache))
+        loaded = subprocess.run([sys.executable, "-c", LOADED], env=environment, capture_output=True, text=True).stdout
+        if loaded.strip() not in (processor.blas, SAME_LOOPS.get(processor.blas)):
+            return f"failed: OpenBLAS took the loops of {loaded.strip() or 'no processor'}"
+        options = ["-m", QUICK, "-n", workers, "-p", "no:cacheprovider"]
+        done = subprocess.run([sys.executable, "-m", "pytest", *options, *tests], env=environment, cwd=HERE.parent)
+        return "passed" if done.returncode == 0 else "failed"
+
+
+def main() -> int:
+    """Run the tests on every processor in turn, and print what became of each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("processors", nargs="*", metavar="processor", help=f"of {', '.join(PROCESSORS)}; default: all")
+    parser.add_argument("--tests", nargs="+", default=[str(HERE / f"test_{name}.py") for name in NUMERICAL.split()])
+    parser.add_argument("--workers", default="2", help="processes that pytest runs tests in")
+    options = parser.parse_args()
+    unknown = sorted(set(options.processors) - set(PROCESSORS))
+    if unknown:
+        parser.error(f"processors must be of {', '.join(PROCESSORS)}, got {', '.join(unknown)}.")
+    outcomes = {}
+    for name in options.processors or PROCESSORS:
+        print(f"---- {name}", flush=True)
+        begin, missing = time.perf_counter(), find_missing(PROCESSORS[name])
+        outcome = run_tests(PROCESSORS[name], options.tests, options.workers) if not missing else "left out"
+        outcomes[name] = outcome, f"needs {' '.join(missing)}" if missing else f"{time.perf_counter() - begin:.0f} s"
+    for name, (outcome, remark) in outcomes.items():
+        print(f"{name:12} {outcome:9} {remark}")
+    return int(any(outcome.startswith("failed") for outcome, _ in outcomes.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
