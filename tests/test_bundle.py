@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from class_problems import CLASS_LOSSES, find_class_optimum, make_class_problem
 from linear_problems import EXAMPLES, find_optimum, make_data, make_linear_problem, pose
 
-from maxmargin import Bundle, RiskClassifier, explain, path
+from maxmargin import Bundle, RiskClassifier, RiskRegressor, explain, path
 from maxmargin.certificate import judge
 from maxmargin.features import Design
 from maxmargin.formulations import Risk
@@ -83,6 +83,25 @@ def test_every_method_on_losses_of_classes(name, method):
     assert result.converged
     assert result.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert result.certificate.dual <= optimum * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("Model", "loss", "shape", "seed"),
+    [
+        (RiskClassifier, "exponential", (6, 1), 8), (RiskClassifier, "exponential", (6, 1), 13),
+        (RiskClassifier, "exponential", (8, 3), 43), (RiskRegressor, "poisson", (6, 1), 12),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_exponentials_of_large_numbers(Model, loss, shape, seed):
+    """Where values of X are so large that every step overflows, cuts stay finite, and the certificate is a true one."""
+    X = 1e8 * np.random.default_rng(seed).normal(size=shape)
+    y = np.arange(len(X)) % 2
+    model = Model(loss, solver="bundle", max_iter=60).fit(X, y)
+    reference = Model(loss, tol=1e-6).fit(X / 1e8, y, np.full(len(X), 1e16)).certificate_  # in other units of w
+    assert model.certificate_.dual * 1e16 <= reference.primal
+    assert reference.dual <= model.certificate_.primal * 1e16
+    assert np.isfinite(model.coef_).all()
 
 
 @both_intercepts

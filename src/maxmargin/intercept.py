@@ -39,7 +39,7 @@ class Intercept:
         places = (low, high) if low < high else (low,)
         ends = [self.answers.answer(f, b) for b in places]
         values = [answer.value + self.balance * b for answer, b in zip(ends, places, strict=True)]
-        if not np.isfinite(values).all():
+        if not np.isfinite([*values, *(answer.product for answer in ends)]).all():
             return Settled(np.inf, low, ends[0].a, np.inf, [])
         best = int(np.argmin(values))
         self.risk, self.last = abs(values[best]), places[best]

@@ -11,6 +11,7 @@ from ...result import Outcome
 from .cuts import Cuts
 from .model import Model, Step
 
+LARGEST = np.finfo(float).max
 DROWNING = 1e6  # times the least value: a cut made where F is larger says little, and leaves few digits to the others
 
 
@@ -151,8 +152,11 @@ class Descent:
 
         Only an exponential grows so fast: from the first model of it the minimum may lie beyond all numbers.
         """
-        limit = DROWNING * (abs(self.least) + abs(self.best.value)) if self.oracle.explosive else np.inf
-        while not place.value <= limit and not np.array_equal(place.x, self.best.x):
+        limit = DROWNING * (abs(self.least) + abs(self.best.value)) if self.oracle.explosive else LARGEST
+        while not place.value <= limit:
+            # A place whose x has come as near as numbers can tell may still have scores of its own, and no finite cut.
+            if np.array_equal(place.x, self.best.x) or not np.isfinite(place.x).all():
+                return self.best
             place = self.oracle.between(self.best, place, 0.1)
         return place
 
