@@ -58,6 +58,7 @@ def test_there_are_pairs():
     assert len(PAIRS) >= 15
 
 
+@pytest.mark.cover("values")
 @every_pair
 def test_bounds_and_values(kind, name):
     """D <= P throughout; P is that of the points that were kept, evaluated afresh; seconds and iterations grow."""
