@@ -140,7 +140,7 @@ class Gram:
             return self.samples.project(w) + self.offset * coef.sum()
         if len(support) == 0:
             return np.zeros(self.n)
-        with self.pace.measure(self.n * len(support)):
+        with self.pace.measure(self.n * len(support) if len(support) >= GAUGED_ROWS else 0):
             scores = evaluate_scores(self.kernel, self.samples, self.samples.take(support), coef[support])
         return scores + self.offset * coef.sum()
 

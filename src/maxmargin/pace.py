@@ -27,23 +27,23 @@ class Pace:
 
     @contextmanager
     def measure(self, work: float) -> Iterator[None]:
-        """Note the time of what is within this context; nothing if it does not come to its end."""
+        """Note the time of what is within this context; nothing if it is no work, or does not come to its end."""
         began = time.perf_counter()
         yield
-        self.note(time.perf_counter() - began, work)
+        if work > 0:
+            self.note(time.perf_counter() - began, work)
 
     def sample(self, run: Callable[[], object], work: float, seconds: float) -> None:
         """Call run(), which is so much work, for about so many seconds, and note them.
 
-        A short first call is not counted: it touches memory for the first time.
+        The very first call is not counted: it may load compiled code, and touches memory for the first time.
         """
-        began, times = time.perf_counter(), 1
-        run()
-        if time.perf_counter() - began < seconds:
-            began, times = time.perf_counter(), 0
-            while times == 0 or time.perf_counter() - began < seconds:
-                run()
-                times += 1
+        if self.work == 0.0:
+            run()
+        began, times = time.perf_counter(), 0
+        while times == 0 or time.perf_counter() - began < seconds:
+            run()
+            times += 1
         self.cost = time.perf_counter() - began
         self.note(self.cost, times * work)
 
