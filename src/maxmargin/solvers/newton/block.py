@@ -10,6 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...kernels import Linear
+from ...samples import Dense, Sparse
+from ...threads import droppable
+from ...tiles import evaluate_square
 from .oracle import Response
 from .system import solve_newton
 
@@ -50,10 +54,9 @@ class Block:
     def gram(self, rows: np.ndarray) -> np.ndarray:
         """<x_i, x_j> of some rows; of all rows at once, and kept, where they are few."""
         if self.samples.n > 2 * len(rows) + 200:
-            part = self.samples.take(rows)
-            return part.dots(part)
+            return multiply_rows(self.samples.take(rows))
         if self.square is None:
-            self.square = self.samples.dots(self.samples)
+            self.square = multiply_rows(self.samples)
         return self.square[np.ix_(rows, rows)]
 
     def draw_lots(self, count: int) -> np.ndarray:
@@ -91,3 +94,9 @@ class Block:
                 t = 0.5 * (low + high) if high < np.inf else 4.0 * low
             last = abs(now)
         return t if np.isfinite(now) else low
+
+
+def multiply_rows(samples: Dense | Sparse) -> np.ndarray:
+    """<x_i, x_j> of all pairs, on all cores; a run that is told to stop is left there and then."""
+    with droppable():
+        return evaluate_square(Linear(), samples)
