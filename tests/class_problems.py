@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-import cvxopt
 import numpy as np
+from exact_programs import solve_exactly
 from linear_problems import FORMS, SCALING
 from scipy.special import logsumexp
 
@@ -16,7 +16,6 @@ from maxmargin.samples import wrap
 
 CLASS_LOSSES = {loss.name: loss for loss in (Softmax(), MulticlassHinge())}
 CLASS_SOLVERS = {"softmax": "class_newton", "multiclass_hinge": "class_coordinate"}
-QP = {"show_progress": False, "abstol": 1e-12, "reltol": 1e-11, "feastol": 1e-11, "maxiters": 200}
 
 
 def make_classes(n: int = 48, d: int = 4, k: int = 3, weighted: bool = False, seed: int = 0):
@@ -100,5 +99,4 @@ def solve_hinge_program(X, y, c, ridge, used, k: int) -> float:
     G = np.hstack([rows.reshape(n * k, -1)[:, used], -np.eye(n)[place]])
     H = np.diag(np.append(ridge[used], np.zeros(n)))
     cost = np.append(np.zeros(int(used.sum())), c)
-    solution = cvxopt.solvers.qp(*(cvxopt.matrix(part) for part in (H, cost, G, right)), options=QP)
-    return float(solution["primal objective"])
+    return solve_exactly(H, cost, G, right).value

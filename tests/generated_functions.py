@@ -5,8 +5,8 @@ Piecewise linear ones go to scipy's linprog, the lasso to cvxopt as a quadratic 
 
 from __future__ import annotations
 
-import cvxopt
 import numpy as np
+from exact_programs import solve_exactly
 from scipy.optimize import linprog
 from scipy.special import logsumexp, softmax
 from textbook_functions import Oracle, TextbookFunction, maximal_absolute, sum_of_absolutes
@@ -117,16 +117,14 @@ def solve_transport(costs: np.ndarray, supply: np.ndarray, demand: np.ndarray) -
 
 
 def solve_lasso(A: np.ndarray, b: np.ndarray, price: float) -> float:
-    """min of the lasso, x = u - v with u, v >= 0, by cvxopt."""
+    """min of the lasso, x = u - v with u, v >= 0."""
     both = np.hstack([A, -A])
     parts = both.T @ both, price - both.T @ b, -np.eye(both.shape[1]), np.zeros(both.shape[1])
-    options = {"show_progress": False, "abstol": 1e-12, "reltol": 1e-12, "feastol": 1e-12}
-    solution = cvxopt.solvers.qp(*(cvxopt.matrix(part) for part in parts), options=options)
-    return float(solution["primal objective"]) + 0.5 * float(b @ b)
+    return solve_exactly(*parts).value + 0.5 * float(b @ b)
 
 
 def solve_ridged_hinges(rows, limits, cost, ridge: float, bounds=None) -> float:
-    """min ridge/2 |x|^2 + sum_k cost_k max(0, rows_k'x - limits_k), x within bounds, by cvxopt."""
+    """min ridge/2 |x|^2 + sum_k cost_k max(0, rows_k'x - limits_k), x within bounds."""
     m, n = rows.shape
     H = np.diag(np.repeat([ridge, 0.0], [n, m]))
     G, h = np.block([[rows, -np.eye(m)], [np.zeros((m, n)), -np.eye(m)]]), np.concatenate([limits, np.zeros(m)])
@@ -134,9 +132,7 @@ def solve_ridged_hinges(rows, limits, cost, ridge: float, bounds=None) -> float:
         unit = np.eye(n, n + m)
         G, h = np.vstack([G, -unit, unit]), np.concatenate([h, np.repeat([-bounds[0], bounds[1]], n)])
     parts = H, np.concatenate([np.zeros(n), cost]), G, h
-    options = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-13}
-    solution = cvxopt.solvers.qp(*(cvxopt.matrix(part) for part in parts), options=options)
-    return float(solution["primal objective"])
+    return solve_exactly(*parts).value
 
 
 def solve_log_sum_exp(A: np.ndarray, b: np.ndarray) -> float:

@@ -5,8 +5,8 @@ Smooth losses go to scipy's L-BFGS-B, kinked ones to cvxopt as quadratic program
 
 from __future__ import annotations
 
-import cvxopt
 import numpy as np
+from exact_programs import solve_exactly
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from textbook import minimise
@@ -185,12 +185,9 @@ def solve_crammer_singer(model, X, y, s) -> float:
                 row[m], row[y[i]] = Phi[i], -Phi[i]
                 rows.append(np.concatenate([row.ravel(), -np.eye(n)[i]]))
     signs = np.hstack([np.zeros((n, k * (d + 1))), -np.eye(n)])
-    bend = np.ones((k, d + 1))
-    bend[:, d] = {"free": 1e-12, "none": 1.0, "regularised": model.intercept_scaling**-2.0}[model.intercept]
-    if model.intercept == "free":
-        bend[-1, d] = 1e6  # one of the k intercepts may be any number, so it is zero
-    H, cost = np.diag(np.append(bend.ravel(), np.zeros(n))), np.append(np.zeros(k * (d + 1)), model.C * s)
+    bend, used = np.ones((k, d + 1)), np.ones(k * (d + 1) + n, bool)
+    bend[:, d] = {"free": 0.0, "none": 1.0, "regularised": model.intercept_scaling**-2.0}[model.intercept]
+    used[k * (d + 1) - 1] = model.intercept != "free"  # the loss sees differences only, so the last of them is zero
+    H, cost = np.append(bend.ravel(), np.zeros(n)), np.append(np.zeros(k * (d + 1)), model.C * s)
     G, h = np.vstack([*rows, signs]), np.append(-np.ones(len(rows)), np.zeros(n))
-    options = {"show_progress": False, "abstol": 1e-11, "reltol": 1e-10, "feastol": 1e-11, "maxiters": 200}
-    solution = cvxopt.solvers.qp(*(cvxopt.matrix(part) for part in (H, cost, G, h)), options=options)
-    return float(solution["primal objective"])
+    return solve_exactly(np.diag(H[used]), cost[used], G[:, used], h).value

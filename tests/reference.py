@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import cvxopt
 import numpy as np
+from exact_programs import solve_exactly
 
 from maxmargin.features import Gram
 from maxmargin.kernels import Linear
@@ -90,7 +90,7 @@ def inner_duals(problem: Problem, rng: np.random.Generator, scale: float = 1.0) 
 
 
 def solve_qp(K: np.ndarray, row, balance=None) -> tuple[np.ndarray, float]:
-    """The duals and max D by cvxopt, for duals of shape (n,) or (layers, n) over one kernel matrix.
+    """The duals and max D by a general solver, for duals of shape (n,) or (layers, n) over one kernel matrix.
 
     |a| is written as u + v with a = u - v, u, v >= 0, wherever it appears.
     """
@@ -106,7 +106,7 @@ def solve_qp(K: np.ndarray, row, balance=None) -> tuple[np.ndarray, float]:
     cost[split] += e.ravel()[split]
     cost[layers * n :] += e.ravel()[split]
     H = spread.T @ (np.tile(K, (layers, layers)) + np.diag(d.ravel())) @ spread
-    return _run_cvxopt(H, cost, low, high, _equalities(spread, balance, layers, n), spread, (layers, n))
+    return _solve_in_box(H, cost, low, high, _equalities(spread, balance, layers, n), spread, (layers, n))
 
 
 def _equalities(spread: np.ndarray, balance, layers: int, n: int):
@@ -117,7 +117,7 @@ def _equalities(spread: np.ndarray, balance, layers: int, n: int):
     return sums, np.atleast_1d(np.asarray(balance, float))
 
 
-def _run_cvxopt(H, cost, low, high, equalities, spread, shape) -> tuple[np.ndarray, float]:
+def _solve_in_box(H, cost, low, high, equalities, spread, shape) -> tuple[np.ndarray, float]:
     """min 1/2 u'Hu + cost'u within bounds and equalities."""
     free = np.flatnonzero(low < high)
     H, cost, spread, low, high = H[np.ix_(free, free)], cost[free], spread[:, free], low[free], high[free]
@@ -125,12 +125,6 @@ def _run_cvxopt(H, cost, low, high, equalities, spread, shape) -> tuple[np.ndarr
     below, above = np.isfinite(low), np.isfinite(high)
     G = np.concatenate([-unit[below], unit[above]])
     h = np.concatenate([-low[below], high[above]])
-    arguments = [H, cost, G, h]
-    if equalities is not None:
-        arguments += [equalities[0][:, free], equalities[1]]
-    matrices = [cvxopt.matrix(np.ascontiguousarray(part)) for part in arguments]
-    options = {"show_progress": False, "abstol": 1e-12, "reltol": 1e-11, "feastol": 1e-11, "maxiters": 200}
-    solution = cvxopt.solvers.qp(*matrices, options=options)
-    u = np.array(solution["x"]).ravel()
-    best = -0.5 * u @ H @ u - cost @ u
-    return (spread @ u).reshape(shape), float(best)
+    A, b = (None, None) if equalities is None else (equalities[0][:, free], equalities[1])
+    optimum = solve_exactly(H, cost, G, h, A, b)
+    return (spread @ optimum.x).reshape(shape), -optimum.value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 
-import cvxopt
 import numpy as np
 import scipy.sparse as sp
+from exact_programs import solve_exactly
 from scipy.optimize import linear_sum_assignment
 
 from maxmargin.structures import ChainModel, StructuredModel, StructuredProblem
@@ -58,7 +58,7 @@ def build_feature(x, z, d: int, k: int) -> np.ndarray:
 
 
 def solve_program(differences: list[np.ndarray], losses: list[np.ndarray], c: np.ndarray) -> float:
-    """min 1/2 |w|^2 + sum_i c_i xi_i with xi_i >= losses_iz - <w, differences_iz> for all labellings z, by cvxopt."""
+    """min 1/2 |w|^2 + sum_i c_i xi_i with xi_i >= losses_iz - <w, differences_iz> for all labellings z."""
     size, n = differences[0].shape[1], len(c)
     H = np.zeros((size + n, size + n))
     H[:size, :size] = np.eye(size)
@@ -69,9 +69,7 @@ def solve_program(differences: list[np.ndarray], losses: list[np.ndarray], c: np
         rows.append(np.column_stack([-g, slack]))
         limits.append(-delta)
     cost = np.concatenate([np.zeros(size), c])
-    cvxopt.solvers.options.update({"show_progress": False, "abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10})
-    answer = cvxopt.solvers.qp(*map(cvxopt.matrix, (H, cost, np.vstack(rows), np.concatenate(limits))))
-    return answer["primal objective"]
+    return solve_exactly(H, cost, np.vstack(rows), np.concatenate(limits)).value
 
 
 def solve_chains(X, y, c: np.ndarray, k: int, costs: np.ndarray) -> float:

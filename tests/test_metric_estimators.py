@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pickle
 
-import cvxopt
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from exact_programs import solve_exactly
 from sklearn.base import clone
 from sklearn.metrics import f1_score, precision_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -52,7 +52,7 @@ def measure_primal(model, X: np.ndarray, risk: float) -> float:
 
 
 def solve_program(X, y, labellings, errors, C: float, intercept: str) -> float:
-    """min 1/2 |w|^2 + C xi with xi >= errors_j - sum of y_i f_i where labelling j is wrong, for all j, by cvxopt."""
+    """min 1/2 |w|^2 + C xi with xi >= errors_j - sum of y_i f_i where labelling j is wrong, for all j."""
     columns = np.ones((len(y), 1)) if intercept != "none" else np.empty((len(y), 0))
     Phi = np.column_stack([X, columns])
     d = Phi.shape[1]
@@ -61,9 +61,7 @@ def solve_program(X, y, labellings, errors, C: float, intercept: str) -> float:
     if intercept == "free":
         H[d - 1, d - 1] = 0.0
     rows = np.column_stack([-np.where(labellings != y, y, 0.0) @ Phi, -np.ones(len(errors))])
-    cvxopt.solvers.options.update({"show_progress": False, "abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10})
-    cost = np.append(np.zeros(d), C)
-    return cvxopt.solvers.qp(*map(cvxopt.matrix, (H, cost, rows, -errors)))["primal objective"]
+    return solve_exactly(H, np.append(np.zeros(d), C), rows, -errors).value
 
 
 def list_pairs(X, y, weight, group) -> tuple[np.ndarray, np.ndarray]:

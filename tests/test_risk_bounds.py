@@ -10,11 +10,11 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
-import cvxopt
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import sklearn.svm
+from exact_programs import solve_exactly
 from matplotlib.figure import Figure as Drawing
 from sklearn.datasets import load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -75,11 +75,10 @@ def measure(f, y, labels: bool) -> np.ndarray:
 
 
 def find_radius_square(K: np.ndarray) -> float:
-    """max sum_i a_i K_ii - a'Ka on the simplex, by cvxopt."""
+    """max sum_i a_i K_ii - a'Ka on the simplex, by a general solver."""
     n = len(K)
     parts = (2.0 * K, -np.diag(K).copy(), -np.eye(n), np.zeros(n), np.ones((1, n)), np.ones(1))
-    options = {"show_progress": False, "abstol": 1e-11, "reltol": 1e-11, "feastol": 1e-11}
-    return -float(cvxopt.solvers.qp(*map(cvxopt.matrix, parts), options=options)["primal objective"])
+    return -solve_exactly(*parts).value
 
 
 def enclose_all(kernel, X, stretch: float = 0.0):

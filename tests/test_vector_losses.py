@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-import cvxopt
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from class_problems import QP, find_class_optimum, make_classes, pose_classes
+from class_problems import find_class_optimum, make_classes, pose_classes
+from exact_programs import solve_exactly
 from linear_problems import FORMS, INTERCEPTS, SCALING
 from linear_problems import solve_elsewhere as solve_binary
 
@@ -39,7 +39,7 @@ both_solvers = pytest.mark.parametrize("solver", ["auto", Bundle()], ids=["auto"
 
 @cache
 def find_hinge_optimum(kind: str, intercept: str, weighted: bool) -> float:
-    """min P over w and xi with xi_i >= Gamma (f_m - f_y + Delta) for every m and xi_i >= 0, by cvxopt."""
+    """min P over w and xi with xi_i >= Gamma (f_m - f_y + Delta) for every m and xi_i >= 0."""
     X, y, c = make_classes(20, 3, 3, weighted)
     X, y, c = X[c > 0], y[c > 0].astype(int), c[c > 0]
     costs, scales = (
@@ -60,7 +60,7 @@ def find_hinge_optimum(kind: str, intercept: str, weighted: bool) -> float:
     if intercept == "free":  # the last intercept is zero: the loss sees differences only
         ridge[[d - 1, 2 * d - 1]], used[3 * d - 1] = 0.0, False
     parts = np.diag(ridge[used]), np.append(np.zeros(3 * d), c)[used], np.array(rows)[:, used], np.array(right)
-    return float(cvxopt.solvers.qp(*map(cvxopt.matrix, parts), options=QP)["primal objective"])
+    return solve_exactly(*parts).value
 
 
 def make_targets(n: int = 40, d: int = 4, weighted: bool = False, seed: int = 0):

@@ -10,8 +10,8 @@ with g the margin rho or the tube epsilon where that is free, and t the quadrati
 
 from __future__ import annotations
 
-import cvxopt
 import numpy as np
+from exact_programs import solve_exactly
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -100,6 +100,4 @@ def minimise(Phi, side, bound, cost, free, squared=False, reach=0.0, shared_cost
     linear = [np.zeros(sum(sizes[:3])), np.full(sizes[3], shared_cost), np.zeros(m) if squared else cost]
     G, h = np.vstack([rows, signs]), np.concatenate([bound, np.zeros(len(signs))])
     parts = (np.diag(np.concatenate(curvature)), np.concatenate(linear), G, h)
-    options = {"show_progress": False, "abstol": 1e-11, "reltol": 1e-10, "feastol": 1e-11, "maxiters": 200}
-    solution = cvxopt.solvers.qp(*(cvxopt.matrix(part) for part in parts), options=options)
-    return float(solution["primal objective"])
+    return solve_exactly(*parts).value
