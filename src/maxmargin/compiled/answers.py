@@ -4,7 +4,7 @@ A row whose loss has a kink answers with the end of its range that the score cal
 zero on the kink itself, as the lecture's c_i = [y_i f_i < 1] does.
 """
 
-from numba import njit
+from .compiler import njit
 
 # Sums may be reordered within a chunk, and choices are written without branches, since where a row answers is as good
 # as random to the processor: so eight rows are taken at a time, about 2 ns a row for the sums and 4 with the answers.

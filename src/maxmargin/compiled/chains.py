@@ -9,7 +9,8 @@ handwritten letters (128 pixels, a fifth of them set, 26 labels) took 9 ms on on
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from .compiler import njit
 
 OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},

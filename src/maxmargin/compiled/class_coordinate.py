@@ -1,8 +1,8 @@
 """Passes of dual coordinate descent for the multiclass hinge: the k duals of a sample at once (Keerthi et al. 2008)."""
 
 import numpy as np
-from numba import njit
 
+from .compiler import njit
 from .coordinate import draw
 
 OPTIONS = {

@@ -8,7 +8,8 @@ below called instead of written out, and signed indices, it took 130.
 """
 
 import numpy as np
-from numba import njit
+
+from .compiler import njit
 
 OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},

@@ -4,7 +4,8 @@ D. Lemire, Number parsing at a gigabyte per second, 2021. It takes a power of te
 """
 
 import numpy as np
-from numba import njit
+
+from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 POINT, PLUS, MINUS, NOUGHT, SMALL_E, LARGE_E = 46, 43, 45, 48, 101, 69

@@ -6,8 +6,8 @@ sparse products 0.4 at 14 nonzeros a row, where BLAS on the same data made dense
 """
 
 import numpy as np
-from numba import njit
 
+from .compiler import njit
 from .lanes import (
     absolute,
     add,

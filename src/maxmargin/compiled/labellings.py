@@ -1,7 +1,8 @@
 """The worst labelling of a list of scores, over the numbers of true and of false positives."""
 
 import numpy as np
-from numba import njit
+
+from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 

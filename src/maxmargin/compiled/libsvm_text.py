@@ -1,8 +1,8 @@
 """Lines of LIBSVM text, `label [qid:query] index:value index:value ...  # comment`, to the arrays of CSR and back."""
 
 import numpy as np
-from numba import njit
 
+from .compiler import njit
 from .decimals import BROKEN, NOUGHT, OPTIONS, UNSURE, read_number
 from .shortest_decimals import write_integer, write_number
 

@@ -4,7 +4,8 @@ A Fenwick tree holds the weights of levels: tree[k] is the sum of the k & -k lev
 """
 
 import numpy as np
-from numba import njit
+
+from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 

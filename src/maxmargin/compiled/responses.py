@@ -5,7 +5,7 @@ span = hi - lo: then its choice is unique, and moves over the whole of [lo, hi] 
 with curvature of its own (d > 0, unbounded) needs none, and its span is infinite.
 """
 
-from numba import njit
+from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 CHUNK = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up

@@ -1,6 +1,6 @@
 """One pass over the rows of a problem: what the judge adds up."""
 
-from numba import njit
+from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 CHUNK = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up

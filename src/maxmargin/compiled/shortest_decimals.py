@@ -4,8 +4,8 @@ R. Giulietti, The Schubfach way to render doubles, 2020. It takes a power of ten
 """
 
 import numpy as np
-from numba import njit
 
+from .compiler import njit
 from .decimals import (
     DIGITS,
     LEAST,

@@ -10,8 +10,8 @@ segments, so that the pairs of a one-vs-one machine share what was packed once.
 import math
 
 import numpy as np
-from numba import njit
 
+from .compiler import njit
 from .lanes import (
     absolute,
     exp_nonpositive,

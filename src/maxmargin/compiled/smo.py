@@ -17,9 +17,10 @@ A kernel row that is not in the cache ends the call with MISSING: the caller fet
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from .compiler import njit
 from .lanes import (
     add,
     divide,

@@ -1,6 +1,6 @@
 """Coordinate descent on a quadratic with an absolute value for each variable."""
 
-from numba import njit
+from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract"}}
 

@@ -1,6 +1,6 @@
 """Products of sparse rows with dense vectors, and their weighted squares."""
 
-from numba import njit
+from .compiler import njit
 
 OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},
