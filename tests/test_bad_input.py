@@ -279,7 +279,7 @@ MISTAKES = {
     "kernel in capitals": (ValueError, "'kernel' parameter .* Got 'RBF'", lambda X, y: SVC(kernel="RBF").fit(X, y)),
     "fractional degree": (ValueError, "'degree' parameter .* Got 2.5", lambda X, y: SVC(degree=2.5).fit(X, y)),
     "no iterations at all": (ValueError, "'max_iter' parameter .* Got None", lambda X, y: SVC(max_iter=None).fit(X, y)),
-    "zero jobs": (ValueError, "n_jobs == 0", lambda X, y: SVC(n_jobs=0).fit(X, y)),
+    "zero jobs": (ValueError, "The 'n_jobs' parameter of SVC must be .* Got 0 instead", lambda X, y: SVC(n_jobs=0).fit(X, y)),
     "nu above one": (ValueError, "'nu' parameter of NuSVR .* Got 2", lambda X, y: NuSVR(nu=2).fit(X, y)),
     "nu not a number": (ValueError, "'nu' parameter of NuSVC .* Got nan", lambda X, y: NuSVC(nu=np.nan).fit(X, y)),
     "weights of no class": (ValueError, r"classes, \[1\]", lambda X, y: SVC(class_weight={0: 1, 5: 1}).fit(X, y)),

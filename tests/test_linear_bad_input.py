@@ -163,7 +163,7 @@ WRONG = {
     "tol": (LinearSVR, {"tol": 0.0}, r"'tol' parameter of LinearSVR .* Got 0.0"),
     "iterations": (LinearSVR, {"max_iter": None}, r"'max_iter' parameter of LinearSVR .* Got None"),
     "seconds": (RiskRegressor, {"max_seconds": -1}, r"'max_seconds' parameter of RiskRegressor .* Got -1"),
-    "jobs": (LinearSVC, {"n_jobs": 0}, "n_jobs == 0"),
+    "jobs": (LinearSVC, {"n_jobs": 0}, "The 'n_jobs' parameter of LinearSVC must be .* Got 0 instead"),
     "class weight": (LinearSVC, {"class_weight": {0: -1.0}}, r"class_weight must be .* class 0 is -1.0"),
     "infinite class weight": (RiskClassifier, {"class_weight": {0: np.inf}}, "class 0 is inf"),
     "weights of no class": (LinearSVC, {"class_weight": {0: 1, 5: 1}}, r"classes, \[1\]"),

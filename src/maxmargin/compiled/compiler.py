@@ -19,9 +19,8 @@ from pathlib import Path
 import numba
 
 SPACE_BYTES = 1 << 26  # that must be free for compiled code
-OWNER = (
-    os.getuid() if os.name == "posix" else os.environ.get("USERNAME", "user")
-)  # elsewhere folders for temporary files are a user's own
+# Elsewhere than under POSIX, folders for temporary files are a user's own.
+OWNER = os.getuid() if os.name == "posix" else os.environ.get("USERNAME", "user")
 REMEDY = "Set NUMBA_CACHE_DIR to a folder that this user can write to."
 
 

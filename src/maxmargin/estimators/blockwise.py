@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..blocks import Blocks
 from ..blocks.maps import MappedBlocks, map_rows, sample_rows
 from ..distributed import DaskBlocks, is_collection, predict_blocks
-from ..sparse_format import check_sparse
 from ..scikit_learn import CallbackSupportMixin, HasMethods, Interval, fit_context, fit_within
+from ..sparse_format import check_sparse
 
 
 class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from itertools import combinations, pairwise
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -41,7 +40,14 @@ from .multiclass import (
 )
 from .probability import FOLDS, calibrate_pairs, couple_pairs
 from .tasks import Task
-from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT
+from .validation import (
+    C_CONSTRAINT,
+    CONSTRAINTS,
+    HARD_MARGIN,
+    INTERCEPT_CONSTRAINT,
+    JOBS_CONSTRAINT,
+    NU_CONSTRAINT,
+)
 
 
 def _wants_probability(estimator) -> bool:
@@ -63,7 +69,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         "break_ties": ["boolean"],
         "random_state": ["random_state"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS_CONSTRAINT,
     }
 
     @fit_context(prefer_skip_nested_validation=True)

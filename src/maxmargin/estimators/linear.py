@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from .linear_machine import LinearClassifier, LinearMachine, LinearRegressor
 from .multiclass import split_weighing_one
 from .regression import make_loss
 from .tasks import Task
-from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS
+from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
 LIBLINEAR_CONSTRAINTS: dict = {
     **LINEAR_CONSTRAINTS,
@@ -103,7 +103,7 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS_CONSTRAINT,
     }
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from .block_machine import over_blocks
 from .linear_machine import LinearClassifier, LinearRegressor
 from .regression import make_loss
 from .tasks import Task
-from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
+from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
 
 CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "exponential", "logistic")
 REGRESSION_LOSSES = (
@@ -94,7 +94,7 @@ class RiskClassifier(LinearClassifier):
         "multi_class": [StrOptions({"ovr", *JOINT_LOSSES})],
         "label_costs": ["array-like", None],
         "label_scales": ["array-like", None],
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS_CONSTRAINT,
         "checkpoint": CHECKPOINT_CONSTRAINT,
     }
 

@@ -21,7 +21,7 @@ from ..structures.model import check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem
 from .observers import Observation, ObservedFit
 from .tasks import Budget
-from .validation import C_CONSTRAINT, SOLVE_CONSTRAINTS
+from .validation import C_CONSTRAINT, JOBS_CONSTRAINT, SOLVE_CONSTRAINTS
 
 SOLVERS = ("frank_wolfe", "structured_bundle")
 
@@ -76,7 +76,7 @@ class StructuredSVM(ObservedFit, BaseEstimator):
         "C": C_CONSTRAINT,
         "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["accepts", "start"])],
         "checkpoint": "no_validation",
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS_CONSTRAINT,
         "max_iter": [Interval(Integral, -1, None, closed="left")],
     }
 

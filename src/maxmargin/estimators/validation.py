@@ -23,6 +23,7 @@ HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can te
 
 C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
 NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
+JOBS_CONSTRAINT = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
 CHECKPOINT_CONSTRAINT = [str, os.PathLike, None]
 INTERCEPT_CONSTRAINT = [StrOptions(set(INTERCEPTS))]
 SOLVE_CONSTRAINTS: dict = {
