@@ -127,14 +127,13 @@ def test_before_the_solver_begins():
 
 
 class Slow(Gram):
-    """Features whose scores take ten seconds."""
+    """Features whose scores would take ten seconds, and are not to be asked for."""
 
     def estimate_seconds(self, support: int) -> float:
         return 10.0
 
     def scores(self, coef):
-        time.sleep(10.0)
-        return super().scores(coef)
+        raise AssertionError("There was no time to judge the point.")
 
 
 def press_at_once(progress) -> None:
@@ -146,9 +145,7 @@ def test_a_certificate_that_takes_long_is_left_out():
     """The point is there, its gap is unknown, and the sentence says what the solver saw."""
     X, y = make_clouds(3000, 5)
     problem = Problem(Slow(RBF(0.1), Gram.from_data(RBF(0.1), X).samples), 2.0 * y - 1.0, np.full(3000, 1e3), Hinge())
-    began = time.perf_counter()
     result = solve(problem, tol=1e-12, callback=press_at_once)
-    assert time.perf_counter() - began < 1.0 + SLACK_SECONDS
     assert result.status is Status.INTERRUPTED
     assert result.certificate.relative_gap == np.inf
     assert np.abs(result.point.a).max() > 0
