@@ -1,17 +1,17 @@
-# Every target sets itself up: Python 3.11 or later, make and the package registry are all it needs.
-FIND_PYTHON = for name in python3.11 python3.12 python3.13 python3.14 python3; do \
-	$$name -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$name && break; done
+# Every target sets itself up: Python 3.11 to 3.13, make and the package registry are all it needs.
+FIND_PYTHON = for name in python3.11 python3.12 python3.13 python3; do \
+	$$name -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && command -v $$name && break; done
 PYTHON ?= $(shell $(FIND_PYTHON))
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --constraint requirements-test.txt
 
-.PHONY: setup demo test test-slow test-processors lint bench report clean
+.PHONY: setup demo test test-slow test-processors test-versions lint bench report clean
 
 setup: $(VENV)/.ready
 
 $(VENV)/bin/python:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed: install it, or say where it is by PYTHON=/path/to/python3."; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Python 3.11 to 3.13 is needed: install it, or say where it is by PYTHON=/path/to/python3."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 # The demo needs the package and matplotlib; the tests need those and much more.
@@ -45,6 +45,10 @@ test-slow: setup
 test-processors: setup
 	$(RUN) tests/processors.py $(PROCESSORS) $(if $(TESTS),--tests $(TESTS))
 
+# make test-versions, make test-versions VERSIONS="lowest newest-3.13": the rows of the table in tests/version_matrix.py.
+test-versions: $(VENV)/bin/python
+	$(RUN) tests/version_matrix.py $(VERSIONS)
+
 lint: setup
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
@@ -65,4 +69,4 @@ report: setup
 	$(RUN) -m experiments $(if $(QUICK),--quick) $(if $(OUT),--out "$(OUT)") $(if $(ONLY),--only $(ONLY))
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info
+	rm -rf $(VENV) .venv-versions build dist src/*.egg-info

@@ -403,11 +403,6 @@ def warn_infeasible_nu(X, y):
     NuSVC(nu=0.9).fit(X, np.arange(30) < 6)
 
 
-def warn_probability(X, y):
-    """A parameter that scikit-learn gives up."""
-    SVC(probability=True).fit(X, y)
-
-
 def warn_early_regression(X, y):
     """A regression that stops early."""
     SVR(max_iter=1).fit(X, y)
@@ -424,7 +419,6 @@ def warn_early_novelty(X, y):
         warn_negative_weight,
         warn_early_end,
         warn_infeasible_nu,
-        warn_probability,
         warn_early_regression,
         warn_early_novelty,
     ],

@@ -923,13 +923,12 @@ def test_probabilities_of_many_classes(multi_class):
     assert np.abs(p - theirs).mean() < 0.06
 
 
+@ignore_deprecation
 def test_probabilities_only_where_asked_for():
-    """probability=True warns that scikit-learn gives it up; without it there is no predict_proba."""
+    """Without probability=True there is no predict_proba."""
     X, y = make_classes(60, 2)
     assert not hasattr(SVC().fit(X, y), "predict_proba")
-    with pytest.warns(FutureWarning, match="CalibratedClassifierCV"):
-        model = SVC(probability=True, random_state=0).fit(X, y)
-    assert hasattr(model, "predict_proba")
+    assert hasattr(SVC(probability=True, random_state=0).fit(X, y), "predict_proba")
 
 
 def press_before_fold(monkeypatch, number: int) -> None:

@@ -365,11 +365,11 @@ def test_pairs_are_counted(terminal):
     assert all(re.match(r"SVC: \d of 6 problems solved", each) for each in terminal.lines[:-1])
 
 
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 def test_probabilities_are_counted(terminal):
     """Five more solves for each pair."""
     X, y = make_clouds(200, 5)
-    with pytest.warns(FutureWarning):
-        SVC(verbose=1, probability=True).fit(X, y)
+    SVC(verbose=1, probability=True).fit(X, y)
     assert "SVC: 5 of 6 problems solved" in terminal.lines[-2]
 
 

@@ -82,9 +82,9 @@ def test_warnings_name_the_line_of_the_caller():
     """The warning of probability=True points at the fit, through scikit-learn's wrapper of it."""
     if VERSION < (1, 9):
         pytest.skip("probability= is not deprecated")
-    with pytest.warns(FutureWarning, match="probability") as caught:
+    with pytest.warns(FutureWarning, match=r"`CalibratedClassifierCV\(SVC\(\), ensemble=False\)` instead") as caught:
         SVC(probability=True).fit(X, Y)
-    assert caught[0].filename == __file__
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 @pytest.mark.parametrize("weight", [None, np.linspace(0.0, 3.0, 60)], ids=["plain", "weighted"])

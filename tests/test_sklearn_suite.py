@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from sklearn_swap import EXPECTED, UNDETERMINED
 
+from maxmargin.scikit_learn import VERSION
+
 HERE = Path(__file__).parent
 
 
@@ -32,7 +34,7 @@ def test_dense_suite(tmp_path):
     """test_svm.py at the default tol: all pass but the strict list, and none was lost on the way."""
     done, counts = run_suite("test_svm", tmp_path)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert counts["passed"] >= 125
+    assert counts["passed"] >= (125 if VERSION >= (1, 9) else 118)
     assert counts["xfailed"] == len(EXPECTED)
     assert not {"failed", "error", "errors", "xpassed"} & set(counts)
 
@@ -49,6 +51,6 @@ def test_sparse_suite(tmp_path):
 
 @pytest.mark.parametrize("table", [EXPECTED, UNDETERMINED])
 def test_exceptions_have_reasons(table):
-    """The lists of exceptions are short, and each entry says in a sentence why a user would not mind."""
-    assert len(table) <= 3
+    """The lists are short, shortest under the newest scikit-learn, and each entry says why a user would not mind."""
+    assert len(table) <= (3 if VERSION >= (1, 9) else 5)
     assert all(len(reason) > 60 and reason.endswith(".") for reason in table.values())
