@@ -23,6 +23,7 @@ class Row(NamedTuple):
 
 def parse(text: bytes) -> list[Row]:
     """The rows of a text, or a ValueError."""
+    text = text.removeprefix(b"\xef\xbb\xbf")
     return [row for line in text.split(b"\n") if (row := parse_line(line)) is not None]
 
 

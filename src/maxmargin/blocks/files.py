@@ -138,7 +138,7 @@ class Tape:
         if not is_packed(piece.path):
             with open(piece.path, "rb") as file:
                 file.seek(piece.start)
-                yield from split_text(file, piece.path, piece.stop - piece.start)
+                yield from split_text(file, piece.path, piece.stop - piece.start, begins=piece.start == 0)
             return
         with self.lock:
             if self.path != piece.path or self.place > piece.start:
@@ -146,7 +146,7 @@ class Tape:
                 self.file = self.held.enter_context(open_file(piece.path))
                 self.path, self.place = piece.path, 0
             self.place += wind(self.file, piece.start - self.place)
-            for text in split_text(self.file, piece.path, piece.stop - piece.start):
+            for text in split_text(self.file, piece.path, piece.stop - piece.start, begins=piece.start == 0):
                 self.place += len(text)
                 yield text
 

@@ -7,6 +7,7 @@ they hold is put behind the rows so far. A file that is wrong gives one sentence
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
 from pathlib import Path
@@ -81,9 +82,15 @@ class Fault(Exception):
 # ---- text to lines --------------------------------------------------------------------------------------------------
 
 
-def split_text(file: BinaryIO, path: Path, size: int | None = None) -> Iterator[bytes]:
-    """So many bytes of a text, or all that there are, in chunks of whole lines; the last end of line may be missing."""
+def split_text(file: BinaryIO, path: Path, size: int | None = None, *, begins: bool = True) -> Iterator[bytes]:
+    """So many bytes of a text, or all that there are, in chunks of whole lines; the last end of line may be missing.
+
+    Where they are those with which the text begins, a byte-order mark counts as blanks.
+    """
     while text := file.read(CHUNK if size is None else min(CHUNK, size)):
+        if begins and text.startswith(BOM_UTF8):
+            text = text.replace(BOM_UTF8, b" " * len(BOM_UTF8), 1)
+        begins = False
         if not text.endswith(b"\n"):
             text += file.readline(LONGEST)
         size = None if size is None else max(size - len(text), 0)

@@ -18,7 +18,7 @@ from ..problem import TINY, Problem
 from ..samples import wrap
 from ..threads import cached_property
 from .source import Block, Blocks
-from .survey import Survey
+from .survey import Survey, drop_faint
 
 FORMED = 2500  # features up to which blocks add up a matrix of them
 
@@ -48,7 +48,7 @@ class Targets:
         """y and c of a block."""
         c = np.full(block.X.shape[0], self.C)
         if block.weight is not None:
-            c *= np.maximum(np.asarray(block.weight, float), 0.0)
+            c *= drop_faint(np.asarray(block.weight, float))
         if self.classes is None:
             return np.asarray(block.y, float), c
         if self.positive is not None and (self.class_weight is None or (self.class_weight == 1.0).all()):

@@ -13,7 +13,7 @@ from ..sparse_format import find_fault as find_sparse_fault
 from .source import Block
 
 GOLDEN = np.uint32(2654435769)  # 2^32 divided by the golden ratio
-LARGEST = 1e100  # values beyond overflow when they are squared
+LARGEST, SMALLEST = 1e100, 1e-300  # beyond these squares overflow, and inverses do
 MOST_LABELS = 10_000
 
 
@@ -87,7 +87,7 @@ def survey_block(block: Block, target: str) -> Survey:
     fault = find_fault(block, target)
     if fault:
         return Survey(fault=f"{fault} (block {block.number})")
-    weight = np.ones(n) if block.weight is None else np.maximum(np.asarray(block.weight, float), 0.0)
+    weight = np.ones(n) if block.weight is None else drop_faint(np.asarray(block.weight, float))
     negative = 0 if block.weight is None else int((np.asarray(block.weight) < 0).sum())
     counted = Survey(int((weight > 0).sum()), d if n else -1, float(weight.sum()), negative=negative)
     if n == 0:
@@ -102,6 +102,11 @@ def survey_block(block: Block, target: str) -> Survey:
     y = np.asarray(block.y, float)
     moments = Survey(mean=float(weight @ y), square=float(weight @ (y * y)), size=float(weight @ np.abs(y)))
     return counted + moments + tell_rows(block.X, y, weight)
+
+
+def drop_faint(weight: np.ndarray) -> np.ndarray:
+    """The weights that count, others zero: negative ones, and those too small to have an inverse."""
+    return np.where(weight < SMALLEST, 0.0, weight)
 
 
 def tell_rows(X: np.ndarray | sp.csr_array, t: np.ndarray, weight: np.ndarray) -> Survey:
