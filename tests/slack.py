@@ -1,5 +1,6 @@
-"""The seconds a test of a budget or of Ctrl-C grants to other programs."""
+"""The seconds that tests grant to other programs."""
 
 from __future__ import annotations
 
 SLACK_SECONDS = 3.0  # seconds that other programs may take away
+HANG_SECONDS = 300.0  # after which a test ends that would run for ever; none asserts that it takes less

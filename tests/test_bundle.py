@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from class_problems import CLASS_LOSSES, find_class_optimum, make_class_problem
 from linear_problems import EXAMPLES, find_optimum, make_data, make_linear_problem, pose
+from slack import HANG_SECONDS
 
 from maxmargin import Bundle, RiskClassifier, RiskRegressor, explain, path
 from maxmargin.certificate import judge
@@ -78,7 +79,7 @@ def test_every_method_on_losses_of_classes(name, method):
         find_class_optimum(name, "regularised", n=20),
         1e-6,
     )
-    result = solve(make_class_problem(name, "free", n=20), Bundle(method), tol=1e-6, max_seconds=10.0)
+    result = solve(make_class_problem(name, "free", n=20), Bundle(method), tol=1e-6, max_seconds=HANG_SECONDS)
     optimum = find_class_optimum(name, "free", n=20)
     assert result.converged
     assert result.certificate.primal == pytest.approx(optimum, rel=1e-6)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from class_problems import make_class_problem
 from linear_problems import EXAMPLES, make_linear_problem, pose
 from reference import make_problem
+from slack import HANG_SECONDS
 
 from maxmargin.choice import EFFORT, HANDOVER, explain, name_of, plan
 from maxmargin.kernels import RBF
@@ -66,7 +67,7 @@ def test_the_explanation_is_what_happens(case):
     assert sentence.endswith(".")
     assert ". " not in sentence
     assert "\n" not in sentence
-    result = solve(problem, tol=1e-8, max_seconds=10.0)
+    result = solve(problem, tol=1e-8, max_seconds=HANG_SECONDS)
     assert result.converged
     assert list(dict.fromkeys(progress.solver for progress in result.history)) == names
     assert name_of(result.solver) == names[-1]

@@ -14,6 +14,7 @@ from class_problems import (
     solve_classes_elsewhere,
 )
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, pose
+from slack import HANG_SECONDS
 
 from maxmargin.certificate import judge
 from maxmargin.loop import solve
@@ -35,13 +36,13 @@ def test_optimum(name, intercept, k, shape, weighted):
     optimum = find_class_optimum(name, intercept, weighted, k=k, **shape)
     for form in FORMS:
         problem = make_class_problem(name, intercept, form, weighted, k=k, **shape)
-        result = solve(problem, CLASS_SOLVERS[name], tol=1e-9, max_seconds=10.0)
+        result = solve(problem, CLASS_SOLVERS[name], tol=1e-9, max_seconds=HANG_SECONDS)
         assert result.converged
         assert result.certificate.primal == pytest.approx(optimum, rel=1e-7)
         assert result.certificate.dual <= optimum * (1.0 + 1e-9)
         assert optimum <= result.certificate.primal * (1.0 + 1e-9)
         assert judge(problem, result.point) == result.certificate
-        chosen = solve(problem, tol=1e-9, max_seconds=10.0)  # by "auto", which may hand over
+        chosen = solve(problem, tol=1e-9, max_seconds=HANG_SECONDS)  # by "auto", which may hand over
         assert chosen.history[0].solver == CLASS_SOLVERS[name]
         assert chosen.certificate.primal == pytest.approx(optimum, rel=1e-7)
 
@@ -53,7 +54,7 @@ def test_optimum_at_other_costs(name, intercept, strength):
     """From fits that hardly move from w = 0 to those that hardly know the penalty."""
     X, y, c = make_classes()
     problem = pose_classes(CLASS_LOSSES[name], X, y, strength * c, intercept)
-    result = solve(problem, tol=1e-7, max_seconds=10.0)
+    result = solve(problem, tol=1e-7, max_seconds=HANG_SECONDS)
     assert result.converged
     optimum = solve_classes_elsewhere(name, X, y, strength * c, intercept, 3)
     assert result.certificate.primal == pytest.approx(optimum, rel=2e-7)
@@ -64,10 +65,10 @@ def test_optimum_at_other_costs(name, intercept, strength):
 def test_two_classes_are_one_machine(name, intercept):
     """w_1 = -w_2: with twice the margin and C, softmax is the logistic loss, and the hinge is the hinge."""
     X, y, c = make_classes(k=2)
-    both = solve(pose_classes(CLASS_LOSSES[name], X, y, c, intercept), tol=1e-10, max_seconds=10.0)
+    both = solve(pose_classes(CLASS_LOSSES[name], X, y, c, intercept), tol=1e-10, max_seconds=HANG_SECONDS)
     # With w = w_2 - w_1 the penalty is |w|^2 / 4, so that P is half of that of one machine with twice the weights.
     one = solve(pose(EXAMPLES["logistic" if name == "softmax" else "hinge"], X, 2.0 * y - 1.0, 2.0 * c, intercept),
-                tol=1e-10, max_seconds=10.0)  # fmt: skip
+                tol=1e-10, max_seconds=HANG_SECONDS)  # fmt: skip
     assert both.certificate.primal == pytest.approx(0.5 * one.certificate.primal, rel=1e-8)
     coef = both.point.coef if both.point.coef is not None else problem_coef(both, X)
     np.testing.assert_allclose(coef[0, :4], -coef[1, :4], atol=1e-5)
@@ -87,7 +88,7 @@ def test_weights_are_repetitions(name, form):
     again = np.repeat(np.arange(30), times)
     weighted = pose_classes(CLASS_LOSSES[name], FORMS[form](X), y, times * c)
     repeated = pose_classes(CLASS_LOSSES[name], FORMS[form](X[again]), y[again], c[again])
-    first, second = (solve(problem, tol=1e-9, max_seconds=10.0) for problem in (weighted, repeated))
+    first, second = (solve(problem, tol=1e-9, max_seconds=HANG_SECONDS) for problem in (weighted, repeated))
     assert first.certificate.primal == pytest.approx(second.certificate.primal, rel=3e-9)
     assert not first.point.a[:, times == 0].any()
 
@@ -98,7 +99,7 @@ def test_the_order_of_classes_does_not_matter(name, intercept):
     """Classes by another name: the same P."""
     X, y, c = make_classes()
     plain, turned = (
-        solve(pose_classes(CLASS_LOSSES[name], X, labels, c, intercept), tol=1e-9, max_seconds=10.0)
+        solve(pose_classes(CLASS_LOSSES[name], X, labels, c, intercept), tol=1e-9, max_seconds=HANG_SECONDS)
         for labels in (y, (y + 1.0) % 3.0)
     )
     assert plain.certificate.primal == pytest.approx(turned.certificate.primal, rel=3e-9)
@@ -109,7 +110,7 @@ def test_the_order_of_classes_does_not_matter(name, intercept):
 def test_preconditioners(formed, intercept, monkeypatch):
     """Conjugate gradients with the Hessian of each class, or with its diagonal."""
     monkeypatch.setattr(class_newton, "FORMED", formed)
-    result = solve(make_class_problem("softmax", intercept, weighted=True), tol=1e-9, max_seconds=10.0)
+    result = solve(make_class_problem("softmax", intercept, weighted=True), tol=1e-9, max_seconds=HANG_SECONDS)
     assert result.converged
     assert result.certificate.primal == pytest.approx(find_class_optimum("softmax", intercept, True), rel=1e-8)
 

@@ -7,6 +7,7 @@ import pytest
 from class_problems import CLASS_LOSSES, find_class_optimum, make_class_problem
 from linear_problems import EXAMPLES, INTERCEPTS, KINKED, find_optimum, make_data, make_linear_problem, pose
 from reference import make_nu_classification, make_problem
+from slack import HANG_SECONDS
 
 from maxmargin import SVC, AdaGrad, GradientDescent, LinearSVC, Status, solve
 from maxmargin.features import ClassDesign, Design, Gram
@@ -28,7 +29,7 @@ every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)
 
 def check_gap(problem: Problem, solver, optimum: float, tol: float) -> None:
     """Converged, and D <= P* <= P with P* from a solver that is not ours."""
-    result = solve(problem, solver, tol=tol, max_seconds=20.0)
+    result = solve(problem, solver, tol=tol, max_seconds=HANG_SECONDS)
     certificate, slack = result.certificate, 1e-8 * abs(optimum)
     assert result.converged, f"{result.status}, relative gap {certificate.relative_gap:.2g} after {result.n_iter}"
     assert certificate.dual <= optimum + slack
@@ -65,7 +66,7 @@ def test_sparse_data_are_the_same(name):
 def test_kernels(kernel, name, intercept):
     """The kernel primal, by the representer theorem; SMO's optimum where SMO takes the loss."""
     problem = make_problem(EXAMPLES[name], kernel, intercept=intercept, n=30)
-    result = solve(problem, GradientDescent("nesterov"), tol=3e-3, max_seconds=20.0)
+    result = solve(problem, GradientDescent("nesterov"), tol=3e-3, max_seconds=HANG_SECONDS)
     assert result.converged
     if problem.row is not None:
         best = solve(problem, "smo", tol=1e-9).certificate
@@ -180,7 +181,7 @@ def test_momentum_is_faster_on_ill_conditioned_data():
     """Iterations to a certified gap of 1e-6: Polyak and Nesterov need a fifth of plain descent, or less."""
     problem = make_ill_conditioned()
     steps = {
-        kind: solve(problem, GradientDescent(kind), tol=1e-6, max_seconds=30.0)
+        kind: solve(problem, GradientDescent(kind), tol=1e-6, max_seconds=HANG_SECONDS)
         for kind in ("none", "polyak", "nesterov")
     }
     assert all(result.converged for result in steps.values())
@@ -312,7 +313,7 @@ def test_limits():
     problem = make_linear_problem("hinge", "regularised")
     assert solve(problem, GradientDescent(), tol=1e-12, max_iter=7).n_iter == 7
     assert solve(problem, "adagrad", tol=1e-12, max_seconds=0.2).status is Status.MAX_SECONDS
-    wild = solve(make_linear_problem("least_squares"), GradientDescent(step=10.0), tol=1e-6, max_seconds=20.0)
+    wild = solve(make_linear_problem("least_squares"), GradientDescent(step=10.0), tol=1e-6, max_seconds=HANG_SECONDS)
     assert wild.status is Status.STALLED
     assert np.isfinite(wild.certificate.primal)
 

@@ -17,6 +17,7 @@ from class_problems import (
     pose_classes,
 )
 from linear_problems import EXAMPLES, INTERCEPTS, KINKED, PAIRS, find_optimum, make_data, make_linear_problem, pose
+from slack import HANG_SECONDS
 
 from maxmargin import RiskRegressor
 from maxmargin.choice import name_of
@@ -70,8 +71,8 @@ def test_warm_start_at_the_optimum(solver, name, intercept):
     only have to end where they began.
     """
     problem = make(solver, name, intercept)
-    cold = solve(problem, solver, tol=1e-7, max_seconds=10.0)
-    warm = solve(problem, solver, tol=1e-7, warm=cold.point, max_seconds=10.0)
+    cold = solve(problem, solver, tol=1e-7, max_seconds=HANG_SECONDS)
+    warm = solve(problem, solver, tol=1e-7, warm=cold.point, max_seconds=HANG_SECONDS)
     assert warm.converged
     assert warm.certificate.primal == pytest.approx(find(solver, name, intercept), rel=2e-7)
     if solver in LOOKS_FIRST:
@@ -84,10 +85,10 @@ def test_warm_start_from_another_cost(solver, name, factor):
     """The solution at another C is a start like any other, with its own w or without, and it stays as it is."""
     problem = make(solver, name)
     other = Problem(problem.features, problem.y, factor * problem.c, problem.loss, scale(problem.balance, factor))
-    point = solve(other, solver, tol=1e-6, max_seconds=10.0).point
+    point = solve(other, solver, tol=1e-6, max_seconds=HANG_SECONDS).point
     kept = np.array(point.a)
     for start in (point, Point(point.a / factor, point.b)):
-        warm = solve(problem, solver, tol=1e-8, warm=start, max_seconds=10.0)
+        warm = solve(problem, solver, tol=1e-8, warm=start, max_seconds=HANG_SECONDS)
         assert warm.converged
         assert warm.certificate.primal == pytest.approx(find(solver, name, "free"), rel=1e-7)
     np.testing.assert_array_equal(point.a, kept)
@@ -105,7 +106,7 @@ def test_warm_start_anywhere(solver, name):
     wild = Point(5.0 * rng.normal(size=problem.shape), 3.0 + np.zeros(problem.shape[:-1]))
     if wild.b.ndim == 0:
         wild = wild._replace(b=float(wild.b))
-    warm = solve(problem, solver, tol=1e-8, warm=wild, max_seconds=10.0)
+    warm = solve(problem, solver, tol=1e-8, warm=wild, max_seconds=HANG_SECONDS)
     assert warm.converged
     assert warm.certificate.primal == pytest.approx(find(solver, name, "free"), rel=1e-7)
 
@@ -155,7 +156,7 @@ def test_callback_stops(solver, name):
 @every_pair
 def test_history_names_the_solver(solver, name):
     """Every line says whose it is, and the last is that of the solver in the result."""
-    result = solve(make(solver, name), solver, tol=1e-8, max_seconds=10.0)
+    result = solve(make(solver, name), solver, tol=1e-8, max_seconds=HANG_SECONDS)
     assert result.history
     assert {progress.solver for progress in result.history} == {solver} or solver == "auto"
     assert result.history[-1].solver == name_of(result.solver)
@@ -169,7 +170,7 @@ def test_history_names_the_solver(solver, name):
 def test_handing_over_is_told(name):
     """Sparse rows with kinks: coordinate descent to a gap of 1e-5, then multipliers; message and history say so."""
     problem = make_linear_problem(name, form="sparse", n=200)
-    result = solve(problem, tol=1e-8, max_seconds=10.0)
+    result = solve(problem, tol=1e-8, max_seconds=HANG_SECONDS)
     assert result.converged
     assert list(dict.fromkeys(progress.solver for progress in result.history))[:2] == ["coordinate", "multipliers"]
     assert "coordinate reached a gap of 1e-05 after" in result.message
@@ -191,7 +192,7 @@ def test_going_astray_is_told():
     X = np.repeat(rng.integers(0, 2, size=(8, 3)).astype(float), 40, axis=0)
     y = np.where(rng.uniform(size=len(X)) < 0.5, 1.0, -1.0)
     problem = pose(EXAMPLES["hinge"], X, y, np.full(len(y), 10.0))
-    result = solve(problem, tol=1e-9, max_seconds=10.0)
+    result = solve(problem, tol=1e-9, max_seconds=HANG_SECONDS)
     names = list(dict.fromkeys(progress.solver for progress in result.history))
     assert result.converged
     for before, after in pairwise(names):
@@ -213,7 +214,9 @@ def test_hasty_and_patient_multipliers_agree():
 def test_a_fit_repeated_is_the_same_to_the_bit(solver, name):
     """No clock and no thread has a say in the coefficients."""
     for form in ("dense", "sparse"):
-        first, second = (solve(make(solver, name, form=form), solver, tol=1e-8, max_seconds=10.0) for _ in range(2))
+        first, second = (
+            solve(make(solver, name, form=form), solver, tol=1e-8, max_seconds=HANG_SECONDS) for _ in range(2)
+        )
         assert first.n_iter == second.n_iter
         for one, other in zip(first.point, second.point, strict=True):
             np.testing.assert_array_equal(one, other)
@@ -242,7 +245,7 @@ def test_forms_of_data(solver, name):
     X, y, c = make_data(EXAMPLES[name])
     X = X.astype(np.float32).astype(float)  # numbers that both precisions hold
     for form, change in OTHERS.items():
-        other = solve(pose(EXAMPLES[name], change(X), y, c), solver, tol=1e-8, max_seconds=10.0)
+        other = solve(pose(EXAMPLES[name], change(X), y, c), solver, tol=1e-8, max_seconds=HANG_SECONDS)
         assert other.converged, form
         assert other.certificate.primal == pytest.approx(solve_plainly(name), rel=3e-8), form
 
@@ -261,7 +264,8 @@ def test_forms_of_data_for_classes(name, form):
     X, y, c = make_classes()
     X = X.astype(np.float32).astype(float)
     plain, other = (
-        solve(pose_classes(CLASS_LOSSES[name], data, y, c), tol=1e-8, max_seconds=10.0) for data in (X, OTHERS[form](X))
+        solve(pose_classes(CLASS_LOSSES[name], data, y, c), tol=1e-8, max_seconds=HANG_SECONDS)
+        for data in (X, OTHERS[form](X))
     )
     assert other.converged
     assert other.certificate.primal == pytest.approx(plain.certificate.primal, rel=3e-8)
@@ -271,6 +275,6 @@ def test_a_negative_gap_that_grows_is_no_progress():
     """Four samples four times each, a tolerance at the edge of rounding: P - D drifts below zero, and the fit ends."""
     X = np.repeat([[1.0, 3.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0]], 4, axis=0)
     y = np.repeat([1.0, 2.0, 1.0, 2.0], 4)
-    machine = RiskRegressor(loss="quantile", quantile=0.4, tol=1e-11, max_seconds=30).fit(X, y)
+    machine = RiskRegressor(loss="quantile", quantile=0.4, tol=1e-11, max_seconds=HANG_SECONDS).fit(X, y)
     assert machine.result_.status is Status.CONVERGED
     assert machine.n_iter_ < 2000

@@ -20,6 +20,7 @@ from linear_problems import (
     pose,
 )
 from reference import make_nu_classification, make_problem
+from slack import HANG_SECONDS
 
 from maxmargin.certificate import judge
 from maxmargin.features import Design
@@ -37,7 +38,7 @@ both_weights = pytest.mark.parametrize("weighted", [False, True], ids=["unweight
 
 def check_optimum(problem: Problem, solver, optimum: float, tol: float = 1e-9) -> None:
     """Converged; P is the optimum, D is below it; and the certificate is the judge's own."""
-    result = solve(problem, solver, tol=tol, max_seconds=10.0)
+    result = solve(problem, solver, tol=tol, max_seconds=HANG_SECONDS)
     certificate, slack = result.certificate, 1e-9 * abs(optimum)
     assert result.converged, f"{result.status}, relative gap {certificate.relative_gap:.2g}"
     assert certificate.relative_gap <= tol
@@ -125,7 +126,7 @@ def test_optimum_at_other_costs(solver, name, intercept):
 @pytest.mark.parametrize(("solver", "name"), [pair for pair in PAIRS if pair[0] in ("smo", "newton", "multipliers")])
 def test_violation_vanishes_at_the_optimum(solver, name, intercept, weighted):
     """The third number of a certificate, for rows without weight too; at 1e-10, since a gap is a square."""
-    result = solve(make_linear_problem(name, intercept, weighted=weighted), solver, tol=1e-10, max_seconds=10.0)
+    result = solve(make_linear_problem(name, intercept, weighted=weighted), solver, tol=1e-10, max_seconds=HANG_SECONDS)
     assert result.certificate.kkt <= 1e-4
 
 
@@ -142,7 +143,7 @@ def test_weights_are_repetitions(solver, name, form):
     again = np.repeat(np.arange(24), times)
     weighted = pose(loss, FORMS[form](X), y, times * c)
     repeated = pose(loss, FORMS[form](X[again]), y[again], c[again])
-    first, second = (solve(problem, solver, tol=1e-9, max_seconds=10.0) for problem in (weighted, repeated))
+    first, second = (solve(problem, solver, tol=1e-9, max_seconds=HANG_SECONDS) for problem in (weighted, repeated))
     assert first.converged
     assert first.certificate.primal == pytest.approx(second.certificate.primal, rel=1e-8)
     assert not first.point.a[times == 0].any()
@@ -156,7 +157,7 @@ def test_rows_without_weight_have_no_say(solver, name):
     c[20:] = 0.0
     wild = X.copy()
     wild[20:] = 1e3 * X[20:] + 7.0
-    results = [solve(pose(loss, data, y, c), solver, tol=1e-9, max_seconds=2.0) for data in (X, wild)]
+    results = [solve(pose(loss, data, y, c), solver, tol=1e-9, max_seconds=HANG_SECONDS) for data in (X, wild)]
     assert all(result.converged for result in results)
     assert results[0].certificate.primal == pytest.approx(results[1].certificate.primal, rel=1e-8)
 

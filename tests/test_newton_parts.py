@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from linear_problems import EXAMPLES, FORMS, KINKED, SMOOTH, make_data, make_linear_problem, pose
+from slack import HANG_SECONDS
 
 from maxmargin.loop import solve
 from maxmargin.normal_equations import form_normal_matrix
@@ -27,7 +28,7 @@ def make_many(name: str, n: int = 600, form: str = "dense", intercept: str = "fr
 
 def solve_both(problem: Problem, solver, tol: float = 1e-8) -> tuple:
     """The solve in question, and that of SMO or Newton's method as they are."""
-    ours = solve(problem, solver, tol=tol, max_seconds=10.0)
+    ours = solve(problem, solver, tol=tol, max_seconds=HANG_SECONDS)
     assert ours.converged, ours.message
     assert judge_between(ours.certificate)
     return ours, ours.certificate.primal

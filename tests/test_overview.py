@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from slack import HANG_SECONDS
 
 from maxmargin import solve
 from maxmargin.overview import KINDS, ask_solvers, describe_solvers
@@ -25,7 +26,7 @@ def test_what_is_taken_is_solved(solver):
     taken = [answer.probe for answer in ANSWERS if answer.solver == solver and answer.reason is None]
     assert taken or solver in ("frank_wolfe", "structured_bundle")
     for probe in taken:
-        result = solve(probe.problem, solver, tol=0.05, max_seconds=10.0)
+        result = solve(probe.problem, solver, tol=0.05, max_seconds=HANG_SECONDS)
         assert result.converged, (probe.kind, probe.loss, probe.intercept, result.certificate)
 
 

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
+from slack import HANG_SECONDS
 from textbook import make_data, solve_textbook
 
 import maxmargin
@@ -84,8 +85,8 @@ def find_radius_square(K: np.ndarray) -> float:
 def enclose_all(kernel, X, stretch: float = 0.0):
     """The ball around the rows of X."""
     n = len(X)
-    counted = np.ones(n, bool)
-    return enclose(Gram.from_data(kernel, X), np.full(n, stretch), counted, max_seconds=20.0, interrupt=Interrupt())
+    gram, stretches, counted = Gram.from_data(kernel, X), np.full(n, stretch), np.ones(n, bool)
+    return enclose(gram, stretches, counted, max_seconds=HANG_SECONDS, interrupt=Interrupt())
 
 
 @pytest.mark.parametrize("stretch", [0.0, 0.4])
@@ -127,7 +128,7 @@ def test_exact_is_brute_force(name, intercept, weighted):
     def make():
         return MACHINES[name](C=3.0, intercept=intercept, tol=1e-9)
 
-    bounds = risk_bounds(make().fit(X, y, sample_weight=weight), X, y, weight, exact=True, max_seconds=60)
+    bounds = risk_bounds(make().fit(X, y, sample_weight=weight), X, y, weight, exact=True, max_seconds=HANG_SECONDS)
     exact = bounds.leave_one_out
     assert not exact.undetermined.any()
     labels = bounds.kind == "classification"
@@ -300,7 +301,7 @@ def test_leave_one_out_is_between_training_and_xi_alpha(name, intercept, weighte
     seen = 0
     for seed in range(8):
         model, X, y, weight = draw_problem(name, seed, intercept, weighted)
-        bounds = risk_bounds(model.fit(X, y, sample_weight=weight), X, y, weight, exact=True, max_seconds=60)
+        bounds = risk_bounds(model.fit(X, y, sample_weight=weight), X, y, weight, exact=True, max_seconds=HANG_SECONDS)
         exact = bounds.leave_one_out
         assert exact.error >= bounds.training - 1e-4
         if not bounds.proven:
@@ -321,7 +322,7 @@ def test_radius_margin_bounds_leave_one_out(name, intercept):
     factor = 4.0 if intercept == "free" else 1.0
     for seed in range(100, 108):
         model, X, y, _ = draw_problem(name, seed, intercept, False)
-        bounds = risk_bounds(model.fit(X, y), X, y, exact=True, max_seconds=60)
+        bounds = risk_bounds(model.fit(X, y), X, y, exact=True, max_seconds=HANG_SECONDS)
         if bounds.proven and not bounds.leave_one_out.undetermined.any():
             assert bounds.leave_one_out.error <= factor * bounds.radius_margin + 1e-9
             assert bounds.xi_alpha <= factor * bounds.radius_margin + 1e-4

@@ -25,6 +25,7 @@ from reference import (
     solve_qp,
 )
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from slack import HANG_SECONDS
 
 import maxmargin.features
 from maxmargin.certificate import judge
@@ -38,7 +39,6 @@ from maxmargin.result import Result, Status
 from maxmargin.solvers.smo import SELECTIONS, SMO, STOPS
 
 KERNELS = (Linear(), Polynomial(degree=3, gamma=0.5, coef0=1.0), RBF(gamma=0.5), Laplacian(gamma=0.5))
-PATIENCE = 20.0  # seconds after which a solve that never ends has failed
 LAYERED = ("nu-classification", "nu-regression", "one-class")
 every_row_loss = pytest.mark.parametrize("loss", ROW_LOSSES, ids=say)
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=[kernel.name for kernel in KERNELS])
@@ -51,7 +51,7 @@ either_shrinking = pytest.mark.parametrize("shrinking", [False, True], ids=["who
 
 def run(problem: Problem, tol: float = 1e-8, **knobs) -> Result:
     """A solve that cannot go on for ever."""
-    return solve(problem, SMO(**knobs), tol=tol, max_seconds=PATIENCE)
+    return solve(problem, SMO(**knobs), tol=tol, max_seconds=HANG_SECONDS)
 
 
 def reference_value(problem: Problem) -> float:
@@ -205,7 +205,7 @@ def test_any_cache_reaches_the_optimum(selection, intercept, rows, working_set):
     """From two rows to all of them, pair by pair or block by block."""
     problem = make_problem(Hinge(), RBF(gamma=0.5), intercept, n=80, seed=2)
     solver = SMO(selection=selection, cache_size=rows * 8 * 80 / 2**20, working_set=working_set)
-    assert_optimal(solve(problem, solver, tol=1e-8, max_seconds=3.0), reference_value(problem))
+    assert_optimal(solve(problem, solver, tol=1e-8, max_seconds=HANG_SECONDS), reference_value(problem))
 
 
 @pytest.mark.parametrize("kind", LAYERED)
@@ -216,7 +216,7 @@ def test_layers_in_a_small_cache(kind, selection, working_set):
     """Layers, shrinking and a cache of ten rows."""
     problem = make_layered(kind, n=60)
     solver = SMO(selection=selection, cache_size=10 * 8 * 60 / 2**20, working_set=working_set)
-    assert_optimal(solve(problem, solver, tol=1e-8, max_seconds=3.0), reference_value(problem))
+    assert_optimal(solve(problem, solver, tol=1e-8, max_seconds=HANG_SECONDS), reference_value(problem))
 
 
 @pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.1)], ids=say)
@@ -476,7 +476,7 @@ def make_indefinite(loss, balance, kind: str) -> Problem:
 
 def assert_ends_well(problem: Problem, selection: str) -> None:
     """A status, finite numbers, duals within their box, and a certificate that does not claim convexity."""
-    result = solve(problem, SMO(selection=selection), tol=1e-6, max_iter=20000, max_seconds=PATIENCE)
+    result = solve(problem, SMO(selection=selection), tol=1e-6, max_iter=20000, max_seconds=HANG_SECONDS)
     assert isinstance(result.status, Status)
     assert result.certificate.convex is False
     assert np.isfinite(result.point.a).all()
@@ -510,7 +510,7 @@ def test_unbounded_duals_of_kernels_that_are_not_psd_end(loss, balance, kind):
 def test_negative_curvature_is_counted():
     """The pairs along which D is not concave are counted."""
     problem = replace(make_problem(Hinge(), n=40), features=Gram.from_data(Precomputed(), indefinite(40)))
-    result = solve(problem, SMO(), tol=1e-6, max_iter=20000, max_seconds=PATIENCE)
+    result = solve(problem, SMO(), tol=1e-6, max_iter=20000, max_seconds=HANG_SECONDS)
     assert result.counters["negative_curvature"] > 0
 
 
