@@ -26,7 +26,7 @@ from numba import njit
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from slack import SLACK_SECONDS
 
-from maxmargin import read_libsvm, write_libsvm
+from maxmargin import SVC, LinearSVC, read_libsvm, write_libsvm
 from maxmargin.blocks import libsvm_text
 from maxmargin.blocks.files import LibsvmBlocks
 from maxmargin.compiled.decimals import BROKEN, DOWN, LEAST, SURE, UP, read_number
@@ -179,6 +179,38 @@ def test_what_lines_may_look_like(tmp_path, small_chunks):
     X, y, _ = read_libsvm(path)
     assert list(y) == [1, -1, 2, 3]
     assert X.toarray().tolist() == [[0, 0.5, 0, 1, 0], [0] * 5, [3, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_a_byte_order_mark(packer, tmp_path, small_chunks):
+    """Editors put one in front, where it is skipped; anywhere else it is a fault."""
+    path = write_text(tmp_path, b"\xef\xbb\xbf1 1:2\n-1 2:3\n", f"rows.svm{packer}")
+    X, y, _ = read_libsvm(path)
+    assert (X.toarray().tolist(), list(y)) == ([[2, 0], [0, 3]], [1, -1])
+    blocks = LibsvmBlocks(path, block_bytes=1)
+    assert [blocks.load(k).y.tolist() for k in range(blocks.n_blocks)] == [[1], [-1]]
+    with pytest.raises(ValueError, match="line 2"):
+        read_libsvm(write_text(tmp_path, b"\xef\xbb\xbf1 1:2\n\xef\xbb\xbf-1 2:3\n", f"rows.svm{packer}"))
+
+
+def test_zeros_without_end():
+    """A device that gives zeros for ever is told from text at once."""
+    with pytest.raises(ValueError, match="/dev/zero is not text"):
+        read_libsvm("/dev/zero")
+
+
+def test_features_up_to_two_billion(tmp_path, monkeypatch):
+    """Those that occur are what a kernel machine needs; the w of a linear one would be larger than the memory."""
+    path = write_text(tmp_path, "1 1:1 2147483646:2\n-1 2:1\n1 1:1\n-1 3:1\n")
+    X, y, _ = read_libsvm(path)
+    same = np.array([[1.0, 0, 0, 2], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])
+    for kernel in ("rbf", "laplacian", "poly"):
+        wide, narrow = (SVC(kernel=kernel, gamma=0.5).fit(each, y) for each in (X, same))
+        np.testing.assert_allclose(wide.decision_function(X), narrow.decision_function(same), atol=1e-9)
+    monkeypatch.setattr("maxmargin.estimators.validation.measure_memory", lambda: 2**34)
+    for model in (LinearSVC(), SVC(kernel="linear")):
+        with pytest.raises(ValueError, match=r"X has 2,147,483,646 features, and vectors of w would take 64 GB"):
+            model.fit(X, y)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])

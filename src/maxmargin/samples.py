@@ -174,7 +174,8 @@ class Sparse:
         out = np.empty((self.n, other.n), self.dtype) if out is None else out
         table = self._table(4 if self.d <= NARROW else 2)
         if table is None:
-            out[:] = (self.X @ other.X.T).toarray()
+            mine, its = drop_absent_features(self.X, other.X)
+            out[:] = (mine @ its.T).toarray()
         elif other.n and len(other.data):
             sparse_dots(out, *self.arrays, *other.arrays, 0, other.n, table)
         else:
@@ -190,7 +191,7 @@ class Sparse:
         if table is None:
             from sklearn.metrics.pairwise import manhattan_distances
 
-            out[:] = manhattan_distances(narrow_indices(self.X), narrow_indices(other.X))
+            out[:] = manhattan_distances(*map(narrow_indices, drop_absent_features(self.X, other.X)))
         elif other.n and len(other.data):
             sparse_distances(out, *self.arrays, *other.arrays, other.lengths, 0, other.n, table)
         else:
@@ -328,6 +329,16 @@ def cut_tiles(samples: Dense) -> Iterator[Dense]:
     """The rows in pieces small enough to be converted, one after the other."""
     step = tile_rows(samples)
     return (samples.take(slice(k, k + step)) for k in range(0, max(samples.n, 1), step))
+
+
+def drop_absent_features(A: sp.csr_array, B: sp.csr_array) -> tuple[sp.csr_array, sp.csr_array]:
+    """Both matrices with the features that either of them has: there may be billions that neither has."""
+    present, place = np.unique(np.concatenate([A.indices, B.indices]), return_inverse=True)
+    places = place[: A.nnz], place[A.nnz :]
+    return tuple(
+        sp.csr_array((each.data, mine, each.indptr), (each.shape[0], len(present)))
+        for each, mine in zip((A, B), places, strict=True)
+    )
 
 
 def narrow_indices(X: sp.csr_array) -> sp.csr_matrix:

@@ -22,6 +22,7 @@ from .growing import Growing
 CHUNK = 1 << 21  # bytes of text that are read at a time: from 4 MB on the C library maps new pages for each
 STRIP = 1 << 18  # bytes that a thread parses at a time
 LONGEST = 1 << 31  # bytes of a line
+SUSPICIOUS = 1 << 20  # bytes of a line that may not be text
 SEVERAL = np.iinfo(np.int32).max  # more features or values than that need indices of 64 bits
 MOST = (1 << 62) - 1  # the largest index that is read
 LARGEST = np.finfo(np.float64).max
@@ -91,6 +92,8 @@ def split_text(file: BinaryIO, path: Path, size: int | None = None, *, begins: b
         if begins and text.startswith(BOM_UTF8):
             text = text.replace(BOM_UTF8, b" " * len(BOM_UTF8), 1)
         begins = False
+        if len(text) >= SUSPICIOUS and b"\n" not in text and b"\0" in text:
+            raise ValueError(f"{path} is not text: it has bytes of zero, and no end of line among {len(text):,} bytes.")
         if not text.endswith(b"\n"):
             text += file.readline(LONGEST)
         size = None if size is None else max(size - len(text), 0)
