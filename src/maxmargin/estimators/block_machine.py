@@ -21,7 +21,7 @@ from ..result import Result
 from ..threads import quiet_blas
 from .observers import Observation
 from .tasks import Budget, Task
-from .validation import HARD_MARGIN, check_size, refuse_types
+from .validation import HARD_MARGIN, check_loss_weights, refuse_types
 
 MAPPED = 1 << 28  # bytes from which on a memory-mapped array is read block by block instead of being read into memory
 
@@ -117,7 +117,7 @@ def pose_blocks(machine, blocks: Blocks, survey: Survey, targets: Targets, loss,
     weight = targets.C * survey.weight
     if targets.class_weight is not None:
         weight = targets.C * float(survey.totals @ targets.class_weight)
-    check_size(np.array([weight]), "C times sample_weight")
+    check_loss_weights(np.array([weight / survey.n, weight]))  # the mean and the sum of c
     pose = Pose(targets, loss, machine._intercept_kind == "free", machine._scaling, n_classes)
     return BlockProblem(blocks, pose, survey, weight)
 

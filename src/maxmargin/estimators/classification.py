@@ -47,6 +47,7 @@ from .validation import (
     INTERCEPT_CONSTRAINT,
     JOBS_CONSTRAINT,
     NU_CONSTRAINT,
+    check_loss_weights,
 )
 
 
@@ -119,6 +120,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """One task for each pair of classes, or for each class against the rest; sets class_weight_."""
         self.class_weight_ = weigh_classes(self.class_weight, self.classes_, y, weight)
         c = self._cost() * self.class_weight_[y] * (1.0 if weight is None else weight)
+        check_loss_weights(c[c > 0])
         present = np.unique(y[c > 0])
         if len(present) < 2:
             self._refuse_one_class()

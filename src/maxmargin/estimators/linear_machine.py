@@ -28,7 +28,15 @@ from .certified import CertifiedMachine
 from .multiclass import split_one_vs_rest, weigh_classes
 from .observers import Observation
 from .tasks import Budget, Task, run_side_by_side
-from .validation import HARD_MARGIN, check_design, check_length, check_new_design, check_size, check_weight
+from .validation import (
+    HARD_MARGIN,
+    check_design,
+    check_length,
+    check_loss_weights,
+    check_new_design,
+    check_size,
+    check_weight,
+)
 
 LARGE = 1 << 20  # bytes of X from which a product is longer than a change of turns
 
@@ -61,7 +69,7 @@ class LinearMachine(CertifiedMachine):
         X, y, weight = self._validate(X, y, sample_weight)
         with quiet_blas():
             features, tasks = self._features(X), self._tasks(y, weight)
-            check_size(np.concatenate([task.c for task in tasks]), "C times sample_weight")
+            check_loss_weights(np.concatenate([task.c for task in tasks]))
             with self._observe(X, labels, sample_weight, len(tasks)) as observation:
                 with watch_interrupt() as interrupt:
                     fits = self._solve(features, tasks, budget.plan(len(tasks), interrupt), observation)

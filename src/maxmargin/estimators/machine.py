@@ -29,7 +29,6 @@ from .validation import (
     check_length,
     check_new_samples,
     check_samples,
-    check_size,
     check_weight,
     is_function,
     is_precomputed,
@@ -127,7 +126,6 @@ class KernelMachine(CertifiedMachine):
         formulation = self._formulation()
         features, y, weight = self._arrange(self._features(X, weight, formulation), y, weight)
         tasks = self._tasks(y, weight)
-        check_size(np.concatenate([task.c for task in tasks]), "C times sample_weight")
         return Posed(features, formulation, tasks, y)
 
     def _take(self, X, posed: Posed, fits: list[Fit]) -> None:

@@ -16,7 +16,7 @@ from ..result import Progress
 from ..threads import quiet_blas
 from .risk import CLASSIFICATION_LOSSES, RiskClassifier, RiskRegressor
 from .tasks import Budget
-from .validation import HARD_MARGIN, check_design, check_length, check_size, check_weight
+from .validation import HARD_MARGIN, check_design, check_length, check_loss_weights, check_weight
 
 
 def path(
@@ -95,7 +95,7 @@ def path(
 
     with quiet_blas(), line:
         features, task = tasks[0].cut(machine._features(X)), tasks[0]
-        check_size(Cs.max() * task.c, "C times sample_weight")
+        check_loss_weights(np.outer([Cs.min(), Cs.max()], task.c))
         results = follow(
             pose, Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
             max_seconds=budget.share(), callback=look if line.live else callback,

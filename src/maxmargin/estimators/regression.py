@@ -14,7 +14,15 @@ from ..losses import LOSSES, Loss
 from ..scikit_learn import Interval, StrOptions, fit_context
 from .machine import KernelMachine
 from .tasks import Task
-from .validation import C_CONSTRAINT, CONSTRAINTS, HARD_MARGIN, INTERCEPT_CONSTRAINT, NU_CONSTRAINT, check_size
+from .validation import (
+    C_CONSTRAINT,
+    CONSTRAINTS,
+    HARD_MARGIN,
+    INTERCEPT_CONSTRAINT,
+    NU_CONSTRAINT,
+    check_loss_weights,
+    check_size,
+)
 
 REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile")
 
@@ -24,10 +32,10 @@ class SingleMachine(KernelMachine):
 
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
         """All samples of positive weight."""
-        if weight is None:
-            return [Task(np.arange(len(y)), y, np.full(len(y), self._cost()))]
-        index = np.flatnonzero(weight > 0)
-        return [Task(index, y[index], self._cost() * weight[index])]
+        index = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
+        c = np.full(len(y), self._cost()) if weight is None else self._cost() * weight[index]
+        check_loss_weights(c)
+        return [Task(index, y[index], c)]
 
     def _unpack(self, y, tasks, fits) -> None:
         """LIBSVM's arrays: support, dual coefficients of shape (1, n_SV), intercept of shape (1,)."""

@@ -21,7 +21,14 @@ from ..structures.model import check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem
 from .observers import Observation, ObservedFit
 from .tasks import Budget
-from .validation import C_CONSTRAINT, JOBS_CONSTRAINT, SOLVE_CONSTRAINTS
+from .validation import (
+    C_CONSTRAINT,
+    HARD_MARGIN,
+    JOBS_CONSTRAINT,
+    SOLVE_CONSTRAINTS,
+    check_loss_weights,
+    leave_out_faint,
+)
 
 SOLVERS = ("frank_wolfe", "structured_bundle")
 
@@ -133,7 +140,9 @@ class StructuredSVM(ObservedFit, BaseEstimator):
         model = copy.deepcopy(self.model)
         size = prepare(model, X, y)
         examples = gather(model, X, y, self.n_jobs).begin(size)
-        problem = StructuredProblem(examples, float(self.C) * weight)
+        c = float(min(self.C, HARD_MARGIN)) * weight
+        check_loss_weights(c)
+        problem = StructuredProblem(examples, c)
 
         def picture(_, result: Result) -> dict:
             return self._picture(lambda twin: twin._keep(model, result))
@@ -261,7 +270,7 @@ def check_weight(weight, n: int) -> np.ndarray:
         raise ValueError(f"sample_weight must be finite and not negative, but sample_weight[{bad}] is {weight[bad]}.")
     if not weight.any():
         raise ValueError("sample_weight must not be zero for all samples.")
-    return weight
+    return leave_out_faint(weight)
 
 
 def take(X, index: np.ndarray):

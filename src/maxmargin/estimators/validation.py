@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from ..blocks import Blocks
+from ..blocks.survey import LARGEST, SMALLEST, drop_faint
 from ..formulations import INTERCEPTS
 from ..kernels import KERNELS, Kernel, Precomputed
 from ..samples import Given
@@ -18,7 +19,7 @@ from ..scikit_learn import HasMethods, Interval, StrOptions, count_samples
 from ..solvers import SOLVERS
 from ..sparse_format import check_sparse
 
-LARGEST = 1e100
+WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
 HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
 
 C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
@@ -89,6 +90,8 @@ def check_samples(estimator, X, y, *, reset: bool = True):
         X = X.sorted_indices()
     if is_precomputed(estimator.kernel):
         check_gram_matrix(X)
+    if estimator.kernel == "linear":
+        check_width(X)
     return X, y
 
 
@@ -100,7 +103,23 @@ def check_design(estimator, X, y):
     X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **FORMS)
     if X.dtype == np.float64:  # squares of float32 values do not overflow
         check_size(X.data if sp.issparse(X) else X, "X")
+    check_width(X)
     return X, y
+
+
+def measure_memory() -> float:
+    """Bytes of the memory of this machine; infinite where that is not known."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if os.name == "posix" else np.inf
+
+
+def check_width(X) -> None:
+    """Refuse sparse samples of so many features that w and the vectors beside it are larger than the memory."""
+    memory, needed = measure_memory(), WEIGHT_VECTORS * 8 * X.shape[1]
+    if sp.issparse(X) and needed > memory:
+        raise ValueError(
+            f"X has {X.shape[1]:,} features, and vectors of w would take {needed / 2**30:.0f} GB of the "
+            f"{memory / 2**30:.0f} GB here; number the features that occur anew, or hash them."
+        )
 
 
 def check_new_design(estimator, X):
@@ -143,7 +162,7 @@ def check_new_samples(estimator, X):
 
 
 def check_weight(sample_weight, n: int) -> np.ndarray | None:
-    """Sample weights as an array, rows of weight zero or less left out; None if all are equal to one."""
+    """Sample weights as an array, zero for rows that are left out; None if all are equal to one."""
     if sample_weight is None:
         return None
     try:
@@ -167,7 +186,15 @@ def check_weight(sample_weight, n: int) -> np.ndarray | None:
             UserWarning,
             stacklevel=6,
         )
-    return None if (weight == 1.0).all() else weight
+    return None if (weight == 1.0).all() else leave_out_faint(weight)
+
+
+def leave_out_faint(weight: np.ndarray) -> np.ndarray:
+    """The weights that count, others zero: negative ones, and those too small to have an inverse."""
+    if weight.max() < SMALLEST:
+        most = float(weight.max())
+        raise ValueError(f"sample_weight is at most {most}; values below {SMALLEST:g} underflow, so scale them.")
+    return drop_faint(weight)
 
 
 def check_kernel_values(features, X) -> None:
@@ -185,6 +212,14 @@ def check_size(values: np.ndarray, name: str) -> None:
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if not largest <= LARGEST:
         raise ValueError(f"{name} reaches {largest:.2g}; values beyond {LARGEST:g} overflow, so scale them.")
+
+
+def check_loss_weights(c: np.ndarray) -> None:
+    """c, C times the weights of samples and classes, neither so large that squares overflow nor without an inverse."""
+    check_size(c, "C times sample_weight")
+    least = float(c.min(initial=np.inf))
+    if least < SMALLEST:
+        raise ValueError(f"C times sample_weight falls to {least}; values below {SMALLEST:g} underflow, so scale them.")
 
 
 def check_length(X, y) -> int:

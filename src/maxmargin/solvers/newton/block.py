@@ -18,6 +18,7 @@ from .oracle import Response
 from .system import solve_newton
 
 STEEP = 0.1  # of its first slope is what a line search leaves
+WALL = 10.0  # times its first slope is what no line meets but where an exponential rises
 
 
 class Block:
@@ -89,7 +90,8 @@ class Block:
                 break
             low, high = (t, high) if now < 0 else (low, t)
             t = t - now / (curve + second) if np.isfinite(now) and curve + second > 0 else np.inf
-            crawling = abs(now) > 0.5 * last and high < np.inf  # as down the wall of an exponential
+            # Down the wall of an exponential a step is one unit: halve the bracket there.
+            crawling = (abs(now) > 0.5 * last or now > WALL * abs(slope)) and high < np.inf
             if crawling or not low < t < high:
                 t = 0.5 * (low + high) if high < np.inf else 4.0 * low
             last = abs(now)

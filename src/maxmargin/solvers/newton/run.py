@@ -9,7 +9,7 @@ import numpy as np
 
 from ...problem import Point, Problem
 from ...result import Outcome, Patience, Progress
-from .block import STEEP, Block
+from .block import STEEP, WALL, Block
 from .oracle import RowOracle, TermOracle
 
 NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
@@ -207,6 +207,7 @@ class NewtonRun:
         if abs(whole.response.total - self.balance) <= 1e-13 * np.abs(whole.response.a).sum():
             return
         low, high, shift, last = -np.inf, np.inf, 0.0, np.inf
+        wall = WALL * abs(whole.response.total - self.balance)
         for _ in range(100):
             total, bend = whole.oracle.lean(whole.f, ones, shift)
             missing = total - self.balance
@@ -214,8 +215,8 @@ class NewtonRun:
                 break
             low, high = (shift, high) if missing > 0 else (low, shift)
             shift = shift + missing / bend if 0 < bend < np.inf else shift + np.sign(missing) * self.scale
-            # Down the wall of an exponential a step is one unit: halve the bracket where the error was not halved.
-            crawling = abs(missing) > 0.5 * last and np.isfinite(high - low)
+            # Down the wall of an exponential a step is one unit: halve the bracket there.
+            crawling = (abs(missing) > 0.5 * last or abs(missing) > wall) and np.isfinite(high - low)
             if crawling or not low < shift < high:
                 shift = 0.5 * (low + high)
             last = abs(missing) if np.isfinite(missing) else np.inf
