@@ -15,6 +15,7 @@ from ..result import Result, Status
 from .stability import Reach, centre_intercept, fixes_intercept
 
 TOL = 1e-6  # relative gap of every refit
+CUT_SHORT = (Status.MAX_SECONDS, Status.INTERRUPTED)  # fits that may not even have been judged
 FIRST = 5  # refits after which their time is known well enough to look ahead
 
 
@@ -74,7 +75,7 @@ def leave_each_out(
     """
     began = time.perf_counter()
     whole = solve(problem, tol=TOL, warm=point, max_seconds=max(terms.left, 1e-3), interrupt=terms.interrupt)
-    if whole.status is Status.MAX_SECONDS:
+    if whole.status in CUT_SHORT:
         return None, f"Exact leave-one-out was not computed: max_seconds came before a gap of {TOL:g} of the whole fit."
     losses = measure_losses(problem, score(problem, whole))
     rows = np.random.default_rng(0).permutation(choose_rows(problem, whole, reach))  # a fair sample comes first
@@ -84,11 +85,11 @@ def leave_each_out(
             return None, sentence
         without = drop(problem, t)
         refit = solve(without, tol=TOL, warm=whole.point, max_seconds=max(terms.left, 1e-3), interrupt=terms.interrupt)
+        if refit.status in CUT_SHORT:
+            return None, describe_limit(done, len(rows))
         losses[t] = measure_losses(problem, score(without, refit))[t]
         gaps.append(refit.certificate.relative_gap)
         undetermined[t] = not fixes_intercept(without, refit.point.a)
-        if refit.status is Status.MAX_SECONDS:
-            return None, describe_limit(done, len(rows))
     losses = np.where(problem.c > 0, losses, np.nan)
     error = float(np.nansum(weight * losses) / weight.sum())
     return LeaveOneOut(error, len(rows), max(gaps), time.perf_counter() - began, losses, undetermined), ""
