@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import threading
+import time
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -507,6 +508,20 @@ def test_ctrl_c_ends_it(kind):
         risk_bounds(model, X, y, exact=True, max_seconds=600)
     timer.join()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_fit_that_was_never_judged_has_no_losses():
+    """Ctrl-C long ago leaves no time for a certificate, so there are no scores to count errors by."""
+    X, y, _ = make_data("SVC", n=30)
+    model = SVC(C=1.0, gamma=0.5).fit(X, y)
+    (posed,) = bounds_of_model.pose_model(model, X, y, None, 1.0, Interrupt())
+    interrupt = Interrupt()
+    interrupt.raised, interrupt.seen = True, time.perf_counter() - 1e3
+    terms = leave_one_out.Terms(time.perf_counter() + 1e3, False, interrupt)
+    reach = stability.Reach(np.full(30, 2.0), True)
+    found, sentence = leave_one_out.leave_each_out(posed.problem, posed.point, np.ones(30), reach, terms)
+    assert found is None
+    assert sentence.startswith("Exact leave-one-out was not computed")
 
 
 # ---- what is said -------------------------------------------------------------------------------------------
