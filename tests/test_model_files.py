@@ -578,6 +578,7 @@ ALTERED = {
     "support_": ("svc_precomputed", lambda a: a.update({"support_": a["support_"] + np.int32(60)})),
     "n_support_": ("svc", lambda a: a.update({"_n_support": a["_n_support"] + np.int32(1)})),
     "_dual_coef_": ("svc", lambda a: a.update({"_dual_coef_": a["_dual_coef_"][:1].copy()})),
+    "_norms": ("svc", lambda a: a.update({"_norms": np.full_like(a["_norms"], np.nan)})),
     "_probA": ("svc_probability", lambda a: a.update({"_probA": a["_probA"][:2].copy()})),
     "shift of the kernel": ("svc_far", lambda a: a.update({"_kernel.shift": np.zeros(2)})),
     "costs_": ("structured_chains", lambda a: a.update({"model_.2": np.eye(2)})),
@@ -599,6 +600,32 @@ def test_arrays_that_do_not_suit_each_other_are_refused(what, tmp_path):
     write_archive(tmp_path / "model.mm", document, arrays)
     with pytest.raises(ValueError, match=f"can be read: {what} is not as it must be"):
         load(tmp_path / "model.mm")
+
+
+@pytest.mark.parametrize(("name", "value"), [("gamma", 10**400), ("gamma", "scale"), ("gamma", None), ("gamma", [1.0])])
+def test_parameters_of_kernels_are_numbers(name, value, tmp_path):
+    """What compiled loops cannot take is refused, and not met when something is predicted."""
+    save(fit("svc"), tmp_path / "model.mm")
+    document, arrays = open_file(tmp_path / "model.mm")
+    places = [place for place in list_leaves(document) if place[-1:] == (name,) and "_kernel" in place]
+    assert places
+    for place in places:
+        replace(document, place, value)
+    write_archive(tmp_path / "model.mm", document, arrays)
+    with pytest.raises(ValueError, match=f"{name} of the kernel is not as it must be"):
+        load(tmp_path / "model.mm")
+
+
+def test_whole_numbers_as_parameters_of_kernels(tmp_path):
+    """Of any length, as long as there is a float near them."""
+    save(fit("svc"), tmp_path / "model.mm")
+    document, arrays = open_file(tmp_path / "model.mm")
+    for place in list_leaves(document):
+        if place[-1:] == ("gamma",) and "_kernel" in place:
+            replace(document, place, 10**30)
+    write_archive(tmp_path / "model.mm", document, arrays)
+    model = load(tmp_path / "model.mm")
+    assert np.isfinite(model.decision_function(X[:5])).all()
 
 
 @pytest.mark.parametrize("part", ["indices", "indptr"])

@@ -239,7 +239,7 @@ class RBF(Formula):
         from .compiled.kernel_rows import rbf_from_dots
 
         out = A.dots(B, out)
-        rbf_from_dots(out, A.norms, B.norms, self.gamma)
+        rbf_from_dots(out, A.norms, B.norms, float(self.gamma))
         return out
 
     def blur(self, samples):

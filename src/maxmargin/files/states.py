@@ -31,6 +31,7 @@ KERNEL_MACHINE = (
 LINEAR_MACHINE = ("coef_", "intercept_", "_fitted_loss", "_fitted_softmax")
 STRUCTURED = ("coef_",)
 MODEL = ("labels_", "costs_", "n_features_")  # of a structured model that was prepared
+LARGEST = float(np.finfo(float).max)
 # What a file has no need of: it follows from the rest, or belongs to the fit itself.
 REBUILT = (
     "_kernel", "_sparse", "_gamma", "_support", "_support_source", "_order", "dual_coef_", "intercept_", "offset_",
@@ -75,6 +76,8 @@ def put_state(model, state: dict) -> None:
         check_linear_machine(model)
         model._kernel = Linear()
     put_results(model, state)
+    if isinstance(model, KernelMachine):
+        check_norms(model)
 
 
 def check_everybody(model) -> None:
@@ -96,7 +99,7 @@ def check_kernel_machine(model: KernelMachine) -> None:
     """Support vectors, coefficients and intercepts that suit each other and the kernel."""
     d, kernel, vectors, table = model.n_features_in_, model._kernel, model.support_vectors_, model._dual_coef_
     expect(isinstance(kernel, Kernel) and isinstance(d, Integral), "_kernel")
-    expect(isinstance(getattr(kernel, "gamma", 0.0), Real), "gamma of the kernel")
+    check_kernel(kernel)
     expect(isinstance(kernel, Precomputed) == is_precomputed(model.kernel), "kernel")
     if isinstance(kernel, RBF):
         expect(kernel.shift is None or is_finite(kernel.shift, d), "shift of the kernel")
@@ -111,8 +114,26 @@ def check_kernel_machine(model: KernelMachine) -> None:
     expect(is_array(model._n_support, "i", k) and model._n_support.min() >= 0, "n_support_")
     expect(int(model._n_support.sum(dtype=np.int64)) == m, "n_support_")
     check_machines(model, len(table), k)
-    expect(is_array(getattr(model, "_norms", np.zeros(0)), "f", None), "_norms")
+    norms = getattr(model, "_norms", np.zeros(0))
+    expect(is_array(norms, "f", None) and not (norms < 0).any() and not np.isinf(norms).any(), "_norms")
     expect(is_index(getattr(model, "_free", np.zeros(0, int)), n), "_free")
+
+
+def check_kernel(kernel: Kernel) -> None:
+    """Parameters that compiled loops can take: finite numbers, and a degree that is an index."""
+    parameters = {"gamma": 0.0, "coef0": 0.0, "degree": 0, **vars(kernel)}
+    for name in ("gamma", "coef0"):
+        value = parameters[name]
+        expect(isinstance(value, Real) and -LARGEST <= value <= LARGEST, f"{name} of the kernel")
+    degree = parameters["degree"]
+    expect(isinstance(degree, Integral) and 0 <= degree < 2**31, "degree of the kernel")
+
+
+def check_norms(model: KernelMachine) -> None:
+    """|w| is not known where a point was not judged, and nowhere else."""
+    norms = getattr(model, "_norms", np.zeros(0))
+    judged = np.array([certificate.relative_gap < np.inf for certificate in model.certificates_])
+    expect(len(norms) == 0 or (len(norms) == len(judged) and not np.isnan(norms[judged]).any()), "_norms")
 
 
 def check_fitted_shape(model: KernelMachine, m: int, d: int) -> int:
