@@ -20,7 +20,7 @@ from maxmargin.solvers import SMO, SOLVERS, Coordinate, Newton
 def make_text(name: str, n: int = 60, d: int = 3000) -> Problem:
     """A few words a row out of many."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((n, d), density=0.01, rng=rng).tocsr()
+    X = sp.random_array((n, d), density=0.01, random_state=rng).tocsr()
     signal = X[:, :500].sum(axis=1) - X[:, 500:1000].sum(axis=1)
     y = np.where(signal > 0, 1.0, -1.0) if EXAMPLES[name].target == "label" else signal
     return pose(EXAMPLES[name], X, y, np.ones(n))

@@ -353,7 +353,7 @@ def test_other_data_than_the_ranges_are_of(form):
 
 def test_zeros_that_become_something_else():
     """A sparse matrix that fills up is worth a warning; lower=0 keeps it sparse."""
-    X = sp.random_array((50, 20), density=0.1, rng=1, format="csr")
+    X = sp.random_array((50, 20), density=0.1, random_state=np.random.default_rng(1), format="csr")
     with pytest.warns(UserWarning, match=r"Scaling made 1,000 stored values of 100, since zeros became something else"):
         find_ranges(X).scale(X)
     scaled = find_ranges(X, lower=0.0).scale(X)
@@ -363,7 +363,7 @@ def test_zeros_that_become_something_else():
 
 def test_strips_of_sparse_data(monkeypatch):
     """Cut into strips of rows the result is the same."""
-    X = sp.random_array((50, 20), density=0.3, rng=1, format="csr")
+    X = sp.random_array((50, 20), density=0.3, random_state=np.random.default_rng(1), format="csr")
     whole = scale_quietly(find_ranges(X), X)
     monkeypatch.setattr("maxmargin.files.ranges.STRIP", 60)
     parts = scale_quietly(find_ranges(X), X)
@@ -473,9 +473,10 @@ def test_beside_svm_scale(options, density, tmp_path):
     program = shutil.which("svm-scale")
     if program is None:
         pytest.skip("svm-scale is not installed; it comes with libsvm-tools")
-    X = sp.random_array((60, 25), density=density, rng=3, format="csr")
+    X = sp.random_array((60, 25), density=density, random_state=np.random.default_rng(3), format="csr")
     X.data = RNG.normal(size=X.nnz)
-    y, new = RNG.normal(size=60), sp.random_array((40, 27), density=density, rng=4, format="csr")
+    y = RNG.normal(size=60)
+    new = sp.random_array((40, 27), density=density, random_state=np.random.default_rng(4), format="csr")
     write_libsvm(tmp_path / "train", X, y)
     write_libsvm(tmp_path / "new", new, y[:40])
     train, restored = (

@@ -158,7 +158,7 @@ def test_the_same_as_scikit_learn(packer, chunk, tmp_path, monkeypatch):
     """Labels, values and indices, however the text is cut."""
     monkeypatch.setattr(libsvm_text, "CHUNK", chunk)
     monkeypatch.setattr(libsvm_text, "STRIP", max(1, chunk // 3))
-    X = sp.random_array((200, 30), density=0.3, rng=1, format="csr")
+    X = sp.random_array((200, 30), density=0.3, random_state=np.random.default_rng(1), format="csr")
     y = RNG.normal(size=200)
     plain = tmp_path / "plain.svm"
     dump_svmlight_file(X, y, str(plain), zero_based=False, comment="made here")
@@ -507,7 +507,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
 def test_what_is_written_is_read(name, zero_based, tmp_path, monkeypatch):
     """Every bit of every value, explicit zeros, rows without values, queries, many strips."""
     monkeypatch.setattr("maxmargin.files.libsvm_text.STRIP", 50)
-    X = sp.random_array((500, 40), density=0.2, rng=2, format="csr")
+    X = sp.random_array((500, 40), density=0.2, random_state=np.random.default_rng(2), format="csr")
     X.data[: len(EXTREME)] = EXTREME
     X = sp.vstack([X, sp.csr_array((3, 40))]).tocsr()
     y = np.concatenate([RNG.normal(size=500), [1.0, -1.0, -0.0]])

@@ -107,7 +107,7 @@ def test_lean(name, t):
 def test_sparse_products(dtype, index):
     """X w, X'a and X' diag(weight) X, over all rows and over a slice whose indptr does not begin at zero."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((40, 9), density=0.3, rng=rng, dtype=dtype).tocsr()
+    X = sp.random_array((40, 9), density=0.3, random_state=rng, dtype=dtype).tocsr()
     X.sort_indices()
     data, indices, indptr = X.data, X.indices.astype(index), X.indptr.astype(index)
     w, a = rng.normal(size=9), rng.normal(size=40)
