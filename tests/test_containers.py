@@ -110,6 +110,16 @@ with warnings.catch_warnings(record=True) as caught:
     {code}
 print(len(caught), caught[0].message)
 """
+
+
+@pytest.fixture
+def open_folder() -> Path:
+    """A folder that every user can enter; those that pytest makes are for one user only."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 ONE_FUNCTION = """from maxmargin.compiled.kernel_rows import exponentiate
     K = np.ones((2, 2))
     exponentiate(K, -1.0)
@@ -123,15 +133,13 @@ ONE_FIT = """from maxmargin import SVC
 @pytest.mark.parametrize(
     "code", [ONE_FUNCTION, pytest.param(ONE_FIT, marks=pytest.mark.slow)], ids=["one function", "one fit"]
 )
-def test_a_read_only_package_and_no_home(code, tmp_path):
+def test_a_read_only_package_and_no_home(code, open_folder):
     """User 65534 with HOME=/nonexistent: it compiles, and says once where that is kept."""
-    package, temporary = tmp_path / "site", tmp_path / "tmp"
+    package, temporary = open_folder / "site", open_folder / "tmp"
     shutil.copytree(
         Path(maxmargin.__file__).parent, package / "maxmargin", ignore=shutil.ignore_patterns("__pycache__")
     )
     temporary.mkdir()
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(folder.stat().st_mode | 0o055)
     temporary.chmod(0o1777)
     folders = [package, *(path for path in package.rglob("*") if path.is_dir())]
     for folder in folders:
@@ -140,7 +148,7 @@ def test_a_read_only_package_and_no_home(code, tmp_path):
     more = "sklearn.callback" if sys.modules.get("sklearn.callback") else "sklearn.base"
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-c", PROGRAM.format(code=code, more=more)], cwd=tmp_path, capture_output=True,
+            [sys.executable, "-P", "-c", PROGRAM.format(code=code, more=more)], cwd=open_folder, capture_output=True,
             env=environment | {"TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}, text=True, timeout=300,
         )  # fmt: skip
     finally:
