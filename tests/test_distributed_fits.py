@@ -215,6 +215,7 @@ def test_a_lost_cluster_and_another_one(tmp_path, at_home, monkeypatch):
     assert machine.certificate_.relative_gap <= TOL
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_gives_the_same_bits(cluster, client, at_home):
     """Three, two, one: last in this file, since it takes long to start workers again."""
     for workers in (2, 1):

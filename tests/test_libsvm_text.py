@@ -409,7 +409,7 @@ FAULTS = {
     f"1 1:{2**1024 - 2**970}\n": "line 1, column 5: the number is too large for float64, got '17976931348623158079...'",
     "1 1:1\x0b2:1\n": "line 1, column 5: a number was expected, got '1\\x0b2:1'",
     "\x00\n": "line 1, column 1: a number was expected, got '\\x00'",
-    "\ufeff1 1:1\n": "line 1, column 1: a number was expected, got '\\ufeff1'",
+    "1\ufeff 1:1\n": "line 1, column 1: a number was expected, got '1\\ufeff'",
 }  # fmt: skip
 
 

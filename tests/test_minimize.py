@@ -196,6 +196,7 @@ def test_a_half_open_line(method, bounds):
     assert_sound(found, 11.0 if bounds[1] == 30.0 else 1.0)
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize("seed", range(4))
 def test_random_polyhedra(method, seed):
@@ -299,6 +300,7 @@ def test_bounded_memory(method, max_cuts):
         assert_sound(found, function.minimum, 1e-5)
 
 
+@pytest.mark.slow
 def test_hardly_any_memory():
     """Four cuts, fewer than meet at the minimum: slow, since most of what is known is a mean, but it goes there."""
     for name in ("Shor", "log-sum-exp"):

@@ -33,6 +33,7 @@ def drawn():
         return figures.write_chapter(True, told.append), told
 
 
+@pytest.mark.slow
 def test_eight_figures(drawn):
     """Figures 1 to 8 in their order, one tick each, and the table of the ends of all ways."""
     chapter, told = drawn
@@ -87,6 +88,7 @@ def few_solvers(monkeypatch):
     monkeypatch.setattr(convergence, "STEPS", 300)
 
 
+@pytest.mark.slow
 def test_convergence_chapter(few_solvers):
     """A figure and a sentence for each problem, one row for each solver, one tick for each run."""
     told = []
