@@ -83,7 +83,12 @@ class Barrier:
         return gradient
 
     def step(self) -> None:
-        """One predictor-corrector step."""
+        """One predictor-corrector step; where it overflows, the run sees that its gap is no number."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self.predict_and_correct()
+
+    def predict_and_correct(self) -> None:
+        """Mehrotra's two solves with one factor."""
         stiff = self.d + self.z / self.low + self.v / self.high
         theta = np.where(self.moving, 1.0 / np.maximum(stiff, 1e-300), 0.0)
         self.theta = theta
