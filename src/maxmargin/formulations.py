@@ -116,10 +116,9 @@ class NuClassification(Formulation):
         coef = problem.features.combine(point.a)
         low, high = choose_walls(problem, point) if self.free else (point.b, -point.b)
         rho = 0.5 * (high - low)
-        with np.errstate(over="ignore", invalid="ignore"):  # rho next to nothing: what is not finite is refused later
-            scale = 1.0 / rho if rho > 0 else 1.0
-            coef = coef * scale
-            return Machine(coef, self.intercept_of(coef, 0.5 * (low + high) * scale), scale)
+        scale = 1.0 / rho if rho > 0 else 1.0
+        coef = coef * scale
+        return Machine(coef, self.intercept_of(coef, 0.5 * (low + high) * scale), scale)
 
     def write(self, problem: Problem, machine: Machine) -> Point:
         """a = rho coef, with the rho that makes |a| sum to nu sum(c)."""

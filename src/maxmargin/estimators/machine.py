@@ -28,7 +28,6 @@ from .validation import (
     check_kernel_values,
     check_length,
     check_new_samples,
-    check_products,
     check_samples,
     check_weight,
     is_function,
@@ -127,7 +126,6 @@ class KernelMachine(CertifiedMachine):
         formulation = self._formulation()
         features, y, weight = self._arrange(self._features(X, weight, formulation), y, weight)
         tasks = self._tasks(y, weight)
-        check_products(np.concatenate([task.c for task in tasks]), tasks[0].y, features)
         return Posed(features, formulation, tasks, y)
 
     def _take(self, X, posed: Posed, fits: list[Fit]) -> None:

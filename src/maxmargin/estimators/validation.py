@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from ..blocks import Blocks
 from ..blocks.survey import LARGEST, SMALLEST, drop_faint
-from ..features import Design
 from ..formulations import INTERCEPTS
 from ..kernels import KERNELS, Kernel, Precomputed
 from ..samples import Given
@@ -20,7 +19,6 @@ from ..scikit_learn import HasMethods, Interval, StrOptions, count_samples
 from ..solvers import SOLVERS
 from ..sparse_format import check_sparse
 
-FARTHEST = 1e150  # |w| of which the square overflows
 WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
 HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
 
@@ -222,19 +220,6 @@ def check_loss_weights(c: np.ndarray) -> None:
     least = float(c.min(initial=np.inf))
     if least < SMALLEST:
         raise ValueError(f"C times sample_weight falls to {least}; values below {SMALLEST:g} underflow, so scale them.")
-
-
-def check_products(c: np.ndarray, y: np.ndarray, features) -> None:
-    """sum_i c_i |y_i| |phi(x_i)| is how long w may be on the way: its square must not overflow."""
-    pull = float(c.sum()) * max(float(np.abs(y).max(initial=0.0)), 1.0)
-    if pull * LARGEST <= FARTHEST and isinstance(features, Design):  # X was seen to be within LARGEST
-        return
-    longest = float(np.sqrt(max(features.diagonal.max(initial=0.0), 0.0)))
-    if pull * longest > FARTHEST:
-        raise ValueError(
-            f"C times sample_weight times y adds up to {pull:.2g} where |phi(x)| reaches {longest:.2g}; the square "
-            "of their product overflows, so scale them."
-        )
 
 
 def check_length(X, y) -> int:

@@ -193,6 +193,5 @@ def find_largest(multiply, n: int) -> float:
         start = multiply(np.sin(np.arange(1.0, n + 1.0)))
     if not start.any():
         return 0.0
-    unit = float(np.abs(start).max())  # in which Arnoldi's squares neither underflow nor overflow
-    operator = LinearOperator((n, n), matvec=lambda v: multiply(v) / unit, dtype=np.float64)
-    return unit * float(eigsh(operator, k=1, which="LA", tol=SHARP, v0=start / unit, return_eigenvectors=False)[0])
+    operator = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
+    return float(eigsh(operator, k=1, which="LA", tol=SHARP, v0=start, return_eigenvectors=False)[0])

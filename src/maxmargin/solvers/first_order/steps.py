@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from .run import FirstOrderRun
 
 HALVINGS = 60  # of a step that is looked for
-BEYOND = 1e-3  # of a step is left that led to where the loss overflows
 
 
 class GivenSteps:
@@ -56,5 +55,5 @@ class SearchedSteps:
             there = run.objective.place(here.u - self.step * here.gradient)
             if there.value <= here.value - 0.5 * self.step * here.steepness * (1.0 - 1e-9):
                 break
-            self.step *= 0.5 if there.value < np.inf else BEYOND
+            self.step *= 0.5
         return self.step

@@ -18,7 +18,6 @@ from .oracle import Response
 from .system import solve_newton
 
 STEEP = 0.1  # of its first slope is what a line search leaves
-BEYOND = 0.02  # of the bracket is left where its middle overflows
 WALL = 10.0  # times its first slope is what no line meets but where an exponential rises
 
 
@@ -94,7 +93,7 @@ class Block:
             # Down the wall of an exponential a step is one unit: halve the bracket there.
             crawling = (abs(now) > 0.5 * last or now > WALL * abs(slope)) and high < np.inf
             if crawling or not low < t < high:
-                t = low + (0.5 if now < np.inf else BEYOND) * (high - low) if high < np.inf else 4.0 * low
+                t = 0.5 * (low + high) if high < np.inf else 4.0 * low
             last = abs(now)
         return t if np.isfinite(now) else low
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...problem import Point, Problem
 from ...result import Outcome, Patience, Progress
-from .block import BEYOND, STEEP, WALL, Block
+from .block import STEEP, WALL, Block
 from .oracle import RowOracle, TermOracle
 
 NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
@@ -218,7 +218,7 @@ class NewtonRun:
             # Down the wall of an exponential a step is one unit: halve the bracket there.
             crawling = (abs(missing) > 0.5 * last or abs(missing) > wall) and np.isfinite(high - low)
             if crawling or not low < shift < high:
-                shift = low + (0.5 if np.isfinite(missing) else BEYOND) * (high - low)
+                shift = 0.5 * (low + high)
             last = abs(missing) if np.isfinite(missing) else np.inf
         u = whole.u.copy()
         u[-1] += shift
