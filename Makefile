@@ -6,6 +6,9 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --constraint requirements-test.txt
 
+# The tests start Python hundreds of times: it compiles each module once, also where the shell says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test test-slow test-processors test-versions lint bench report clean
 
 setup: $(VENV)/.ready

@@ -28,9 +28,9 @@ def compiled() -> None:
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for n, tol in ((60, 1e-8), (2500, 1e-8), (2500, 1e-3)):
+        for n, tol, forms in ((60, 1e-8, (np.asarray, np.float32, sp.csr_array)), (2500, 1e-3, (np.asarray,))):
             X, y = rng.normal(size=(n, 3)), np.arange(n) % 2
-            for data in (X, X.astype(np.float32), sp.csr_array(X)):
+            for data in (form(X) for form in forms):
                 for intercept in ("free", "none"):
                     for model in (SVC(), SVC(kernel="linear"), SVC(kernel="laplacian"), NuSVC(nu=0.9), SVR(), NuSVR()):
                         model.set_params(intercept=intercept, max_iter=200, tol=tol).fit(data, y)

@@ -35,6 +35,11 @@ def mark_unselected(items: Sequence[pytest.Item]) -> None:
                 case.add_marker(pytest.mark.slow)
 
 
+def leave_long(values: Iterable, *long: object) -> list:
+    """All values for `parametrize`; tests of `long` ones take seconds, and only `make test-slow` runs them."""
+    return [pytest.param(value, marks=pytest.mark.slow) if value in long else value for value in values]
+
+
 def group_cases(items: Iterable[pytest.Item]) -> dict[str, list[pytest.Function]]:
     """The cases of every test with parameters that are not slow anyway."""
     groups = defaultdict(list)

@@ -43,6 +43,7 @@ def slow_problem(tol_blocks: int = 10) -> BlockProblem:
     return BlockProblem(slow, problem.pose, problem.survey, problem.weight)
 
 
+@pytest.mark.slow
 def test_a_budget_holds_with_slow_blocks():
     """max_seconds ends the fit between two blocks, and the certificate still comes."""
     solve(slow_problem(), max_iter=1)  # loads what is compiled

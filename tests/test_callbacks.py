@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from every_estimator import every_estimator
 from long_fits import make_clouds, make_sequences
+from selection import leave_long
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV
@@ -303,7 +304,7 @@ def test_callbacks_travel_into_pipelines_and_searches():
     assert not hasattr(search.best_estimator_[-1], "_parent_callback_ctx")
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", leave_long([1, 2], 2))
 def test_bars_and_monitors_within_searches(n_jobs, capsys):
     """scikit-learn's own callbacks, also where candidates are fitted by other processes."""
     monitor = CALLBACKS.ScoringMonitor(scoring="accuracy")

@@ -1035,6 +1035,7 @@ def test_ctrl_c_saves_the_best_model(endless):
     assert run("train", "-q", "--resume", "m", "noise", "--max-seconds", "1") == Exit.UNFINISHED
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudoterminals")
 def test_a_second_ctrl_c_leaves_at_once(endless):
     """Code 130 whatever it was doing, and no half of a file."""
@@ -1050,6 +1051,7 @@ def test_a_second_ctrl_c_leaves_at_once(endless):
     assert Path("m").read_bytes() == before or load("m").n_features_in_ == 10
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudoterminals")
 def test_termination_saves_the_best_model(endless):
     """What a batch system sends before it kills: code 143, and a model with which one can go on."""

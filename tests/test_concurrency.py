@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -110,6 +111,59 @@ def test_every_thread_can_hold_blas():
         assert pool.submit(hold).result() == {1}
         assert count_blas() == {1}
     assert count_blas() == before
+
+
+LATER = """
+from maxmargin.threads import quiet_blas
+from threadpoolctl import threadpool_info
+import numpy
+
+def count():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+with quiet_blas():
+    assert count() == {1}
+    if %s:
+        import scipy.linalg
+with quiet_blas():
+    import scipy.linalg
+    with quiet_blas():
+        assert count() == {1}
+print(len(threadpool_info()), *count())
+"""
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_blas_that_is_loaded_later_is_held_too(before):
+    """SciPy brings one of its own, with whatever module of it needs one first; afterwards both are free again."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    found = subprocess.run(
+        [sys.executable, "-c", LATER % before], check=True, capture_output=True, text=True, env=environment
+    )
+    assert found.stdout.split()[1:] == ["2" if CORES > 1 else "1"]
+
+
+def test_ctrl_c_waits_while_the_limit_is_set(monkeypatch):
+    """Pressed within: KeyboardInterrupt comes a moment later, and BLAS is as it was."""
+    before = count_blas()
+    monkeypatch.setattr(maxmargin.threads, "hold_blas", press_and(maxmargin.threads.hold_blas))
+    with pytest.raises(KeyboardInterrupt), quiet_blas():
+        raise AssertionError("The context began.")
+    monkeypatch.undo()
+    monkeypatch.setattr(maxmargin.threads, "set_blas", press_and(maxmargin.threads.set_blas))
+    with pytest.raises(KeyboardInterrupt), quiet_blas():
+        raise AssertionError("The context began.")
+    assert count_blas() == before
+
+
+def press_and(function):
+    """`function`, in whose midst Ctrl-C is pressed."""
+
+    def pressed(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return function(*arguments)
+
+    return pressed
 
 
 def test_no_more_threads_than_cores():

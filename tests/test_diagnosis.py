@@ -189,6 +189,7 @@ def test_a_few_classes_stand_for_all():
     np.testing.assert_allclose(gram.X, few.X @ few.X.T)
 
 
+@pytest.mark.slow
 def test_problems_without_time_are_foretold_from_the_others():
     """Of thousands of pairs some end: the others take as long each. Where none ends, there is a lower bound."""
     X, y = make_noise(2000, 150)

@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 from block_tasks import DATA, TARGET
 from clusters import scale
+from selection import leave_long
 from slack import SLACK_SECONDS
 
 from maxmargin.blocks import ArrayBlocks
@@ -69,7 +70,7 @@ def list_pids(client) -> list[int]:
 # ---- the same sum everywhere ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [2000, 1000, 250, 31])
+@pytest.mark.parametrize("rows", leave_long([2000, 1000, 250, 31], 250, 31))
 def test_every_number_of_blocks(two_workers, rows):
     """1, 2, 8 and 65 blocks: sums of one part, of few, of eight, and of three levels."""
     blocks = DaskBlocks(*cut(rows), client=two_workers)
@@ -77,7 +78,7 @@ def test_every_number_of_blocks(two_workers, rows):
     assert np.array_equal(blocks.run(block_tasks.add_products), stream(rows))
 
 
-@pytest.mark.parametrize("rows", [200, 32, 31, 5])
+@pytest.mark.parametrize("rows", leave_long([200, 32, 31, 5], 31, 5))
 def test_eight_blocks_a_task_add_up_to_the_same_bits(two_workers, rows, monkeypatch):
     """Where blocks are many, a task asks those that are added first: fewer tasks, the same sum."""
     X, y = cut(rows)
@@ -166,7 +167,7 @@ def make_frame(partitions: int = 5):
     return frame, dd.from_pandas(frame, npartitions=partitions)
 
 
-@pytest.mark.parametrize("persisted", [False, True])
+@pytest.mark.parametrize("persisted", leave_long([False, True], False))
 def test_frames(two_workers, persisted):
     """Columns are features with names; labels are strings; weights are another column."""
     frame, collection = make_frame()
@@ -336,7 +337,7 @@ def kill_soon(client, seconds: float) -> threading.Timer:
     return timer
 
 
-@pytest.mark.parametrize("persisted", [False, True])
+@pytest.mark.parametrize("persisted", leave_long([False, True], True))
 def test_a_killed_worker_changes_nothing(two_workers, persisted):
     """Its blocks are asked again elsewhere, and persisted ones are computed again."""
     X, y = two_workers.persist(list(cut())) if persisted else cut()
@@ -357,6 +358,7 @@ def test_a_task_that_killed_its_worker_once(two_workers, tmp_path):
     two_workers.wait_for_workers(2, timeout=60)
 
 
+@pytest.mark.slow
 def test_nobody_there():
     """A cluster without workers is waited for as long as patience says, and then one sentence ends it."""
     with (
@@ -407,6 +409,7 @@ def mortal_scheduler(tmp_path):
             process.wait()
 
 
+@pytest.mark.slow
 def test_a_killed_scheduler_is_said_in_one_sentence(mortal_scheduler):
     """SIGKILL for the scheduler: no farewell reaches the client."""
     client, scheduler = mortal_scheduler
@@ -461,7 +464,7 @@ def test_a_block_is_read_and_asked_in_one_task(two_workers):
     assert not any("read_rows" in key for key in seen)
 
 
-@pytest.mark.parametrize("kind", ["array", "sparse", "frame", "target"])
+@pytest.mark.parametrize("kind", leave_long(["array", "sparse", "frame", "target"], "frame"))
 def test_data_within_the_graph_travel_once(two_workers, kind):
     """What `from_array` put into the graph is sent to the workers when the blocks are made, and held there."""
     values = np.tile(DATA, (30, 1))
@@ -488,7 +491,7 @@ def test_data_that_are_read_are_not_held(two_workers):
     assert not blocks.shared
 
 
-@pytest.mark.parametrize("kind", ["array of a function", "array of the graph"])
+@pytest.mark.parametrize("kind", leave_long(["array of a function", "array of the graph"], "array of a function"))
 def test_what_all_blocks_share_travels_once(two_workers, kind):
     """A large array that maps every block is held on the workers, not packed with each block."""
     W = np.ones((6, 10_000))
@@ -556,6 +559,7 @@ def test_predictions_of_frames_sparse_and_empty_blocks():
 # ---- fewer and fewer workers: last, since it takes long to start them -------------------------------
 
 
+@pytest.mark.slow
 def test_the_bits_do_not_depend_on_the_workers(cluster, client):
     """Three, two and one worker, persisted and not, and streaming in this process give one sum."""
     for workers in (3, 2, 1):
@@ -567,6 +571,7 @@ def test_the_bits_do_not_depend_on_the_workers(cluster, client):
             assert np.array_equal(blocks.run(block_tasks.add_products), stream())
 
 
+@pytest.mark.slow
 def test_the_only_worker_killed_comes_back(cluster, client):
     """There is nobody for a while, until the nanny has started another worker."""
     scale(cluster, client, 1)

@@ -7,12 +7,14 @@ import signal
 import threading
 import time
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from clusters import scale
+from selection import leave_long
 from slack import SLACK_SECONDS
 
 from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
@@ -66,10 +68,10 @@ def persist(client, y: np.ndarray) -> list:
     return client.persist(list(cut(y)))
 
 
-@pytest.fixture(scope="module")
-def at_home() -> dict:
-    """The machines of all fits on seven blocks in this process."""
-    return {name: fit(name, *cut(y)) for name, (_, y) in FITS.items()}
+@cache
+def fit_at_home(name: str):
+    """A machine that was fitted on seven blocks in this process."""
+    return fit(name, *cut(FITS[name][1]))
 
 
 def sum_primals(machine) -> float:
@@ -80,44 +82,37 @@ def sum_primals(machine) -> float:
 
 @pytest.mark.parametrize("name", FITS)
 @pytest.mark.parametrize("partitions", [1, 2, 7])
-def test_the_optimum_of_memory(name, partitions, at_home):
+def test_the_optimum_of_memory(name, partitions):
     """Any number of partitions reaches the objective of the fit in memory."""
     _, y = FITS[name]
-    machine = at_home[name] if partitions == 7 else fit(name, *cut(y, partitions))
+    machine = fit_at_home(name) if partitions == 7 else fit(name, *cut(y, partitions))
     expected = sum_primals(fit(name, X, y))
     assert sum_primals(machine) == pytest.approx(expected, rel=1e-9 if machine.tol == TOL else 1e-7)
     assert machine.certificate_.relative_gap <= machine.tol
 
 
-QUICK = ("squared hinge", "hinge", "softmax", "poisson")
-
-
-def among(quick: tuple[str, ...], all_names=FITS) -> list:
-    """All names, those that are not quick for `make test-slow`."""
-    return [pytest.param(name, marks=() if name in quick else pytest.mark.slow) for name in all_names]
-
-
-@pytest.mark.parametrize("name", among(QUICK))
-def test_the_cluster_gives_the_bits_of_this_process(name, client, at_home):
+@pytest.mark.parametrize("name", leave_long(FITS, "hinge", "tube", "logistic", "softmax", "quantile"))
+def test_the_cluster_gives_the_bits_of_this_process(name, client):
     """Three workers, or none."""
     machine = fit(name, *persist(client, FITS[name][1]))
-    assert np.array_equal(read(machine), read(at_home[name]))
+    assert np.array_equal(read(machine), read(fit_at_home(name)))
 
 
-def test_predictions_come_back_as_collections(at_home):
+def test_predictions_come_back_as_collections():
     """Lazily, for arrays, sparse blocks and frames, equal to those of arrays."""
-    machine = at_home["squared hinge"]
+    machine = fit_at_home("squared hinge")
     data, _ = cut(LABELS)
     sparse = data.rechunk((58, 5)).map_blocks(sp.csr_array, meta=sp.csr_array((0, 0)))
     frame = dd.from_pandas(pd.DataFrame(X), npartitions=4)
     for each in (data, sparse, frame):
         assert np.array_equal(machine.predict(each).compute(), machine.predict(X))
         assert np.allclose(machine.decision_function(each).compute(), machine.decision_function(X), atol=1e-12)
-    softmax = at_home["softmax"]
+    softmax = fit_at_home("softmax")
     assert np.allclose(softmax.decision_function(data).compute(), softmax.decision_function(X), atol=1e-12)
-    assert np.allclose(at_home["poisson"].predict(data).compute(), at_home["poisson"].predict(X), atol=1e-12)
+    assert np.allclose(fit_at_home("poisson").predict(data).compute(), fit_at_home("poisson").predict(X), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_frames_are_fitted_with_their_names(client):
     """Columns are features, a column of strings is y, another one the weights."""
     frame = pd.DataFrame(X, columns=list("abcde")).assign(label=LABELS, weight=np.arange(400) % 3)
@@ -176,8 +171,8 @@ def kill_in_a_fit(client, passes: int = 3) -> threading.Thread:
     return thread
 
 
-@pytest.mark.parametrize("name", among(("squared hinge",), ("squared hinge", "hinge")))
-def test_a_worker_killed_during_a_fit_changes_no_bit(name, client, at_home, monkeypatch):
+@pytest.mark.parametrize("name", leave_long(["squared hinge", "hinge"], "hinge"))
+def test_a_worker_killed_during_a_fit_changes_no_bit(name, client, monkeypatch):
     """Its blocks are computed again elsewhere, and the machine is the same."""
     monkeypatch.setattr(DaskBlocks, "run", DaskBlocks.run)  # puts it back
     data = persist(client, FITS[name][1])
@@ -186,11 +181,12 @@ def test_a_worker_killed_during_a_fit_changes_no_bit(name, client, at_home, monk
     machine = fit(name, *data)
     thread.join(timeout=60)
     assert not thread.is_alive()
-    assert np.array_equal(read(machine), read(at_home[name]))
+    assert np.array_equal(read(machine), read(fit_at_home(name)))
     client.wait_for_workers(3, timeout=60)
 
 
-def test_a_lost_cluster_and_another_one(tmp_path, at_home, monkeypatch):
+@pytest.mark.slow
+def test_a_lost_cluster_and_another_one(tmp_path, monkeypatch):
     """The scheduler goes in the middle of a fit; the fit goes on from its checkpoint, on another cluster."""
     monkeypatch.setattr("maxmargin.checkpoints.SAVED_EVERY", 0.0)
     path = tmp_path / "fit.npz"
@@ -211,14 +207,14 @@ def test_a_lost_cluster_and_another_one(tmp_path, at_home, monkeypatch):
     assert path.exists()
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
         machine.fit(*cut(LABELS))
-    assert sum_primals(machine) == pytest.approx(sum_primals(at_home["hinge"]), rel=1e-9)
+    assert sum_primals(machine) == pytest.approx(sum_primals(fit_at_home("hinge")), rel=1e-9)
     assert machine.certificate_.relative_gap <= TOL
 
 
 @pytest.mark.slow
-def test_any_number_of_workers_gives_the_same_bits(cluster, client, at_home):
+def test_any_number_of_workers_gives_the_same_bits(cluster, client):
     """Three, two, one: last in this file, since it takes long to start workers again."""
     for workers in (2, 1):
         scale(cluster, client, workers)
         for name in ("squared hinge", "hinge"):
-            assert np.array_equal(read(fit(name, *persist(client, FITS[name][1]))), read(at_home[name]))
+            assert np.array_equal(read(fit(name, *persist(client, FITS[name][1]))), read(fit_at_home(name)))

@@ -53,7 +53,7 @@ def test_the_gap_is_real(solver, name, intercept):
 def test_sparse_data_are_the_same(name):
     """Iterate by iterate."""
     runs = [
-        solve(make_linear_problem(name, "regularised", form), GradientDescent(step=3e-3), tol=1e-2)
+        solve(make_linear_problem(name, "regularised", form), GradientDescent(step=3e-3), tol=1e-2, max_iter=200)
         for form in ("dense", "sparse")
     ]
     assert runs[0].n_iter == runs[1].n_iter
@@ -177,6 +177,7 @@ def test_smoothness_is_the_largest_eigenvalue():
     assert largest <= GradientDescent().start(problem, 1e-6).objective.smoothness <= 1.01 * largest
 
 
+@pytest.mark.slow
 def test_momentum_is_faster_on_ill_conditioned_data():
     """Iterations to a certified gap of 1e-6: Polyak and Nesterov need a fifth of plain descent, or less."""
     problem = make_ill_conditioned()

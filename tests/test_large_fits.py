@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from selection import leave_long
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
@@ -137,7 +138,7 @@ def test_many_classes_do_not_depend_on_the_number_of_workers(n, multi_class):
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-7])
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian", "sigmoid"])
+@pytest.mark.parametrize("kernel", leave_long(["linear", "poly", "rbf", "laplacian", "sigmoid"], "laplacian"))
 def test_pairs_agree_with_scikit_learn(kernel, tol):
     """Rows evaluated within the loop, in float32 and in float64: scikit-learn's optimum for every pair."""
     from sklearn import svm

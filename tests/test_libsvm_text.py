@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numba import njit
+from selection import leave_long
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from slack import SLACK_SECONDS
 
@@ -472,7 +473,7 @@ def test_broken_packing(packer, tmp_path):
             LibsvmBlocks(path)
 
 
-@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("packer", leave_long(PACKERS, ".xz"))
 def test_the_length_of_a_text_is_guessed(packer, tmp_path):
     """Exactly if it is plain or short; else rather too large, as room that is not used costs nothing."""
     for n in (10, 120_000):
@@ -596,6 +597,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk(tmp_path):
     """The old file is whole, nothing is left beside it, and a sentence says so."""
     path = write_text(tmp_path, "1 1:1\n")

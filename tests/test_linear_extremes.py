@@ -77,6 +77,7 @@ def check_honest(problem: Problem, result: Result) -> None:
     assert not result.converged or certificate.relative_gap <= 1e-4
 
 
+@pytest.mark.cover("values")
 @pytest.mark.parametrize("kind", GENTLE)
 @pytest.mark.parametrize(("solver", "name"), PAIRS)
 def test_gentle_degeneracy(solver, name, kind):
@@ -90,6 +91,7 @@ def test_gentle_degeneracy(solver, name, kind):
         assert result.converged or solver != "auto", f"{form}, {intercept}: {result.message}"
 
 
+@pytest.mark.cover("values")
 @pytest.mark.parametrize("kind", HARSH)
 @pytest.mark.parametrize(("solver", "name"), PAIRS)
 def test_harsh_degeneracy(solver, name, kind):

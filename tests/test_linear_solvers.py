@@ -89,6 +89,7 @@ def test_optimum(solver, name, intercept, weighted):
         check_optimum(problem, solver, find_optimum(name, intercept, weighted))
 
 
+@pytest.mark.cover("values")
 @every_intercept
 @every_pair
 def test_optimum_with_more_features_than_samples(solver, name, intercept):
@@ -111,6 +112,7 @@ def test_optimum_with_the_absolute_penalty(shape, name, intercept, weighted):
         check_optimum(problem, "proximal_newton", find_optimum(name, intercept, weighted, "l1", **shape))
 
 
+@pytest.mark.cover("values")
 @every_intercept
 @every_pair
 def test_optimum_at_other_costs(solver, name, intercept):
@@ -133,6 +135,7 @@ def test_violation_vanishes_at_the_optimum(solver, name, intercept, weighted):
 # ---- weights ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cover("values")
 @pytest.mark.parametrize("form", FORMS)
 @every_pair
 def test_weights_are_repetitions(solver, name, form):
@@ -149,6 +152,7 @@ def test_weights_are_repetitions(solver, name, form):
     assert not first.point.a[times == 0].any()
 
 
+@pytest.mark.cover("values")
 @every_pair
 def test_rows_without_weight_have_no_say(solver, name):
     """Whatever they hold."""

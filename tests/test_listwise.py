@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from selection import leave_long
 from sklearn.metrics import fbeta_score, precision_score, recall_score, roc_auc_score
 
 from maxmargin.compiled.labellings import worst_f_labelling
@@ -106,7 +107,7 @@ def test_references_are_the_metrics_of_scikit_learn(loss, metric):
         assert 1.0 - errors / 6 == pytest.approx(metric(y, labelling), abs=1e-14)
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("n", leave_long(range(2, 8), 6, 7))
 def test_all_labellings_of_all_small_lists(n):
     """C R(f) is the maximum over all labellings, and the duals are those of a labelling that attains it."""
     C, rng = 0.7, np.random.default_rng(n)

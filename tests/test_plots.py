@@ -370,6 +370,7 @@ def test_paths_are_those_of_the_points():
     assert covers_no_data(ax, np.concatenate([coordinates, steps]))
 
 
+@pytest.mark.slow
 def test_levels_reach_into_the_valley():
     """Contours are spaced geometrically above the optimum, over at least two powers of ten."""
     problem = pose()

@@ -46,6 +46,7 @@ def test_eight_figures(drawn):
     assert "<img" in render_figure(pictures[3])
 
 
+@pytest.mark.slow
 def test_ends_of_the_ways(drawn):
     """Eight optimisers on four losses: none ends below the minimum, and Nesterov's method reaches a smooth one."""
     (table,) = [block for block in drawn[0].blocks if isinstance(block, Table)]

@@ -17,6 +17,7 @@ def _default_handler():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_the_page_runs(capsys):
     """Every block of code of docs/running.md, one after the other; Ctrl-C is pressed in one of them."""
     pytest.importorskip("sklearn.callback", reason="the page shows callbacks, which came with scikit-learn 1.9")

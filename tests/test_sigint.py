@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from long_fits import LONG, ONCE, Interruption, fit_quietly, interrupt_fit, load_compiled, make_clouds
+from selection import leave_long
 from sklearn.exceptions import NotFittedError
 from slack import SLACK_SECONDS
 from threadpoolctl import threadpool_info
@@ -230,7 +231,7 @@ def wait_for_reader(pipe: Path) -> int:
     raise TimeoutError
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", leave_long(READERS, "python"))
 def test_a_program_that_reads_a_pipe_ends(name, tmp_path):
     """The first Ctrl-C ends it at once though no more data come: with its exit code, or as any program of Python."""
     pipe = tmp_path / "pipe"

@@ -315,6 +315,7 @@ def test_callback_sees_progress(solver):
     assert all(one <= other + 1e-9 * abs(other) for one, other in pairwise(duals))
 
 
+@pytest.mark.slow
 def test_several_processes_find_the_same():
     """n_jobs is for the oracle of a model of one's own."""
     X, y = make_matchings(24)

@@ -51,3 +51,21 @@ def watch_interrupt(shared: Interrupt | None = None) -> Iterator[Interrupt]:
         yield flag
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def delay_interrupt() -> Iterator[None]:
+    """Within this context, which should be short, Ctrl-C waits for its end; only the main thread receives signals."""
+    ours = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if ours else None
+    if before is None:  # also where a program in C has set the handler
+        yield
+        return
+    pressed = []
+    signal.signal(signal.SIGINT, lambda signum, frame: pressed.append(signum))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)

@@ -8,14 +8,17 @@ worth sharing is cut into strips that threads of our own take one by one.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from queue import Empty, SimpleQueue
 from typing import ClassVar, TypeVar
+
+from .interrupt import delay_interrupt
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -44,13 +47,43 @@ class _Quiet:
 
     lock = threading.Lock()
     holders = 0
-    limit = None
-    here = threading.local()  # `depth`: how many of them are of this thread
+    limits: ClassVar[list] = []  # one, and another one for each time that a library was loaded while it was held
+    modules = 0  # in sys.modules, when the last limit was set
+    here = threading.local()  # `depth`: how many of the holders are of this thread
+
+    @classmethod
+    def hold(cls) -> None:
+        """One holder more."""
+        with cls.lock:
+            if cls.holders == 0 or cls.modules != len(sys.modules):
+                cls.limits.append(hold_blas())
+                cls.modules = len(sys.modules)
+            cls.holders += 1
+        cls.here.depth = getattr(cls.here, "depth", 0) + 1
+
+    @classmethod
+    def release(cls) -> None:
+        """One holder less."""
+        cls.here.depth -= 1
+        with cls.lock:
+            cls.holders -= 1
+            if cls.holders == 0:
+                cls.lift()
+
+    @classmethod
+    def lift(cls) -> None:
+        """All as it was before the first limit."""
+        while cls.limits:
+            set_blas(cls.limits.pop().restore_original_limits)
 
 
-@cache
-def find_blas():
-    """The loaded BLAS libraries; looked up once, which costs half a millisecond."""
+@lru_cache(maxsize=1)
+def find_blas(modules: int):
+    """The BLAS libraries that are loaded; a search takes half a millisecond, so it is repeated after imports only.
+
+    NumPy, SciPy and other packages bring a BLAS each, which comes with their first import: the number of modules in
+    sys.modules tells that there may be another one.
+    """
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -64,7 +97,7 @@ def set_blas(change: Callable[[], Answer]) -> Answer:
     """
 
     def free() -> None:
-        for library in find_blas().lib_controllers:
+        for library in find_blas(len(sys.modules)).lib_controllers:
             if hasattr(library, "clear_controlling_thread"):
                 library.clear_controlling_thread(force=True)
 
@@ -77,35 +110,31 @@ def set_blas(change: Callable[[], Answer]) -> Answer:
 
 def hold_blas():
     """BLAS on one thread, from now until the limit that is returned is lifted."""
-    return set_blas(lambda: find_blas().limit(limits=1, user_api="blas"))
+    return set_blas(lambda: find_blas(len(sys.modules)).limit(limits=1, user_api="blas"))
 
 
 @contextmanager
 def quiet_blas() -> Iterator[None]:
-    """Within this context BLAS runs on one thread."""
-    with _Quiet.lock:
-        if _Quiet.holders == 0:
-            _Quiet.limit = hold_blas()
-        _Quiet.holders += 1
-    _Quiet.here.depth = getattr(_Quiet.here, "depth", 0) + 1
+    """Within this context BLAS runs on one thread; a Ctrl-C waits while the limit is being set or lifted."""
+    held = False
     try:
+        with delay_interrupt():
+            _Quiet.hold()
+            held = True
         yield
     finally:
-        _Quiet.here.depth -= 1
-        with _Quiet.lock:
-            _Quiet.holders -= 1
-            if _Quiet.holders == 0:
-                set_blas(_Quiet.limit.restore_original_limits)
+        with delay_interrupt():
+            if held:
+                _Quiet.release()
 
 
 def forget_other_threads() -> None:
     """A forked process has none of its parent's threads: a lock they held is free, and they hold no BLAS any more."""
-    _Quiet.lock, before = threading.Lock(), _Quiet.holders
+    _Quiet.lock = threading.Lock()
     _Quiet.holders = getattr(_Quiet.here, "depth", 0)
-    if before:
-        set_blas(_Quiet.limit.restore_original_limits)
+    _Quiet.lift()
     if _Quiet.holders:  # BLAS forgets its limit when it is forked
-        _Quiet.limit = hold_blas()
+        _Quiet.limits.append(hold_blas())
 
 
 if hasattr(os, "register_at_fork"):
