@@ -63,6 +63,7 @@ def test_the_clock_starts_with_the_fit():
     assert model.result_.n_iter == 0
 
 
+@pytest.mark.slow
 def test_many_classes_share_a_budget():
     """Ten against the rest, two at a time: together they take what one may take."""
     load_compiled("classes")

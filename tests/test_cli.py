@@ -161,6 +161,7 @@ def test_as_a_module():
     assert "smo" in done.stdout
 
 
+@pytest.mark.slow
 def test_nobody_listens():
     """A pipe that is closed early is no error."""
     command = f"{sys.executable} -m maxmargin solvers --markdown | head -n 1"

@@ -159,6 +159,7 @@ def make_noise(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(n, 5)), np.r_[np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [SVC(), LinearSVC(loss="hinge"), SVC(multi_class="ovr")], ids=["pairs", "rest", "kernel"]
 )

@@ -91,7 +91,7 @@ def test_the_optimum_of_memory(name, partitions):
     assert machine.certificate_.relative_gap <= machine.tol
 
 
-@pytest.mark.parametrize("name", leave_long(FITS, "hinge", "tube", "logistic", "softmax", "quantile"))
+@pytest.mark.parametrize("name", leave_long(FITS, "squared hinge", "hinge", "tube", "logistic", "softmax", "quantile"))
 def test_the_cluster_gives_the_bits_of_this_process(name, client):
     """Three workers, or none."""
     machine = fit(name, *persist(client, FITS[name][1]))

@@ -126,7 +126,7 @@ def test_results_do_not_depend_on_the_number_of_cores(make, data, monkeypatch):
     np.testing.assert_allclose(first.dual_coef_, second.dual_coef_, atol=1e-6)
 
 
-@pytest.mark.parametrize("n", [900, 7000])
+@pytest.mark.parametrize("n", leave_long([900, 7000], 7000))
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_many_classes_do_not_depend_on_the_number_of_workers(n, multi_class):
     """Pairs one after the other or side by side: the same machine."""

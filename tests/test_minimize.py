@@ -40,7 +40,7 @@ LEFT_OUT = {
     "level-bundle": WIDE + LONG,
 }
 PAIRS = [
-    pytest.param(method, name, marks=[pytest.mark.slow] if method in METHODS[3:] and each.dimension >= 20 else [])
+    pytest.param(method, name, marks=[pytest.mark.slow] if method in METHODS[2:] and each.dimension >= 20 else [])
     for method in METHODS
     for name, each in FUNCTIONS.items()
     if name not in LEFT_OUT[method]

@@ -408,6 +408,7 @@ def test_a_common_factor_of_weights_moves_into_c():
 # ---- many classes -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_many_classes_are_bounded_by_their_parts(multi_class):
     """A sample counts if it does in any part; the vote of n refits is wrong no more often."""

@@ -58,7 +58,7 @@ def check_usable(name: str, seen: Interruption) -> None:
     else:
         with pytest.raises((NotFittedError, AttributeError)):
             model.predict(X[:5])
-    fit_quietly(model.set_params(max_seconds=0.2), X, y)
+    fit_quietly(model.set_params(max_seconds=0.05), X, y)
     assert hasattr(model, "certificate_")
 
 

@@ -219,6 +219,7 @@ def test_layers_in_a_small_cache(kind, selection, working_set):
     assert_optimal(solve(problem, solver, tol=1e-8, max_seconds=HANG_SECONDS), reference_value(problem))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.1)], ids=say)
 @either_working_set
 @pytest.mark.usefixtures("row_by_row")

@@ -52,6 +52,11 @@ class _Quiet:
     here = threading.local()  # `depth`: how many of the holders are of this thread
 
     @classmethod
+    def is_held_here(cls) -> bool:
+        """Whether this thread is a holder, and all libraries that are loaded are held."""
+        return getattr(cls.here, "depth", 0) > 0 and cls.modules == len(sys.modules)
+
+    @classmethod
     def hold(cls) -> None:
         """One holder more."""
         with cls.lock:
@@ -116,6 +121,9 @@ def hold_blas():
 @contextmanager
 def quiet_blas() -> Iterator[None]:
     """Within this context BLAS runs on one thread; a Ctrl-C waits while the limit is being set or lifted."""
+    if _Quiet.is_held_here():
+        yield
+        return
     held = False
     try:
         with delay_interrupt():
