@@ -2,8 +2,8 @@
 
 An interior point method ends a little inside, at an error of its own that differs from one processor to the next. The
 constraints it finds active are right all the same. With these as equations the optimality conditions are linear, and
-their solution is exact but for the rounding of long doubles. What the result may be off by is measured, and a reference that is not sharp
-is an error.
+their solution is exact but for the rounding of long doubles. What the result may be off by is measured, and a
+reference that is not sharp is an error.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def solve_exactly(H, c, G, h, A=None, b=None) -> Optimum:
 
 
 def meet(H, c, G, h, A, b, active, x, z, y) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """x and multipliers near these, in long doubles, that solve the optimality conditions with equations for active ones."""
+    """x and multipliers near these, in long doubles, that solve the conditions of optimality."""
     rows = np.vstack([G[active], A])
     K = np.block([[H, rows.T], [rows, np.zeros((len(rows), len(rows)))]])
     both, right = np.concatenate([z[active], y]), np.concatenate([h[active], b])
