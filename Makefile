@@ -26,6 +26,8 @@ $(VENV)/.demo: pyproject.toml requirements-test.txt | $(VENV)/bin/python
 $(VENV)/.ready: $(VENV)/.demo
 	@echo "Installing what the tests need into $(VENV): a minute or two, once."
 	$(INSTALL) --editable ".[plots,cluster,test]"
+	@echo "Compiling the loops: a minute, once."
+	$(RUN) tests/compilation.py
 	@touch $@
 
 demo: $(VENV)/.demo

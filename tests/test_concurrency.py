@@ -269,13 +269,14 @@ def count_own_threads() -> tuple[int, int]:
     return maxmargin.threads.CORES, sum(t.name.startswith("maxmargin") for t in threading.enumerate())
 
 
+@pytest.mark.slow
 def test_workers_of_joblib_share_the_cores():
     """As many workers as cores: each has one core, and no threads of ours."""
     found = Parallel(n_jobs=CORES)(delayed(count_own_threads)() for _ in range(CORES))
     assert found == [(1, 0)] * CORES
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", leave_long([1, 2], 2))
 def test_grid_searches_agree(n_jobs):
     """The scores of a grid do not depend on the number of workers."""
     X, y = make_clouds(400, 8, 3)

@@ -78,6 +78,7 @@ def test_every_number_of_blocks(two_workers, rows):
     assert np.array_equal(blocks.run(block_tasks.add_products), stream(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", leave_long([200, 32, 31, 5], 31, 5))
 def test_eight_blocks_a_task_add_up_to_the_same_bits(two_workers, rows, monkeypatch):
     """Where blocks are many, a task asks those that are added first: fewer tasks, the same sum."""
@@ -107,6 +108,7 @@ def test_without_a_client_blocks_are_computed_here():
     assert blocks.counters == {"passes": 1}
 
 
+@pytest.mark.slow
 def test_persisted_data_know_their_client(two_workers):
     """The client that holds X is found though it is not the active one."""
     X = two_workers.persist(cut()[0])
@@ -121,6 +123,7 @@ def test_blocks_come_to_the_driver_when_they_are_asked_for(two_workers):
     assert block.number == 3
 
 
+@pytest.mark.slow
 def test_a_source_of_files_is_read_by_the_workers(two_workers):
     """Any source that travels can be spread over workers."""
     source = ArrayBlocks(DATA, TARGET, rows=ROWS)
@@ -167,6 +170,7 @@ def make_frame(partitions: int = 5):
     return frame, dd.from_pandas(frame, npartitions=partitions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persisted", leave_long([False, True], False))
 def test_frames(two_workers, persisted):
     """Columns are features with names; labels are strings; weights are another column."""
@@ -190,6 +194,7 @@ def test_missing_values_are_nan():
     assert np.isnan(DaskBlocks(frame).load(0).X[1, 0])
 
 
+@pytest.mark.slow
 def test_unknown_sizes_and_empty_partitions(two_workers):
     """Rows chosen by a mask: sizes are nan, and some partitions have none."""
     X, y = cut()
@@ -202,6 +207,7 @@ def test_unknown_sizes_and_empty_partitions(two_workers):
     assert np.isfinite(blocks.run(block_tasks.add_products)).all()
 
 
+@pytest.mark.slow
 def test_targets_are_cut_like_the_samples(two_workers):
     """Other chunks, an array in memory, a list: y has the rows of X, block by block."""
     X, _ = cut()
@@ -261,6 +267,7 @@ def test_what_is_refused_before_anything_is_computed(case):
         DaskBlocks(*make())
 
 
+@pytest.mark.slow
 def test_partitions_of_different_rows_are_refused_where_they_meet(two_workers):
     """Sizes that nobody knows before are compared by the worker that reads them."""
     X, y = cut()
@@ -303,6 +310,7 @@ def test_an_error_of_a_task_is_passed_on_once(two_workers):
     assert np.array_equal(blocks.run(block_tasks.add_products), stream())
 
 
+@pytest.mark.slow
 def test_an_error_of_the_reader_is_passed_on(two_workers):
     """An OSError of the data is not taken for one of the cluster."""
     for client in (two_workers, None):
@@ -310,6 +318,7 @@ def test_an_error_of_the_reader_is_passed_on(two_workers):
             DaskBlocks.spread(block_tasks.Failing(), client).run(block_tasks.add_products)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [TimeoutError, KeyError])
 def test_errors_that_look_like_the_cluster_s(two_workers, error):
     """What a task raises is the task's, whatever its type."""
@@ -318,6 +327,7 @@ def test_errors_that_look_like_the_cluster_s(two_workers, error):
         DaskBlocks(X, client=two_workers).run(block_tasks.describe)
 
 
+@pytest.mark.slow
 def test_a_pass_listens(two_workers):
     """Whoever is asked to stop stops within half a second, and the next pass begins with an empty cluster."""
     blocks = DaskBlocks(*cut(), client=two_workers)
@@ -370,6 +380,7 @@ def test_nobody_there():
             blocks.run(block_tasks.add_products)
 
 
+@pytest.mark.slow
 def test_a_closed_cluster_is_said_in_one_sentence():
     """The cluster is closed while a pass is under way."""
     with (
@@ -423,6 +434,7 @@ def test_a_killed_scheduler_is_said_in_one_sentence(mortal_scheduler):
 # ---- what travels, and what stays -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bytes_are_counted(two_workers):
     """A question counts once for each worker that answered; answers count when they move."""
     blocks = DaskBlocks(*cut(), client=two_workers)
@@ -435,6 +447,7 @@ def test_bytes_are_counted(two_workers):
     assert blocks.seconds > 0
 
 
+@pytest.mark.slow
 def test_a_pass_leaves_nothing_behind(two_workers):
     """Neither blocks nor questions nor answers stay on the workers."""
     before = list_keys(two_workers)  # of blocks that a failed test may still hold
@@ -452,6 +465,7 @@ def list_keys(client) -> set[str]:
     return {str(key) for key, place in client.who_has().items() if place}
 
 
+@pytest.mark.slow
 def test_a_block_is_read_and_asked_in_one_task(two_workers):
     """While a pass runs, no block lies on a worker beside those that are asked: only questions and answers do."""
     blocks, seen = DaskBlocks(*cut(), client=two_workers), set()
@@ -464,6 +478,7 @@ def test_a_block_is_read_and_asked_in_one_task(two_workers):
     assert not any("read_rows" in key for key in seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", leave_long(["array", "sparse", "frame", "target"], "frame"))
 def test_data_within_the_graph_travel_once(two_workers, kind):
     """What `from_array` put into the graph is sent to the workers when the blocks are made, and held there."""
@@ -484,6 +499,7 @@ def test_data_within_the_graph_travel_once(two_workers, kind):
         assert np.array_equal(blocks.run(block_tasks.add_products), home.run(block_tasks.add_products))
 
 
+@pytest.mark.slow
 def test_data_that_are_read_are_not_held(two_workers):
     """Only what the graph holds goes to the workers before a pass."""
     blocks = DaskBlocks(*cut(), client=two_workers)
@@ -491,6 +507,7 @@ def test_data_that_are_read_are_not_held(two_workers):
     assert not blocks.shared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", leave_long(["array of a function", "array of the graph"], "array of a function"))
 def test_what_all_blocks_share_travels_once(two_workers, kind):
     """A large array that maps every block is held on the workers, not packed with each block."""
@@ -512,6 +529,7 @@ def multiply(W: np.ndarray, X: np.ndarray) -> np.ndarray:
     return X @ W
 
 
+@pytest.mark.slow
 def test_persisted_data_stay_as_long_as_the_blocks(two_workers):
     """The blocks hold the futures, though the caller let go of the collection."""
     blocks = DaskBlocks(two_workers.persist(cut()[0]), TARGET, client=two_workers)

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from clusters import scale
-from selection import leave_long
 from slack import SLACK_SECONDS
 
 from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
@@ -91,7 +90,8 @@ def test_the_optimum_of_memory(name, partitions):
     assert machine.certificate_.relative_gap <= machine.tol
 
 
-@pytest.mark.parametrize("name", leave_long(FITS, "squared hinge", "hinge", "tube", "logistic", "softmax", "quantile"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FITS)
 def test_the_cluster_gives_the_bits_of_this_process(name, client):
     """Three workers, or none."""
     machine = fit(name, *persist(client, FITS[name][1]))
@@ -124,6 +124,7 @@ def test_frames_are_fitted_with_their_names(client):
     assert sum_primals(machine) == pytest.approx(sum_primals(expected), rel=1e-7)
 
 
+@pytest.mark.slow
 def test_sparse_blocks_are_fitted(client):
     """CSR blocks on workers reach the optimum of dense rows."""
     data, labels = cut(LABELS)
@@ -171,7 +172,8 @@ def kill_in_a_fit(client, passes: int = 3) -> threading.Thread:
     return thread
 
 
-@pytest.mark.parametrize("name", leave_long(["squared hinge", "hinge"], "hinge"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["squared hinge", "hinge"])
 def test_a_worker_killed_during_a_fit_changes_no_bit(name, client, monkeypatch):
     """Its blocks are computed again elsewhere, and the machine is the same."""
     monkeypatch.setattr(DaskBlocks, "run", DaskBlocks.run)  # puts it back

@@ -492,6 +492,7 @@ def test_memory_maps_are_not_copied(tmp_path, estimator, dtype):
     assert peak < 0.1 * mapped.nbytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_prediction_copies_nothing(dtype, n_classes):

@@ -111,6 +111,7 @@ def test_minima_that_take_long(method, name, tol):
     assert_sound(found, function.minimum, tol)
 
 
+@pytest.mark.slow
 @every_method
 def test_minimisers_where_they_are_one(method):
     """x itself, not just f(x): these grow at least quadratically from their minimisers."""
@@ -121,6 +122,7 @@ def test_minimisers_where_they_are_one(method):
         np.testing.assert_allclose(found.x, function.minimiser, atol=1e-3, err_msg=name)
 
 
+@pytest.mark.slow
 @every_method
 def test_optimality_holds_everywhere(method):
     """f(y) >= f(x) - error - slope |y - x| for every y in the box, however early it stopped."""
@@ -137,6 +139,7 @@ def test_optimality_holds_everywhere(method):
                 assert function.fun(y)[0] >= below - 1e-12 * (abs(found.fun) + abs(below))
 
 
+@pytest.mark.slow
 @every_method
 def test_the_history_only_improves(method):
     """Values fall, strictly in serious rounds; bounds rise; calls and rounds are counted."""

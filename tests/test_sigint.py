@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from long_fits import LONG, ONCE, Interruption, fit_quietly, interrupt_fit, load_compiled, make_clouds
-from selection import leave_long
 from sklearn.exceptions import NotFittedError
 from slack import SLACK_SECONDS
 from threadpoolctl import threadpool_info
@@ -71,7 +70,7 @@ def test_every_solver_is_interrupted():
 def test_control_is_back_soon(name):
     """One moment for each solver; on a busy machine with some patience."""
     load_compiled(name)
-    seen = interrupt_fit(name, random.Random(name).uniform(0.02, 0.3))
+    seen = interrupt_fit(name, random.Random(name).uniform(0.02, 0.15))
     assert seen.late < SOON + SLACK_SECONDS
     if seen.in_time:
         check_usable(name, seen)
@@ -231,7 +230,8 @@ def wait_for_reader(pipe: Path) -> int:
     raise TimeoutError
 
 
-@pytest.mark.parametrize("name", leave_long(READERS, "python"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READERS)
 def test_a_program_that_reads_a_pipe_ends(name, tmp_path):
     """The first Ctrl-C ends it at once though no more data come: with its exit code, or as any program of Python."""
     pipe = tmp_path / "pipe"
