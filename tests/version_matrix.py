@@ -60,7 +60,7 @@ TESTS = (
     "test_model_files.py",
     "test_cli_scripts.py",
 )
-TOOLS = ("pytest", "pytest-xdist", "hypothesis", "cvxopt", "pandas")  # what the tests import beside the package
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "cvxopt", "pandas", "rich")  # what the tests import beside the package
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = ROOT / ".venv-versions"

@@ -11,18 +11,31 @@ Measured on two cores at C = 1, seconds to a certified relative gap of 1e-6 (`py
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from .features import ClassDesign, Design
 from .problem import Problem
 from .samples import Sparse
-from .solvers import SOLVERS, Coordinate, InteriorPoint, Multipliers, Newton
+from .solvers import SMO, SOLVERS, Coordinate, InteriorPoint, Multipliers, Newton
+from .solvers.newton.feature_space import FeatureSpace
 from .solvers.newton.system import FORMED
 
 HANDOVER = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
 PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
 CUTS = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
 EFFORT = 600.0  # updates a sample that coordinate descent has for that
+
+
+PAIR_STEPS = 20  # per sample that SMO has where a linear kernel can be solved in the space of its features instead,
+PAIR_WORK = 5e7  # or so many scores, if that is more: some hundredths of a second
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """solver="auto" of an estimator that has settings for SMO."""
+
+    smo: SMO = field(default_factory=SMO)
 
 
 class Stage(NamedTuple):
@@ -36,7 +49,10 @@ class Stage(NamedTuple):
 def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False) -> list[Stage]:
     """The solvers that take the problem one after the other: one, unless solver="auto" has others in reserve."""
     if isinstance(solver, str) and solver == "auto":
-        stages = [stage for stage in propose(problem, tol, warm) if stage.solver.accepts(problem) is None]
+        solver = Automatic()
+    if isinstance(solver, Automatic):
+        proposed = propose(problem, tol, warm, solver.smo)
+        stages = [stage for stage in proposed if stage.solver.accepts(problem) is None]
         if stages:
             return stages
         solver = "smo"
@@ -60,7 +76,7 @@ def refuse_form(problem, solver) -> str | None:
     return f"solver {name_of(solver)!r} does not take {what}; use one of {able}."
 
 
-def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:
+def propose(problem: Problem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
     """The rule: kernels, classes, smooth or kinked, few features or many, dense or sparse, in that order."""
     if hasattr(problem, "suggest"):
         return [Stage(SOLVERS[name](), tol, reason) for name, reason in problem.suggest(tol, warm)]
@@ -73,7 +89,7 @@ def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:
         reason = f"the features have a kernel, and {problem.loss.name} is no piecewise loss"
         return [Stage(SOLVERS["gradient_descent"]("nesterov"), tol, reason)]
     if not isinstance(features, Design):
-        return [Stage(SOLVERS["smo"](), tol, "the features have a kernel")]
+        return propose_for_kernel(problem, tol, smo)
     d, sparse, kinked = features.samples.d, isinstance(features.samples, Sparse), problem.kinked
     size = f"{problem.n} samples of {d} features{', sparse' if sparse else ''}"
     name = problem.loss.name
@@ -94,6 +110,20 @@ def propose(problem: Problem, tol: float, warm: bool) -> list[Stage]:
         return [Stage(Multipliers(hasty=True), tol, reason), *others]
     first = Stage(Coordinate(effort=EFFORT), max(tol, HANDOVER), f"{name} has a kink and {size} make cheap passes")
     return [first, Stage(Multipliers(hasty=True), tol, "few duals are still free"), *second_order, *patient]
+
+
+def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
+    """SMO; a linear kernel that it does not solve soon, or of many samples, in the space of the features."""
+    pairs = Stage(smo, tol, "the features have a kernel")
+    inner = [Multipliers(hasty=True), InteriorPoint()] if problem.kinked else [Newton()]
+    reason = "the kernel is linear and the features are few"
+    spaces = [Stage(FeatureSpace(each), tol, reason) for each in inner if FeatureSpace(each).accepts(problem) is None]
+    if not spaces:
+        return [pairs]
+    if not problem.features.small:
+        return [*spaces, pairs]
+    effort = min(smo.effort, max(PAIR_STEPS * problem.n, PAIR_WORK / problem.n))
+    return [pairs._replace(solver=replace(smo, effort=effort)), *spaces, pairs]
 
 
 def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:

@@ -9,6 +9,7 @@ block(rows)        K[rows, :]
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -171,6 +172,12 @@ class Gram:
             _ = samples.norms
             ends = [*starts[1:], self.n]
             self.segments = [Segment.pack(samples.take(slice(a, b))) for a, b in zip(starts, ends, strict=True)]
+
+    def widen_segments(self) -> None:
+        """Segments in float64, where there are any."""
+        if self.segments is not None:
+            ends = np.cumsum([0, *(len(segment.norms) for segment in self.segments)])
+            self.segments = [Segment.pack(self.samples.take(slice(a, b))) for a, b in pairwise(ends)]
 
     def join(self, first: int, second: int, index: np.ndarray) -> Gram:
         """The Gram matrix of two segments, which are the samples of the index."""

@@ -110,9 +110,13 @@ class Kernel:
             return 0.8 + len(samples.data) / max(samples.n, 1) / 30.0
         return 0.8 + samples.d / 50.0
 
-    def blur(self, samples: Samples) -> float:
-        """A bound on the error of float32 in a kernel value, over the size of the differences that matter."""
+    def bound_rounding(self, samples: Samples) -> float:
+        """A bound on the error of a kernel value that is evaluated in float32."""
         return np.inf
+
+    def blur(self, samples: Samples) -> float:
+        """The same, over the size of the differences between kernel values that matter."""
+        return self.bound_rounding(samples)
 
     def halve(self, samples: Samples, megabytes: float = np.inf) -> Samples | None:
         """The samples for evaluation in float32 with an error below SAFE, or None if that cannot be had."""
@@ -145,9 +149,13 @@ class Linear(Formula):
         """<a_i, b_j>."""
         return A.dots(B, out)
 
+    def bound_rounding(self, samples):
+        """8 u |x|^2."""
+        return 8.0 * UNIT * large(samples.norms)
+
     def blur(self, samples):
         """8 u |x|^2 over the mean of |x - z|^2 / 2: products of samples far from the origin hide their distances."""
-        return 8.0 * UNIT * large(samples.norms) / measure_spread(samples)
+        return self.bound_rounding(samples) / measure_spread(samples)
 
     def diagonal(self, A):
         """|a_i|^2."""
@@ -191,10 +199,14 @@ class Polynomial(Formula):
         with np.errstate(over="ignore"):
             return self._raise(A.dots(B, out))
 
-    def blur(self, samples):
+    def bound_rounding(self, samples):
         """As for <x, z>, the error of the power being `degree` times that of its base at most."""
         largest = (abs(self.gamma) * large(samples.norms) + abs(self.coef0)) ** self.degree
-        return 8.0 * UNIT * max(self.degree, 1) * largest / measure_kernel_spread(self, samples)
+        return 8.0 * UNIT * max(self.degree, 1) * largest
+
+    def blur(self, samples):
+        """That of the power over the mean of the differences between values."""
+        return self.bound_rounding(samples) / measure_kernel_spread(self, samples)
 
     def diagonal(self, A):
         """(gamma |a_i|^2 + coef0)^degree."""
@@ -242,7 +254,7 @@ class RBF(Formula):
         rbf_from_dots(out, A.norms, B.norms, float(self.gamma))
         return out
 
-    def blur(self, samples):
+    def bound_rounding(self, samples):
         """The exponent is off by at most about 8 u gamma |x|^2: safe for data that are scaled."""
         return 8.0 * UNIT * abs(self.gamma) * large(samples.norms)
 
@@ -279,7 +291,7 @@ class Laplacian(Formula):
         """Nanoseconds of a kernel value: distances have no BLAS."""
         return 0.8 + (len(samples.data) / max(samples.n, 1) if isinstance(samples, Sparse) else samples.d) / 8.0
 
-    def blur(self, samples):
+    def bound_rounding(self, samples):
         """Rounded samples move the exponent by 2 u gamma |x|_1 at most, the sum of d terms by as much again."""
         return 4.0 * UNIT * abs(self.gamma) * large(samples.lengths)
 
@@ -310,7 +322,7 @@ class Sigmoid(Formula):
         """tanh(gamma <a_i, b_j> + coef0)."""
         return self._squash(A.dots(B, out))
 
-    def blur(self, samples):
+    def bound_rounding(self, samples):
         """The argument is off by at most about 8 u (gamma |x|^2 + coef0)."""
         return 8.0 * UNIT * (abs(self.gamma) * large(samples.norms) + abs(self.coef0))
 

@@ -206,6 +206,7 @@ class Relay:
         except Interrupted:
             return Status.INTERRUPTED if self.deadline.interrupted else Status.MAX_SECONDS
         if status is Status.STALLED and self.waiting:
+            best.await_another()
             return self.hand_over(best.known[0], "went astray")
         return status
 
@@ -266,8 +267,11 @@ class BestCertified:
         self.known: tuple[Point, Certificate] | None = None
         self.point: Point | None = None
         self.judged = (None, -1)
-        self.dual = -float("inf")
-        self.patience = PATIENCE
+        self.await_another()
+
+    def await_another(self) -> None:
+        """Nothing is known of the next solver: what others have reached is not what it is measured by."""
+        self.dual, self.patience = -float("inf"), PATIENCE
 
     def certify(self, run) -> Certificate:
         """Judge the run's point and keep it if it is the best; Interrupted if that takes too long."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from ..choice import Automatic
 from ..features import Gram, SignedGram
 from ..formulations import Formulation, Machine
 from ..interrupt import watch_interrupt
@@ -161,7 +162,8 @@ class KernelMachine(CertifiedMachine):
         the order of additions, and results must not depend on the number of cores.
         """
         if isinstance(self.solver, str) and self.solver in ("auto", "smo"):
-            return SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size / shares)
+            smo = SMO(shrinking=bool(self.shrinking), cache_size=self.cache_size / shares)
+            return Automatic(smo) if self.solver == "auto" else smo
         return self.solver
 
     def _solve(self, X, posed: Posed, budget: Budget, observation: Observation) -> list[Fit]:

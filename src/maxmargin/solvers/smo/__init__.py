@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...features import FULL
 from ...problem import Point, Problem
 from ...refusals import refuse_list, refuse_penalty
@@ -37,6 +39,8 @@ class SMO:
     batch : int
         In the plain algorithm, rows evaluated together when one is missing: the one wanted and those of the worst
         violators. One BLAS call for 6 rows costs little more than two calls for one.
+    effort : float
+        Steps after which the run gives up; "auto" goes on with another solver then.
     """
 
     selection: str = "second-order"
@@ -45,6 +49,7 @@ class SMO:
     cache_size: float = 200.0
     working_set: int | None = None
     batch: int = 6
+    effort: float = np.inf
     name = "smo"
     formulation = "Wolfe dual"
     own_rule = "m - M < tol"

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...problem import Point, Problem
 from ...result import Outcome, Progress
+from ...threads import cached_property
 
 POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
 CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
@@ -17,6 +18,9 @@ CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge
 ITERATIONS, NEGATIVE, POSITION, MISSES = 0, 3, 5, 6
 DUAL, FLOOR = 0, 3
 PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
+ROUGH = 30_000  # such steps with scores in float32, after which they are made exact
+HIDDEN = 0.3  # of the violation that is left: an error of the scores beyond this hides it
+DEVIATIONS = 4.0  # of a sum of rounding errors, each at most as large as the bound, that are allowed for
 
 
 class ActiveRun:
@@ -26,6 +30,7 @@ class ActiveRun:
     """
 
     dtype = np.dtype(np.float64)
+    hidden = False  # whether rounding in float32 hides the violation that is left
     still = True  # to ask for its point does not change its way
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
@@ -132,14 +137,36 @@ class ActiveRun:
         raise NotImplementedError
 
     def sharpen(self) -> None:
-        """Go on in float64: the judge has found twice that the run had not come as far as it thought."""
+        """Go on in float64."""
         raise NotImplementedError
+
+    def look_closely(self) -> bool:
+        """Whether scores from rows in float32 are too rough to see the violation that is left.
+
+        f_i = sum_j a_j K_ij has the error of each K_ij, e, times |a_j|. Those of different samples are independent:
+        together about e |a|_2. To these comes what every step adds where f itself is kept in float32.
+        """
+        if not self.rounded:
+            return False
+        error = DEVIATIONS * self.rounding * float(np.linalg.norm(self.store())) + self.drift()
+        self.hidden = error > HIDDEN * self.spread()
+        return self.hidden
+
+    @cached_property
+    def rounding(self) -> float:
+        """A bound on the error of a kernel value in float32."""
+        features = self.problem.features
+        return features.kernel.bound_rounding(features.samples)
+
+    def drift(self) -> float:
+        """What steps may have added to the error of a score since scores were exact."""
+        return 0.0
 
     def refresh(self, scores: np.ndarray) -> None:
         """Take the judge's exact scores: rounding errors of f are gone, and all samples are active again."""
         self.counters["refreshes"] += 1
         self.store()
-        if self.counters["refreshes"] > 1 and self.rounded:
+        if self.rounded and (self.hidden or self.counters["refreshes"] > 1):
             self.sharpen()
         elif len(self.active) < self.problem.n:
             self.widen()
@@ -154,8 +181,18 @@ class ActiveRun:
         gap = self.progress(0.0).relative_gap
         if gap < 0.9 * self.best_gap:
             self.best_gap, self.best_iter = gap, self.n_iter
-        hopeless = self.n_iter - self.best_iter > max(PATIENCE, 100 * self.problem.n)
-        return Outcome.STALLED if stuck or hopeless else Outcome.GOING
+        hopeless = self.n_iter - self.best_iter > (ROUGH if self.rounded else max(PATIENCE, 100 * self.problem.n))
+        return self.stall() if stuck or hopeless else Outcome.GOING
+
+    def finish(self) -> Outcome:
+        """The target is met, as far as can be seen: where it cannot, the next step is taken in float64."""
+        self.look_closely()
+        return Outcome.DONE
+
+    def stall(self) -> Outcome:
+        """No step helps any more; in float32 that is the end of float32, and the judge's scores are what comes next."""
+        self.hidden = self.rounded
+        return Outcome.DONE if self.rounded else Outcome.STALLED
 
     # ---- what the loop asks -------------------------------------------------------------------------------
 

@@ -76,14 +76,18 @@ class BlockRun(ActiveRun):
             moved = self.round(last - self.n_iter)
             if self.reached():
                 if not self.polishing:
-                    return Outcome.DONE
+                    return self.finish()
                 polish(self, last)
             elif not moved:
-                return Outcome.STALLED
+                return self.stall()
             self.since_shrink += 1
             if self.solver.shrinking and self.since_shrink >= SHRINK_EVERY:
                 self.shrink()
             self.rounds += 1
+            if self.n_iter >= self.solver.effort:
+                return Outcome.STALLED
+            if self.look_closely():
+                return Outcome.DONE
             if self.rounds % LOOK_BACK == 0 and self.look_back() is Outcome.STALLED:
                 return Outcome.STALLED
             if time.perf_counter() >= end or self.n_iter >= last:

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowCache
+from ...kernels import UNIT
 from ...result import Outcome
 from ...threads import step_aside
 from .active import CAREFUL, MISSES, ActiveRun
@@ -47,15 +48,22 @@ class PairRun(ActiveRun):
         """Whether kernel rows are held in float32."""
         return self.dtype == np.float32
 
+    def drift(self) -> float:
+        """Each step rounds a score once, and the errors of many steps partly cancel."""
+        steps = self.n_iter - self.exact_iter
+        return UNIT * float(np.abs(self.f).max(initial=0.0)) * float(np.sqrt(steps))
+
     def sharpen(self) -> None:
         """Rows in float64 from now on."""
-        self.problem.features.segments = None
+        self.problem.features.widen_segments()
         self.widen()
         self.dtype, self.target = self.cache.rows.dtype, self.target / CAREFUL
 
     def activate(self, keep, scores: np.ndarray) -> None:
         """As always; Keerthi's threshold starts at a tenth of the violation."""
         super().activate(keep, scores)
+        self.exact_iter = self.n_iter
+        self.next_close = self.n_iter + self.problem.n
         self.next_look = self.n_iter + LOOK_BACK
         if self.solver.selection == "keerthi" and self.solver.stop == "gap":
             self.threshold = max(0.1 * self.spread(), 1e-15)
@@ -68,7 +76,7 @@ class PairRun(ActiveRun):
         while True:
             before, began = self.n_iter, time.perf_counter()
             # Where a decision is taken after so many steps, a call ends there: fits must not depend on the clock.
-            decided = min(last, self.next_hurry, self.next_look) - before
+            decided = min(last, self.next_hurry, self.next_look, self.next_close, self.solver.effort) - before
             planned = int(max(1, min(decided, self.steps_a_second * (end - began), self.until_shrink())))
             code = self.call(planned)
             done, now = self.n_iter - before, time.perf_counter()
@@ -79,14 +87,20 @@ class PairRun(ActiveRun):
                 polish(self, last)
             elif code == CONVERGED:
                 if not self.tighten():
-                    return Outcome.DONE
+                    return self.finish()
             elif code == STALLED:
-                return Outcome.STALLED
+                return self.stall()
             elif code == BUDGET and done >= 32:
                 self.steps_a_second = done / max(now - began, 1e-9)
             self.hurry(last)
             if self.since_shrink >= self.shrink_every():
                 self.shrink()
+            if self.n_iter >= self.solver.effort:
+                return Outcome.STALLED
+            if self.n_iter >= self.next_close:
+                self.next_close = self.n_iter + self.problem.n
+                if self.look_closely():
+                    return Outcome.DONE
             if self.n_iter >= self.next_look:
                 self.next_look = self.n_iter + LOOK_BACK
                 if self.look_back() is Outcome.STALLED:

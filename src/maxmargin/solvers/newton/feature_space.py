@@ -1,0 +1,137 @@
+"""A linear kernel with few features: solved for w in the space of the features, with duals that reproduce w.
+
+SMO moves two duals at a time, and needs millions of steps where features have unequal scales. In the space of the
+features a few dozen Newton steps do. Two things are put right on the way:
+
+    the data are centred, which changes b alone where the intercept is free;
+    w = sum_i a_i x_i holds at the optimum only, so the duals that are free are moved until it holds to rounding.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...features import Design, Gram
+from ...kernels import Linear
+from ...problem import Point, Problem
+from ...result import Outcome, Progress
+from ...samples import Dense
+from .system import FORMED
+
+TIGHTER = 0.1  # by which the inner tolerance falls when the judge is not content
+TIGHTEST = 1e-14
+SHARE = 0.5  # of tol that w may take; the rest is for the duals
+CORRECTIONS = 3  # of the duals: the first leaves rounding errors of its own
+
+
+@dataclass(frozen=True)
+class FeatureSpace:
+    """min over (w, b) of P by another solver, then a + S^2 Z (Z'S^2 Z)^-1 (w - Z'a) for the duals a it leaves.
+
+    Z are the samples, with a column of ones where the intercept is free, and S the distances of the duals from their
+    bounds: those at a bound stay there.
+
+    Parameters
+    ----------
+    inner : solver object
+        One for linear machines: Newton, Multipliers or InteriorPoint.
+    """
+
+    inner: object
+    name = "feature_space"
+    formulation = "primal and Wolfe dual"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        features = problem.features
+        if type(features) is not Gram or not isinstance(features.kernel, Linear):
+            return "The space of the features is for a linear kernel; use 'smo'."
+        if not isinstance(features.samples, Dense) or features.samples.d > min(FORMED, features.n // 2):
+            return "The space of the features is for dense data with few of them; use 'smo'."
+        if problem.y.ndim > 1 or problem.row is None:
+            return "The space of the features is for one layer of a piecewise loss; use 'smo'."
+        return None
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> FeatureSpaceRun:
+        """A run from the beginning: where another solver got stuck is no good place to start."""
+        return FeatureSpaceRun(self, problem, tol)
+
+
+def pose_in_feature_space(problem: Problem) -> tuple[Problem, np.ndarray]:
+    """The same problem for w itself, and what was subtracted from the samples."""
+    X = np.asarray(problem.features.samples.X, float)
+    centre = X.mean(axis=0) if problem.balance is not None else np.zeros(X.shape[1])
+    design = Design(Dense(np.ascontiguousarray(X - centre)), float(np.sqrt(problem.features.offset)))
+    return replace(problem, features=design), centre
+
+
+class FeatureSpaceRun:
+    """A run of the inner solver whose point has duals that reproduce its w."""
+
+    def __init__(self, solver: FeatureSpace, problem: Problem, tol: float):
+        self.problem = problem
+        self.posed, self.centre = pose_in_feature_space(problem)
+        self.inner = solver.inner.start(self.posed, SHARE * tol)
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Steps of the inner run."""
+        if self.inner.tol < TIGHTEST:
+            return Outcome.STALLED
+        return self.inner.advance(max_steps, seconds)
+
+    @property
+    def n_iter(self) -> int:
+        """Newton steps so far."""
+        return self.inner.n_iter
+
+    @property
+    def a(self) -> np.ndarray:
+        """The duals."""
+        return self.inner.a
+
+    @property
+    def support(self) -> int:
+        """Samples with a nonzero dual."""
+        return self.inner.support
+
+    def progress(self, seconds: float) -> Progress:
+        """The inner solver's own view of P and D."""
+        return self.inner.progress(seconds)
+
+    def count(self) -> Counter:
+        """What the inner run counts."""
+        return self.inner.count()
+
+    def refresh(self, scores: np.ndarray) -> None:
+        """The judge was not content with the duals: w must be found more accurately."""
+        self.inner.tol *= TIGHTER
+
+    def point(self) -> Point:
+        """The duals that reproduce w, and the intercept of data that are not centred."""
+        found = self.inner.point()
+        w = self.posed.features.combine(found.a) if found.coef is None else found.coef
+        shift = float(w[:-1] @ self.centre) if self.problem.balance is not None else 0.0
+        return Point(self.reproduce(w, self.problem.feasible(found.a)), found.b - shift)
+
+    def reproduce(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """The duals nearest to a, measured by their distances from their bounds, with Z'a = w."""
+        row, design = self.problem.row, self.posed.features
+        free = self.problem.balance is not None
+        for _ in range(CORRECTIONS):
+            room = np.minimum(np.minimum(a - row.lo, row.hi - a), 1.0 + np.abs(a))
+            inside = np.flatnonzero(room > 0)
+            if not len(inside):
+                return a
+            Z = design.samples.X[inside]
+            last = np.full(len(inside), 1.0 if free else design.scaling)
+            missing = w - design.combine(a)
+            missing[-1] = self.problem.balance - a.sum() if free else missing[-1]
+            scaled = np.column_stack([Z, last]) * room[inside, None]
+            step = room[inside] * np.linalg.lstsq(scaled.T, missing, rcond=None)[0]
+            moved = a.copy()
+            moved[inside] += step
+            a = np.clip(moved, row.lo, row.hi)
+        return a
