@@ -94,7 +94,7 @@ def judge_in_memory(problem: Problem, point: Point) -> Certificate:
     """
     features = problem.features
     if hasattr(features, "relax"):
-        point = point._replace(a=features.relax(point.a))
+        point = point._replace(a=features.relax(problem.feasible(point.a)))  # in this order: a repair pulls too
     coef = features.combine(point.a) if point.coef is None else point.coef
     scores = features.scores(coef)
     penalty = features.penalise(coef, scores)
