@@ -175,6 +175,7 @@ def test_classes_solved_as_one(multi_class, intercept):
     assert machine.score(X, y) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "float32", "sparse"])
 def test_forms_of_rows(kind):
     """Dense in both precisions and CSR rows give the same machine."""

@@ -35,6 +35,7 @@ def check_budget(name: str, budget: float) -> None:
     assert certificate.primal >= certificate.dual - 1e-9 * abs(certificate.dual)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONCE)
 def test_every_solver_ends_in_time(name):
     """A quarter of a second, for fits that need minutes."""
@@ -118,6 +119,7 @@ def check_left_out(model, X, status: Status) -> None:
     assert np.isin(model.predict(X[:5]), model.classes_).all()
 
 
+@pytest.mark.slow
 @many
 def test_thousands_of_problems_share_a_budget(model, n_classes):
     """Those that are not begun in time are left out: to start and judge all would take many times the budget."""

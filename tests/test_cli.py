@@ -925,6 +925,7 @@ CHOICES = {
 FLAGS = ["--blocks", "--probability", "--liblinear", "--json", "-q", "--find-C"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_any_options_end_with_a_code(seed, blobs, line, flowers, capsys):
     """Options drawn at random: a model, or a sentence; never an exception."""

@@ -102,6 +102,7 @@ def test_what_is_no_letter_stays():
     assert split_letters(argv, LIBSVM) == ([], argv)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(st.sampled_from([*LIBSVM, *LIBLINEAR, "-w1", "--C", "1", "0.5", "data", "--"]), st.text())))
 @pytest.mark.parametrize("table", [LIBSVM, LIBLINEAR, SCALE, PREDICT], ids=["libsvm", "liblinear", "scale", "predict"])

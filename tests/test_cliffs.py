@@ -59,6 +59,7 @@ def pose(loss, X, y, C=1.0, kernel=None, free=True) -> Problem:
     return Problem(Gram.from_data(kernel or Linear(), X), y, np.full(len(y), C), loss, 0.0 if free else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("working_set", [2, 256])
 def test_the_error_of_scores_is_bounded(working_set):
     """Scores followed in float32 are no further from the exact ones than the run believes, when it looks closely."""

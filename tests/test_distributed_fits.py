@@ -133,6 +133,7 @@ def test_sparse_blocks_are_fitted(client):
     assert sum_primals(machine) == pytest.approx(sum_primals(LinearSVC(tol=1e-8).fit(X, LABELS)), rel=1e-7)
 
 
+@pytest.mark.slow
 def test_a_time_budget_holds_on_a_cluster(client):
     """A fit that is out of time says so, and is not far beyond."""
     slow = cut(LABELS)[0].map_blocks(wait_a_while, meta=np.empty((0, 0)))

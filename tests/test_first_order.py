@@ -255,6 +255,7 @@ def test_dual_steps_are_the_best_on_their_line(name):
 # ---- batches ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [GradientDescent(batch=8), AdaGrad(batch=8)], ids=["descent", "adagrad"])
 @pytest.mark.parametrize("intercept", ["regularised", "free"])
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge", "logistic", "exponential", "epsilon_insensitive"])

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 import maxmargin
 
 ROOT = Path(maxmargin.__file__).parent
@@ -240,6 +242,7 @@ def test_the_package_alone_loads_nothing():
     assert subprocess.run([sys.executable, "-c", command], check=False, timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 def test_data_files_need_no_estimators():
     """`maxmargin scale` does not wait for scikit-learn."""
     command = "import sys; from maxmargin.files import *; sys.exit('sklearn' not in sys.modules)"

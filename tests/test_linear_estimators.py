@@ -294,6 +294,7 @@ def test_weights_are_repetitions(name, intercept, form):
     np.testing.assert_allclose(decide(weighted, form(X)), decide(repeated, form(X)), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("class_weight", [None, {0: 2.0, 1: 0.5}, "balanced"])
 @every_way
 def test_weights_are_repetitions_for_many_classes(way, class_weight):

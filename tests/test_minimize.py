@@ -87,6 +87,7 @@ def test_minima_of_the_literature(method, name):
     assert found.fun == pytest.approx(function.fun(found.x)[0], rel=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.cover("values")
 @pytest.mark.parametrize(("method", "name"), STABLE_PAIRS)
 def test_minima_without_a_box(method, name):

@@ -119,6 +119,7 @@ def test_ctrl_c_keeps_the_best_point():
 # ---- going on -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_method
 @pytest.mark.parametrize("source", ["file", "minimum", "saved"])
 def test_a_run_goes_on_where_it_ended(method, source, tmp_path):

@@ -218,6 +218,7 @@ WIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_array], ids=["float64", "float32", "sparse"])
 @pytest.mark.parametrize("name", WIDE)
 def test_the_wide_feature_is_named(name, form):

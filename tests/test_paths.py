@@ -61,6 +61,7 @@ def test_path_equals_fits(loss, intercept):
     check_path(path(X, y, Cs=CS, loss=loss, tol=1e-6, intercept=intercept), loss, X, y, intercept=intercept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.float32], ids=["dense", "sparse", "float32"])
 @every_loss
 def test_path_with_weights(loss, form):

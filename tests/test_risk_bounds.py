@@ -295,6 +295,7 @@ PROVEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.cover("values")
 @pytest.mark.parametrize(("name", "intercept", "weighted"), PROVEN)
 def test_leave_one_out_is_between_training_and_xi_alpha(name, intercept, weighted):
@@ -688,6 +689,7 @@ def test_violations_are_counted():
     assert [is_proven(case) for case in CASES].count(False) == 2
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_run(capsys):
     """Every block of code of docs/risk.md, and what the first of them prints."""
     text = DOCS.read_text()

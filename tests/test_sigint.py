@@ -66,6 +66,7 @@ def test_every_solver_is_interrupted():
     assert set(SOLVERS) <= set(ONCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONCE)
 def test_control_is_back_soon(name):
     """One moment for each solver; on a busy machine with some patience."""

@@ -277,6 +277,7 @@ class Slow(PlainChain):
         return super().argmax(x, w, y)
 
 
+@pytest.mark.slow
 @both_solvers
 def test_max_seconds_is_kept(solver):
     """A slow oracle is stopped between two samples, with time left for the certificate."""
