@@ -26,8 +26,9 @@ $(VENV)/.demo: pyproject.toml requirements-test.txt | $(VENV)/bin/python
 $(VENV)/.ready: $(VENV)/.demo
 	@echo "Installing what the tests need into $(VENV): a minute or two, once."
 	$(INSTALL) --editable ".[plots,cluster,test]"
-	@echo "Compiling the loops: a minute, once."
+	@echo "Compiling the loops and the tests: a minute, once."
 	$(RUN) tests/compilation.py
+	@$(RUN) -m pytest --collect-only > /dev/null
 	@touch $@
 
 demo: $(VENV)/.demo
