@@ -12,6 +12,7 @@ from maxmargin.features import Gram
 from maxmargin.kernels import RBF, Linear
 from maxmargin.losses import EpsilonInsensitive, Hinge, SquaredHinge
 from maxmargin.problem import Problem
+from maxmargin.result import Outcome
 from maxmargin.solvers import SMO, InteriorPoint, Newton
 from maxmargin.solvers.newton.feature_space import FeatureSpace
 
@@ -143,3 +144,25 @@ def test_effort_ends_smo():
     result = solve(pose(Hinge(), X, y, 10.0), SMO(effort=1000), tol=1e-9)
     assert result.status is Status.STALLED
     assert result.n_iter <= 10 * 1000
+
+
+def test_a_run_in_float32_that_stands_still_goes_on_in_float64(monkeypatch):
+    """A look back that finds no progress ends float32, not the fit."""
+    monkeypatch.setattr("maxmargin.solvers.smo.active.ROUGH", -1)
+    monkeypatch.setattr("maxmargin.solvers.smo.pairs.LOOK_BACK", 100)
+    X, y = make_rough_clouds(3000, 2)
+    problem = pose(Hinge(), X, np.where(y > 0, 1.0, -1.0), 1.0, RBF(gamma=3.0))
+    problem.features.pack(np.array([0, 1500]), exact=False)
+    run = SMO(working_set=2).start(problem, LOOSE)
+    assert run.rounded
+    while (outcome := run.advance(1000, 10.0)) is Outcome.GOING:
+        assert run.n_iter < 1000
+    assert outcome is Outcome.DONE
+    run.refresh(problem.features.scores(run.store()))
+    assert not run.rounded
+
+
+def test_the_space_of_the_features_asks_its_solver():
+    """Newton's method has no kinks, and says so before it begins."""
+    with pytest.raises(ValueError, match="needs a smooth loss"):
+        solve(pose(Hinge(), *make_uneven(100)), FeatureSpace(Newton()))

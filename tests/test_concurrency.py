@@ -127,6 +127,7 @@ import numpy
 def count():
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
+before = count()
 with quiet_blas():
     assert count() == {1}
     if %s:
@@ -135,18 +136,14 @@ with quiet_blas():
     import scipy.linalg
     with quiet_blas():
         assert count() == {1}
-print(len(threadpool_info()), *count())
+assert count() == before
 """
 
 
 @pytest.mark.parametrize("before", [False, True])
 def test_a_blas_that_is_loaded_later_is_held_too(before):
     """SciPy brings one of its own, with whatever module of it needs one first; afterwards both are free again."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
-    found = subprocess.run(
-        [sys.executable, "-c", LATER % before], check=True, capture_output=True, text=True, env=environment
-    )
-    assert found.stdout.split()[1:] == ["2" if CORES > 1 else "1"]
+    subprocess.run([sys.executable, "-c", LATER % before], check=True, timeout=60)
 
 
 def test_ctrl_c_waits_while_the_limit_is_set(monkeypatch):

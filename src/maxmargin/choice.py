@@ -25,8 +25,6 @@ HANDOVER = 1e-5  # relative gap at which coordinate descent hands a kinked loss 
 PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
 CUTS = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
 EFFORT = 600.0  # updates a sample that coordinate descent has for that
-
-
 PAIR_STEPS = 20  # per sample that SMO has where a linear kernel can be solved in the space of its features instead,
 PAIR_WORK = 5e7  # or so many scores, if that is more: some hundredths of a second
 
@@ -117,8 +115,8 @@ def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
     pairs = Stage(smo, tol, "the features have a kernel")
     inner = [Multipliers(hasty=True), InteriorPoint()] if problem.kinked else [Newton()]
     reason = "the kernel is linear and the features are few"
-    spaces = [Stage(FeatureSpace(each), tol, reason) for each in inner if FeatureSpace(each).accepts(problem) is None]
-    if not spaces:
+    spaces = [Stage(FeatureSpace(each), tol, reason) for each in inner]
+    if spaces[0].solver.accepts(problem) is not None:
         return [pairs]
     if not problem.features.small:
         return [*spaces, pairs]

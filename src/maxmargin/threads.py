@@ -42,6 +42,12 @@ def is_main() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
+class _Here(threading.local):
+    """What a thread knows of itself: how many of the holders of BLAS are its own."""
+
+    depth = 0
+
+
 class _Quiet:
     """How many callers hold BLAS to one thread; the first sets the limit and the last lifts it."""
 
@@ -49,22 +55,27 @@ class _Quiet:
     holders = 0
     limits: ClassVar[list] = []  # one, and another one for each time that a library was loaded while it was held
     modules = 0  # in sys.modules, when the last limit was set
-    here = threading.local()  # `depth`: how many of the holders are of this thread
+    here = _Here()
 
     @classmethod
     def is_held_here(cls) -> bool:
         """Whether this thread is a holder, and all libraries that are loaded are held."""
-        return getattr(cls.here, "depth", 0) > 0 and cls.modules == len(sys.modules)
+        return cls.here.depth > 0 and cls.modules == len(sys.modules)
 
     @classmethod
     def hold(cls) -> None:
         """One holder more."""
         with cls.lock:
             if cls.holders == 0 or cls.modules != len(sys.modules):
-                cls.limits.append(hold_blas())
-                cls.modules = len(sys.modules)
+                cls.limit()
             cls.holders += 1
-        cls.here.depth = getattr(cls.here, "depth", 0) + 1
+        cls.here.depth += 1
+
+    @classmethod
+    def limit(cls) -> None:
+        """All libraries that are loaded by now on one thread."""
+        cls.limits.append(hold_blas())
+        cls.modules = len(sys.modules)
 
     @classmethod
     def release(cls) -> None:
@@ -139,10 +150,10 @@ def quiet_blas() -> Iterator[None]:
 def forget_other_threads() -> None:
     """A forked process has none of its parent's threads: a lock they held is free, and they hold no BLAS any more."""
     _Quiet.lock = threading.Lock()
-    _Quiet.holders = getattr(_Quiet.here, "depth", 0)
+    _Quiet.holders = _Quiet.here.depth
     _Quiet.lift()
     if _Quiet.holders:  # BLAS forgets its limit when it is forked
-        _Quiet.limits.append(hold_blas())
+        _Quiet.limit()
 
 
 if hasattr(os, "register_at_fork"):

@@ -114,8 +114,6 @@ def check_kernel_machine(model: KernelMachine) -> None:
     expect(is_array(model._n_support, "i", k) and model._n_support.min() >= 0, "n_support_")
     expect(int(model._n_support.sum(dtype=np.int64)) == m, "n_support_")
     check_machines(model, len(table), k)
-    norms = getattr(model, "_norms", np.zeros(0))
-    expect(is_array(norms, "f", None) and not (norms < 0).any() and not np.isinf(norms).any(), "_norms")
     expect(is_index(getattr(model, "_free", np.zeros(0, int)), n), "_free")
 
 
@@ -130,8 +128,9 @@ def check_kernel(kernel: Kernel) -> None:
 
 
 def check_norms(model: KernelMachine) -> None:
-    """|w| is not known where a point was not judged, and nowhere else."""
+    """|w| >= 0, finite; not known where a point was not judged, and nowhere else."""
     norms = getattr(model, "_norms", np.zeros(0))
+    expect(is_array(norms, "f", None) and not (norms < 0).any() and not np.isinf(norms).any(), "_norms")
     judged = np.array([certificate.relative_gap < np.inf for certificate in model.certificates_])
     expect(len(norms) == 0 or (len(norms) == len(judged) and not np.isnan(norms[judged]).any()), "_norms")
 

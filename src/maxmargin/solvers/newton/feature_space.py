@@ -64,7 +64,7 @@ def pose_in_feature_space(problem: Problem) -> tuple[Problem, np.ndarray]:
     """The same problem for w itself, and what was subtracted from the samples."""
     X = np.asarray(problem.features.samples.X, float)
     centre = X.mean(axis=0) if problem.balance is not None else np.zeros(X.shape[1])
-    design = Design(Dense(np.ascontiguousarray(X - centre)), float(np.sqrt(problem.features.offset)))
+    design = Design(Dense(X - centre), float(np.sqrt(problem.features.offset)))
     return replace(problem, features=design), centre
 
 
@@ -74,6 +74,8 @@ class FeatureSpaceRun:
     def __init__(self, solver: FeatureSpace, problem: Problem, tol: float):
         self.problem = problem
         self.posed, self.centre = pose_in_feature_space(problem)
+        if reason := solver.inner.accepts(self.posed):
+            raise ValueError(reason)
         self.inner = solver.inner.start(self.posed, SHARE * tol)
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:

@@ -88,8 +88,8 @@ class BlockRun(ActiveRun):
                 return Outcome.STALLED
             if self.look_closely():
                 return Outcome.DONE
-            if self.rounds % LOOK_BACK == 0 and self.look_back() is Outcome.STALLED:
-                return Outcome.STALLED
+            if self.rounds % LOOK_BACK == 0 and (outcome := self.look_back()) is not Outcome.GOING:
+                return outcome
             if time.perf_counter() >= end or self.n_iter >= last:
                 return Outcome.GOING
 

@@ -103,8 +103,8 @@ class PairRun(ActiveRun):
                     return Outcome.DONE
             if self.n_iter >= self.next_look:
                 self.next_look = self.n_iter + LOOK_BACK
-                if self.look_back() is Outcome.STALLED:
-                    return Outcome.STALLED
+                if (outcome := self.look_back()) is not Outcome.GOING:
+                    return outcome
             if now >= end or self.n_iter >= last:
                 return Outcome.GOING
 
