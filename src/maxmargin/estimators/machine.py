@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,12 +10,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..choice import Automatic
-from ..features import Gram, SignedGram
-from ..formulations import Formulation, Machine
+from ..features import Gram
+from ..formulations import Formulation
 from ..interrupt import watch_interrupt
 from ..kernels import make_kernel
-from ..loop import leave_out
-from ..problem import Point, Problem
+from ..problem import Problem
 from ..result import Result, Status
 from ..samples import suit
 from ..solvers.smo import SMO
@@ -24,6 +22,8 @@ from ..threads import STRIPS, quiet_blas
 from ..tiles import evaluate_scores
 from .certified import CertifiedMachine
 from .observers import Observation
+from .posed import Fit, Posed
+from .small_pairs import solve_small_pairs
 from .tasks import Budget, Task, run_side_by_side
 from .validation import (
     check_kernel_values,
@@ -34,56 +34,6 @@ from .validation import (
     is_function,
     is_precomputed,
 )  # fmt: skip
-
-
-class Fit(NamedTuple):
-    """A solved task: the result, its machine, which of its samples are free, and |w|."""
-
-    result: Result
-    machine: Machine
-    free: np.ndarray
-    norm: float
-
-
-class Posed(NamedTuple):
-    """What a fit is to solve: features, formulation, and the tasks over the targets y."""
-
-    features: Gram
-    formulation: Formulation
-    tasks: list[Task]
-    y: np.ndarray
-
-    def problem(self, k: int) -> Problem:
-        """The problem of a task."""
-        task = self.tasks[k]
-        return self.formulation.pose(task.cut(self.features), task.y, task.c)
-
-    def read(self, problem: Problem, result: Result) -> Fit:
-        """What was solved, as a machine; |w| is not known where nobody has judged the point."""
-        point, scores = result.point, result.certificate.scores
-        machine = self.formulation.read(problem, point)
-        coef = problem.features.combine(point.a) if point.coef is None else point.coef
-        square = np.nan if scores is None else max(problem.features.square_norm(coef, scores), 0.0)
-        return Fit(result, machine, find_free(problem, point.a), np.sqrt(square) * machine.scale)
-
-    def fill_in(self, fits: list[Fit | None], starts: list[Point | None], interrupted: bool) -> list[Fit]:
-        """The fits with those that had no time to begin where they were to start.
-
-        There may be tens of thousands of them. So those that start at zero are not posed, and share what they have.
-        """
-        like = next(fit.result for fit in fits if fit is not None)
-
-        @cache
-        def stand(n: int) -> Fit:
-            return Fit(leave_out(like, n, None, interrupted), Machine(np.zeros(n), 0.0), np.zeros(n, bool), 0.0)
-
-        def stay(k: int) -> Fit:
-            n, start = len(self.tasks[k].index), starts[k]
-            if start is None or not start.a.any():
-                return stand(n)
-            return self.read(self.problem(k), leave_out(like, n, start, interrupted))
-
-        return [stay(k) if fit is None else fit for k, fit in enumerate(fits)]
 
 
 class KernelMachine(CertifiedMachine):
@@ -174,13 +124,20 @@ class KernelMachine(CertifiedMachine):
         def picture(problem: Problem, result: Result) -> dict:
             return self._picture(lambda twin: twin._take(X, posed, [posed.read(problem, result)]))
 
+        plain = self.max_iter == -1 and not observation.is_watched and not any(starts)
+        small = solve_small_pairs(posed, solver, self.tol, budget) if plain else {}
+
         def run(k: int) -> Fit:
-            problem = posed.problem(k)
+            if (fit := small.get(k)) is not None and fit.result.converged:
+                budget.skip()
+                return fit
+            problem, before = posed.problem(k), 0 if fit is None else fit.result.n_iter
             result = observation.solve(
                 k, problem, solver, picture, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
-                max_seconds=budget.share(), warm=starts[k], interrupt=budget.interrupt,
+                max_seconds=budget.share(), warm=starts[k] if fit is None else fit.result.point,
+                interrupt=budget.interrupt,
             )  # fmt: skip
-            return posed.read(problem, result)
+            return posed.read(problem, replace(result, n_iter=before + result.n_iter))
 
         fits = run_side_by_side(run, posed.tasks, budget)
         return posed.fill_in(fits, starts, bool(budget.interrupt))
@@ -315,12 +272,3 @@ class KernelMachine(CertifiedMachine):
     def bounded_support_(self) -> np.ndarray:
         """Indices of the support vectors with a dual at its bound: those beyond the margin."""
         return self._split_support()[1]
-
-
-def find_free(problem: Problem, a: np.ndarray) -> np.ndarray:
-    """Which samples have a dual strictly between its bounds and away from zero."""
-    row = problem.row
-    inside = (a > row.lo) & (a < row.hi) & (a != 0)
-    if isinstance(problem.features, SignedGram):
-        return problem.features.combine(problem.features.sign * inside) > 0
-    return inside if inside.ndim == 1 else inside.any(axis=0)

@@ -57,13 +57,18 @@ class Observation:
         if self.context is not None:
             self.context.call_on_fit_task_begin(estimator=machine, **self.given)
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody looks on."""
+        return self.line is not None or self.context is not None
+
     def solve(self, number: int, problem, solver, fitted: Callable | None = None, **options) -> Result:
         """`solve` one of the problems, looked at if anybody does.
 
         fitted(problem, result) are the attributes of an estimator that is fitted so; only where one problem is the
         whole fit.
         """
-        if self.line is None and self.context is None:
+        if not self.is_watched:
             return solve(problem, solver, **options)
         observer = Observer(self, number, fitted if self.solves == 1 else None)
         result = solve(problem, solver, callback=observer, **options)

@@ -10,8 +10,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from ..result import Status
-from .machine import Posed
 from .observers import Observation
+from .posed import Posed
 from .tasks import Budget, Task
 
 FOLDS = 5

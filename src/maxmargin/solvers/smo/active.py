@@ -16,7 +16,7 @@ CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge
 
 # places in `tally` and `numbers`, the state that compiled calls share (see compiled/smo.py)
 ITERATIONS, NEGATIVE, POSITION, MISSES = 0, 3, 5, 6
-DUAL, FLOOR = 0, 3
+DUAL, FLOOR, RESOLUTION, OUTSIDE = 0, 3, 4, 5
 PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
 ROUGH = 30_000  # such steps with scores in float32, after which they are made exact
 HIDDEN = 0.3  # of the violation that is left: an error of the scores beyond this hides it
@@ -45,7 +45,7 @@ class ActiveRun:
         self.row[3:] = np.maximum(self.row[3], -1e300), np.minimum(self.row[4], 1e300)
         self.intercepts = np.zeros(len(self.a_full))
         self.tally = np.zeros(7, np.int64)
-        self.numbers = np.array([0.0, 0.0, 0.0, problem.floor, problem.resolution])
+        self.numbers = np.array([0.0, 0.0, 0.0, problem.floor, problem.resolution, 0.0])
         self.threshold = tol if solver.stop == "kkt" else 0.0
         self.polishing = solver.stop == "gap" and tol < POLISH_BELOW
         self.target = max(tol, POLISH_FROM) if self.polishing else tol
@@ -72,7 +72,7 @@ class ActiveRun:
         self.curvature = (self.problem.features.diagonal[keep] + self.d).astype(self.dtype, copy=False)
         self.up, self.low = np.empty(self.a.shape, self.dtype), np.empty(self.a.shape, self.dtype)
         mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
-        self.numbers[DUAL] = self.evaluate_dual(scores)
+        self.numbers[DUAL], self.numbers[OUTSIDE] = self.evaluate_dual(scores), 0.0
         self.since_shrink = 0
         self.dual_before, self.misses_before = -np.inf, -1
         self.best_gap, self.best_iter = np.inf, self.n_iter
@@ -117,6 +117,7 @@ class ActiveRun:
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[:, keep]))
         self.narrow(keep)
         self.tally[POSITION] = 0
+        self.numbers[OUTSIDE] = np.count_nonzero(self.a_full) - np.count_nonzero(self.a)
 
     def affords(self, count: int) -> bool:
         """Whether a copy of the data of so many samples fits into what was granted for kernel rows."""

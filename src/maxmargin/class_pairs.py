@@ -1,0 +1,155 @@
+"""The problems of all pairs of classes over the same samples: posed, judged and kept together.
+
+A machine for 26 classes has 325 small problems. One at a time, each costs a millisecond of Python whatever its size.
+Here they lie one after the other in flat arrays, so that some dozens are solved in one compiled call
+(`solvers.smo.together`) and all are certified in one pass: from the problems and the points alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from .certificate import ROUNDING, Certificate
+from .features import Gram
+from .kernels import Linear
+from .losses import Loss, Row
+from .problem import BALANCED, TINY
+from .threads import cached_property, run_strips
+from .tiles import open_tile
+
+
+@dataclass(frozen=True)
+class ClassPairs:
+    """min 1/2 |w|^2 + sum_i c_i l(<w, phi(x_i)> + b; y_i) for each pair of classes, b free.
+
+    Parameters
+    ----------
+    features : Gram
+        Over all samples, class by class.
+    starts : ndarray
+        Where each class begins among them.
+    pairs : ndarray of shape (number of pairs, 2)
+        The classes of each.
+    y, c : ndarray
+        Signs and weights of all problems, one after the other.
+    loss : Loss
+        One that has a row.
+    """
+
+    features: Gram
+    starts: np.ndarray
+    pairs: np.ndarray
+    y: np.ndarray
+    c: np.ndarray
+    loss: Loss
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """Where each class begins, and the end of the last one."""
+        return np.append(self.starts, self.features.n)
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """Where each problem begins in the flat arrays, and the end of the last one."""
+        return np.concatenate([[0], np.cumsum(np.diff(self.classes)[self.pairs].sum(axis=1))])
+
+    @cached_property
+    def row(self) -> Row:
+        """The five numbers of every dual."""
+        return Row(*(np.ascontiguousarray(part) for part in self.loss.row(self.y, self.c)))
+
+    def cut(self, k: int) -> slice:
+        """The places of a problem in the flat arrays."""
+        return slice(self.ends[k], self.ends[k + 1])
+
+    def add_up(self, values: np.ndarray) -> np.ndarray:
+        """The sum of the values of each problem."""
+        return np.add.reduceat(values, self.ends[:-1])
+
+    @cached_property
+    def samples(self) -> list:
+        """The samples of each class."""
+        return [self.features.samples.take(slice(*ends)) for ends in pairwise(self.classes)]
+
+    @cached_property
+    def halves(self) -> list[tuple[slice, slice]]:
+        """The places of the first and of the second class of each problem."""
+        middles = self.ends[:-1] + np.diff(self.classes)[self.pairs[:, 0]]
+        cuts = zip(self.ends.tolist(), middles.tolist(), self.ends[1:].tolist(), strict=False)
+        return [(slice(start, middle), slice(middle, stop)) for start, middle, stop in cuts]
+
+    @cached_property
+    def resolution(self) -> np.ndarray:
+        """`Problem.resolution` of each."""
+        return 1e-15 * self.add_up(self.c * np.abs(self.row.p))
+
+    # ---- the judge ----------------------------------------------------------------------------------------
+
+    def scores(self, a: np.ndarray) -> np.ndarray:
+        """<w, phi(x_i)> of each problem at its samples."""
+        if isinstance(self.features.kernel, Linear):
+            return self.project(a)
+        f = np.zeros(len(a))
+        mates: list[list[int]] = [[] for _ in self.samples]
+        for k, (i, _) in enumerate(self.pairs.tolist()):
+            mates[i].append(k)
+        self.multiply_within(a, f)
+        run_strips(lambda i, _: self.multiply_across(a, f, i, mates[i]), len(mates), 1)
+        return f
+
+    def multiply_within(self, a: np.ndarray, f: np.ndarray) -> None:
+        """What the duals of a class add to its own scores: one block of the kernel matrix for all its pairs."""
+        places: list[list[slice]] = [[] for _ in self.samples]
+        for pair, halves in zip(self.pairs.tolist(), self.halves, strict=True):
+            for k, half in zip(pair, halves, strict=True):
+                places[k].append(half)
+        for samples, own in zip(self.samples, places, strict=True):
+            if own:
+                added = self.features.kernel.evaluate(samples, samples) @ np.column_stack([a[place] for place in own])
+                for place, part in zip(own, added.T, strict=True):
+                    f[place] += part
+
+    def multiply_across(self, a: np.ndarray, f: np.ndarray, i: int, mates: list[int]) -> None:
+        """What the duals of class i and of those it is paired with add to the scores of each other."""
+        others = [int(self.pairs[k, 1]) for k in mates]
+        start = self.classes[min(others, default=i)]
+        rest = self.features.samples.take(slice(start, self.classes[max(others, default=i - 1) + 1]))
+        K = self.features.kernel.write(self.samples[i], rest, open_tile(self.samples[i].n, rest.n, np.dtype(float)))
+        for k, j in zip(mates, others, strict=True):
+            block, (first, second) = K[:, self.classes[j] - start : self.classes[j + 1] - start], self.halves[k]
+            f[first] += block @ a[second]
+            f[second] += a[first] @ block
+
+    def project(self, a: np.ndarray) -> np.ndarray:
+        """X w, with w = X'a itself."""
+        f = np.empty(len(a))
+        for (i, j), (first, second) in zip(self.pairs.tolist(), self.halves, strict=True):
+            one, other = self.samples[i].values, self.samples[j].values
+            w = a[first] @ one + a[second] @ other
+            f[first], f[second] = one @ w, other @ w
+        return f
+
+    def judge(self, a: np.ndarray, b: np.ndarray) -> list[Certificate | None]:
+        """The certificate of each problem; None where the duals are not feasible as they are.
+
+        P and D as in `judge_in_memory`, summed by the same compiled pass over rows.
+        """
+        from .compiled.class_pairs import sum_pairs
+
+        f, sizes = self.scores(a), np.diff(self.ends)
+        margins = ROUNDING * np.maximum.reduceat(np.abs(a), self.ends[:-1])
+        sums, inside = np.empty((len(b), 3)), np.empty(len(b), bool)
+        sum_pairs(self.ends, f + np.repeat(b, sizes), a, *self.row, margins, sums, inside)
+        squares = self.add_up(a * f)
+        losses, conjugates, kkt = sums.T
+        primal, dual = 0.5 * squares + losses, -0.5 * squares - conjugates
+        size = np.maximum(self.add_up(np.abs(a)), 2e-6 * self.add_up(self.c))
+        inside &= np.abs(self.add_up(a)) <= BALANCED * size
+        columns = zip(primal.tolist(), dual.tolist(), kkt.tolist(), self.resolution.tolist(), inside, strict=True)
+        return [
+            Certificate(p, d, violation, True, TINY, resolution, f[self.cut(k)]) if sound else None
+            for k, (p, d, violation, resolution, sound) in enumerate(columns)
+        ]

@@ -1,0 +1,64 @@
+"""Many small problems, one for each pair of classes, without Python between them.
+
+The samples lie class by class, packed as `single_rows` wants them; the problem of a pair is two runs of them. What
+belongs to the problems (duals, bounds, scores) lies one problem after the other in flat arrays: problem k has the
+places ends[k] to ends[k + 1].
+"""
+
+import numpy as np
+
+from .compiler import njit
+from .row_sums import sum_rows
+from .smo import CHECK, OPTIONS, SECOND_ORDER, mark_all, pair_steps
+
+
+@njit(**OPTIONS)
+def copy_line(values):
+    """A copy of shape (1, n)."""
+    return values.copy().reshape((1, values.shape[0]))
+
+
+@njit(**OPTIONS)
+def solve_pairs(
+    start, stop, pairs, classes, blocks, ends, kernel, packed, norms, diagonal, buffer, a, p, d, e, lo, hi,
+    tol, limits, numbers, tally, intercepts,
+):  # fmt: skip
+    """Pair steps for the problems start to stop, from a = 0, until the gap is within tol or `limits` are reached.
+
+    `classes` and `blocks` are where each class begins among the samples and among the packed blocks.
+    """
+    for k in range(start, stop):
+        i, j = pairs[k]
+        first, second = slice(classes[i], classes[i + 1]), slice(classes[j], classes[j + 1])
+        part, n = slice(ends[k], ends[k + 1]), ends[k + 1] - ends[k]
+        source = (
+            kernel[0], kernel[1], kernel[2], kernel[3], kernel[4], packed[blocks[i] : blocks[i + 1]], norms[first],
+            packed[blocks[j] : blocks[j + 1]], norms[second],
+        )  # fmt: skip
+        capacity = min(n, buffer.shape[0] // n)
+        rows = buffer[: capacity * n].reshape((capacity, n))
+        slot, holder, stamp = np.full(n, -1), np.full(capacity, -1), np.full(capacity, -1)
+        # Copies, since two threads that count references to the same arrays hold each other up.
+        shift, curve, kink = copy_line(p[part]), copy_line(d[part]), copy_line(e[part])
+        lower, upper, duals = copy_line(lo[part]), copy_line(hi[part]), np.zeros((1, n))
+        curvature, up, low = np.empty((1, n)), np.empty((1, n)), np.empty((1, n))
+        curvature[0, : classes[i + 1] - classes[i]] = diagonal[first]
+        curvature[0, classes[i + 1] - classes[i] :] = diagonal[second]
+        curvature += curve
+        mark_all(duals, shift, curve, kink, lower, upper, up, low)
+        counted, values, intercept = tally[k].copy(), numbers[k].copy(), np.zeros(1)
+        pair_steps(
+            rows, slot, holder, stamp, source, np.zeros(n), duals, shift, curve, kink, lower, upper, up, low, curvature,
+            SECOND_ORDER, None, True, CHECK, tol, 0.0, limits[k], values, counted, intercept,
+        )  # fmt: skip
+        a[part], intercepts[k], tally[k], numbers[k] = duals[0], intercept[0], counted, values
+
+
+@njit(**OPTIONS)
+def sum_pairs(ends, f, a, p, d, e, lo, hi, margins, sums, inside):
+    """`sum_rows` of every problem: its losses, conjugates and violation into `sums`, whether its duals are `inside`."""
+    for k in range(len(ends) - 1):
+        part = slice(ends[k], ends[k + 1])
+        sums[k, 0], sums[k, 1], sums[k, 2], inside[k] = sum_rows(
+            f[part], a[part], p[part], d[part], e[part], lo[part], hi[part], margins[k]
+        )

@@ -1,0 +1,74 @@
+"""What a fit of a kernel machine is to solve, and what was solved."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..features import Gram, SignedGram
+from ..formulations import Formulation, Machine
+from ..loop import leave_out
+from ..problem import Point, Problem
+from ..result import Result
+from .tasks import Task
+
+
+class Fit(NamedTuple):
+    """A solved task: the result, its machine, which of its samples are free, and |w|."""
+
+    result: Result
+    machine: Machine
+    free: np.ndarray
+    norm: float
+
+
+class Posed(NamedTuple):
+    """What a fit is to solve: features, formulation, and the tasks over the targets y."""
+
+    features: Gram
+    formulation: Formulation
+    tasks: list[Task]
+    y: np.ndarray
+
+    def problem(self, k: int) -> Problem:
+        """The problem of a task."""
+        task = self.tasks[k]
+        return self.formulation.pose(task.cut(self.features), task.y, task.c)
+
+    def read(self, problem: Problem, result: Result) -> Fit:
+        """What was solved, as a machine; |w| is not known where nobody has judged the point."""
+        point, scores = result.point, result.certificate.scores
+        machine = self.formulation.read(problem, point)
+        coef = problem.features.combine(point.a) if point.coef is None else point.coef
+        square = np.nan if scores is None else max(problem.features.square_norm(coef, scores), 0.0)
+        return Fit(result, machine, find_free(problem, point.a), np.sqrt(square) * machine.scale)
+
+    def fill_in(self, fits: list[Fit | None], starts: list[Point | None], interrupted: bool) -> list[Fit]:
+        """The fits with those that had no time to begin where they were to start.
+
+        There may be tens of thousands of them. So those that start at zero are not posed, and share what they have.
+        """
+        like = next(fit.result for fit in fits if fit is not None)
+
+        @cache
+        def stand(n: int) -> Fit:
+            return Fit(leave_out(like, n, None, interrupted), Machine(np.zeros(n), 0.0), np.zeros(n, bool), 0.0)
+
+        def stay(k: int) -> Fit:
+            n, start = len(self.tasks[k].index), starts[k]
+            if start is None or not start.a.any():
+                return stand(n)
+            return self.read(self.problem(k), leave_out(like, n, start, interrupted))
+
+        return [stay(k) if fit is None else fit for k, fit in enumerate(fits)]
+
+
+def find_free(problem: Problem, a: np.ndarray) -> np.ndarray:
+    """Which samples have a dual strictly between its bounds and away from zero."""
+    row = problem.row
+    inside = (a > row.lo) & (a < row.hi) & (a != 0)
+    if isinstance(problem.features, SignedGram):
+        return problem.features.combine(problem.features.sign * inside) > 0
+    return inside if inside.ndim == 1 else inside.any(axis=0)

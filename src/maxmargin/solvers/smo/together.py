@@ -1,0 +1,109 @@
+"""SMO for many small problems in one compiled call: the pairs of classes, of which each takes microseconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...cache import AT_ONCE
+from ...certificate import Certificate
+from ...class_pairs import ClassPairs
+from ...features import SINGLE_ROWS, Segment
+from ...problem import TINY, Point
+from ...result import SENTENCES, Progress, Result, Status
+from ...threads import run_strips
+from ...tiles import open_tile
+from . import SMO
+from .active import DUAL, FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_BELOW, RESOLUTION
+
+LARGEST = 1000  # samples of a problem that is solved here; with more of them a step is worth the Python around it
+PROBLEMS = 8  # in one compiled call, after which the clock is looked at
+STEPS, WORK = 20, 2.5e6  # per sample, or scores if these are more, after which the loop goes on with other means
+
+
+class Stand(NamedTuple):
+    """Where SMO left the problems: all duals, an intercept for each, D, and what was counted."""
+
+    a: np.ndarray
+    b: np.ndarray
+    dual: np.ndarray
+    tally: np.ndarray
+
+
+class Packed(NamedTuple):
+    """The samples of all classes as `compiled.single_rows` wants them, and where the blocks of each class begin."""
+
+    blocks: np.ndarray
+    packed: np.ndarray
+    norms: np.ndarray
+
+    @classmethod
+    def of(cls, samples: list) -> Packed:
+        """Pack the samples of each class."""
+        parts = [Segment.pack(each) for each in samples]
+        blocks = np.cumsum([0, *(len(part.packed) for part in parts)])
+        packed, norms = (np.concatenate(list(column)) for column in zip(*parts, strict=True))
+        return cls(blocks, packed, norms)
+
+
+def take_steps(problems: ClassPairs, tol: float, workers: int, is_over: Callable[[], bool]) -> Stand:
+    """Pair steps for every problem, from a = 0, by so many workers; those there is no time for stay there."""
+    from ...compiled.class_pairs import solve_pairs
+
+    total, kernel, features = len(problems.pairs), problems.features.kernel, problems.features
+    numbers, tally = np.zeros((total, 6)), np.zeros((total, 7), np.int64)
+    numbers[:, FLOOR], numbers[:, RESOLUTION] = TINY, problems.resolution
+    a, b = np.zeros(len(problems.y)), np.zeros(total)
+    gamma, coef0, degree = (getattr(kernel, name, 0) for name in ("gamma", "coef0", "degree"))
+    formula = (SINGLE_ROWS[type(kernel)], float(gamma), float(coef0), int(degree), features.offset)
+    blocks, packed, norms = Packed.of(problems.samples)
+    shared = (problems.pairs, problems.classes, blocks, problems.ends, formula, packed, norms, features.diagonal)
+    sizes = np.diff(problems.ends)
+    most, limits = int(sizes.max()), np.maximum(STEPS * sizes, WORK / sizes).astype(np.int64)
+
+    def advance(start: int, stop: int) -> None:
+        if not is_over():
+            rows = open_tile(min(AT_ONCE, most), most, np.dtype(float), "rows").ravel()
+            solve_pairs(start, stop, *shared, rows, a, *problems.row, tol, limits, numbers, tally, b)
+
+    if workers > 1:
+        run_strips(advance, total, PROBLEMS)
+    else:
+        for start in range(0, total, PROBLEMS):
+            advance(start, min(start + PROBLEMS, total))
+    return Stand(a, b, numbers[:, DUAL], tally)
+
+
+def suits(smo: SMO, tol: float) -> bool:
+    """Whether these are the steps that a solver would take: SMO as it is by default, to a gap that needs no polish."""
+    return replace(smo, cache_size=SMO.cache_size, shrinking=SMO.shrinking) == SMO() and tol >= POLISH_BELOW
+
+
+def solve_together(problems: ClassPairs, solver, tol: float, workers: int, is_over: Callable[[], bool]) -> list[Result]:
+    """A result for each problem: converged, or where the loop is to go on (its status is then MAX_ITER)."""
+    stand = take_steps(problems, tol, workers, is_over)
+    certificates = problems.judge(stand.a, stand.b)
+    return [describe(problems, stand, k, certificate, solver, tol) for k, certificate in enumerate(certificates)]
+
+
+def describe(problems: ClassPairs, stand: Stand, k: int, certificate: Certificate | None, solver, tol: float) -> Result:
+    """The result of a problem, by what the judge has found."""
+    place, steps = problems.cut(k), int(stand.tally[k, ITERATIONS])
+    met = certificate is not None and certificate.relative_gap <= tol
+    status = Status.CONVERGED if met else Status.MAX_ITER
+    history = [Progress(steps, 0.0, certificate.primal, certificate.dual, place.stop - place.start)] if met else []
+    point, counters = Point(stand.a[place], float(stand.b[k])), count(stand.tally[k])
+    return Result(status, point, certificate, solver, steps, 0.0, SENTENCES[status], history, counters)
+
+
+def count(tally: np.ndarray) -> Counter:
+    """What a run of SMO counts: each step reads the rows of two duals; those not evaluated for it were hits."""
+    misses, steps = int(tally[MISSES]), int(tally[ITERATIONS])
+    return Counter(
+        misses=misses, rows=misses, hits=max(0, 2 * steps - misses), shrinks=0, refreshes=0,
+        negative_curvature=int(tally[NEGATIVE]),
+    )  # fmt: skip
