@@ -19,6 +19,7 @@ from .problem import Problem
 from .samples import Sparse
 from .solvers import SMO, SOLVERS, Coordinate, InteriorPoint, Multipliers, Newton
 from .solvers.newton.feature_space import FeatureSpace
+from .solvers.newton.kernel_interior_point import KernelInteriorPoint
 from .solvers.newton.system import FORMED
 
 HANDOVER = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
@@ -26,7 +27,9 @@ PASSES = 200.0  # over the samples that coordinate descent over classes has befo
 CUTS = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
 EFFORT = 600.0  # updates a sample that coordinate descent has for that
 PAIR_STEPS = 20  # per sample that SMO has where a linear kernel can be solved in the space of its features instead,
-PAIR_WORK = 5e7  # or so many scores, if that is more: some hundredths of a second
+PAIR_WORK = 1e8  # or so many scores, if that is more: less than a tenth of a second,
+PAIR_STEPS_PER_PRODUCT = 4  # or times the square of the features, which is what Newton steps would take in its place
+PAIR_STEPS_PER_ENTRY = 0.2  # of the kernel matrix, which is what interior point would take
 
 
 @dataclass(frozen=True)
@@ -111,17 +114,20 @@ def propose(problem: Problem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
 
 
 def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
-    """SMO; a linear kernel that it does not solve soon, or of many samples, in the space of the features."""
-    pairs = Stage(smo, tol, "the features have a kernel")
+    """SMO; where it takes long, the space of the features of a linear kernel, or interior point in the duals."""
+    pairs, features = Stage(smo, tol, "the features have a kernel"), problem.features
     inner = [Multipliers(hasty=True), InteriorPoint()] if problem.kinked else [Newton()]
+    inner = inner[::-1] if getattr(features, "small", False) else inner
     reason = "the kernel is linear and the features are few"
     spaces = [Stage(FeatureSpace(each), tol, reason) for each in inner]
-    if spaces[0].solver.accepts(problem) is not None:
-        return [pairs]
-    if not problem.features.small:
+    spaces = [stage for stage in spaces if stage.solver.accepts(problem) is None]
+    duals = Stage(KernelInteriorPoint(), tol, "the samples are few")
+    if duals.solver.accepts(problem) is not None:
         return [*spaces, pairs]
-    effort = min(smo.effort, max(PAIR_STEPS * problem.n, PAIR_WORK / problem.n))
-    return [pairs._replace(solver=replace(smo, effort=effort)), *spaces, pairs]
+    limits = [PAIR_STEPS * problem.n, PAIR_WORK / problem.n]
+    limits.append(PAIR_STEPS_PER_PRODUCT * features.samples.d**2 if spaces else PAIR_STEPS_PER_ENTRY * problem.n**2)
+    limited = pairs._replace(solver=replace(smo, effort=min(smo.effort, max(limits))))
+    return [limited, *spaces, duals, limited]
 
 
 def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:

@@ -26,6 +26,7 @@ STREAMED = 1 << 23  # numbers of a linear product that is timed: more than cache
 PRODUCTS = 3  # of the data with w or with the duals, in a certificate of a linear machine
 GAUGE_SECONDS = 0.02  # of a measurement: shorter ones see a busy machine between two turns of other programs only
 PULL = 1.0 + 1e-12  # of duals on a feature that counts as 1, its limit with the penalty |w|_1
+SINGLE_FEATURES = 100  # up to which rows are evaluated one at a time although the whole matrix could be formed
 SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
 
 
@@ -164,9 +165,14 @@ class Gram:
     def pack(self, starts: np.ndarray, exact: bool = True) -> None:
         """Pack the segments [starts_k, starts_k+1) for rows one at a time, if kernel and samples are of that kind.
 
-        In float32 unless `exact`, where the kernel allows it.
+        In float32 unless `exact`, where the kernel allows it. Few samples with many features have their whole matrix
+        formed instead: one product takes less time than the rows that a fit needs.
         """
-        if type(self.kernel) in SINGLE_ROWS and isinstance(self.samples, Dense):
+        if not (type(self.kernel) in SINGLE_ROWS and isinstance(self.samples, Dense)):
+            return
+        if self.small and self.samples.d > SINGLE_FEATURES:
+            self.form()
+        else:
             half = None if exact else self.kernel.halve(self.samples, 0.0)
             samples = self.samples if half is None else half
             _ = samples.norms
@@ -181,8 +187,7 @@ class Gram:
 
     def join(self, first: int, second: int, index: np.ndarray) -> Gram:
         """The Gram matrix of two segments, which are the samples of the index."""
-        part = Gram(self.kernel, self.samples.take(index), self.offset)
-        part.pace = self.pace
+        part = self.subset(index)
         if self.segments is not None:
             part.segments = [self.segments[first], self.segments[second]]
         return part

@@ -16,6 +16,7 @@ from .polish import ROUNDS, polish
 
 HURRY_FREE, HURRY_ROUNDS = 120, 6  # the most free duals of a problem that is hurried, and rounds where n > SMALL
 SLOW = 20  # steps a sample after which a small problem counts as slow
+FIRST_SHARE, NOWHERE = 0.125, 0.5  # of the steps that are granted, after which the gap must be less than this
 LOOK_BACK = 20_000  # steps between two looks at whether D still rises
 SMALL = 400  # samples below which shrinking costs more than it saves
 
@@ -26,7 +27,7 @@ class PairRun(ActiveRun):
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
         self.steps_a_second = 2e8 / max(problem.n, 100)
-        self.next_hurry = SLOW * problem.n
+        self.next_hurry, self.next_doubt = SLOW * problem.n, FIRST_SHARE * solver.effort
 
     def prepare(self) -> None:
         """The row cache, and the precision of its rows."""
@@ -76,7 +77,8 @@ class PairRun(ActiveRun):
         while True:
             before, began = self.n_iter, time.perf_counter()
             # Where a decision is taken after so many steps, a call ends there: fits must not depend on the clock.
-            decided = min(last, self.next_hurry, self.next_look, self.next_close, self.solver.effort) - before
+            granted = min(self.next_doubt, self.solver.effort)
+            decided = min(last, self.next_hurry, self.next_look, self.next_close, granted) - before
             planned = int(max(1, min(decided, self.steps_a_second * (end - began), self.until_shrink())))
             code = self.call(planned)
             done, now = self.n_iter - before, time.perf_counter()
@@ -95,7 +97,7 @@ class PairRun(ActiveRun):
             self.hurry(last)
             if self.since_shrink >= self.shrink_every():
                 self.shrink()
-            if self.n_iter >= self.solver.effort:
+            if self.n_iter >= self.solver.effort or self.despairs():
                 return Outcome.STALLED
             if self.n_iter >= self.next_close:
                 self.next_close = self.n_iter + self.problem.n
@@ -107,6 +109,13 @@ class PairRun(ActiveRun):
                     return outcome
             if now >= end or self.n_iter >= last:
                 return Outcome.GOING
+
+    def despairs(self) -> bool:
+        """Whether a run whose steps are limited has used up its first share of them and is nowhere near."""
+        if self.n_iter < self.next_doubt:
+            return False
+        self.next_doubt = np.inf
+        return self.progress(0.0).relative_gap > NOWHERE
 
     def hurry(self, last: int) -> None:
         """Newton steps for a small problem that is slow to converge: after 1, 2, 4, 8, ... times SLOW n steps."""

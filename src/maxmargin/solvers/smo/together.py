@@ -21,7 +21,7 @@ from . import SMO
 from .active import DUAL, FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_BELOW, RESOLUTION
 
 LARGEST = 1000  # samples of a problem that is solved here; with more of them a step is worth the Python around it
-PROBLEMS = 8  # in one compiled call, after which the clock is looked at
+TOGETHER = 1024  # samples of the problems of one compiled call, after which the clock is looked at
 STEPS, WORK = 20, 2.5e6  # per sample, or scores if these are more, after which the loop goes on with other means
 
 
@@ -70,11 +70,12 @@ def take_steps(problems: ClassPairs, tol: float, workers: int, is_over: Callable
             rows = open_tile(min(AT_ONCE, most), most, np.dtype(float), "rows").ravel()
             solve_pairs(start, stop, *shared, rows, a, *problems.row, tol, limits, numbers, tally, b)
 
+    step = max(1, TOGETHER // most)
     if workers > 1:
-        run_strips(advance, total, PROBLEMS)
+        run_strips(advance, total, step)
     else:
-        for start in range(0, total, PROBLEMS):
-            advance(start, min(start + PROBLEMS, total))
+        for start in range(0, total, step):
+            advance(start, min(start + step, total))
     return Stand(a, b, numbers[:, DUAL], tally)
 
 
