@@ -16,7 +16,8 @@ from .polish import ROUNDS, polish
 
 HURRY_FREE, HURRY_ROUNDS = 120, 6  # the most free duals of a problem that is hurried, and rounds where n > SMALL
 SLOW = 20  # steps a sample after which a small problem counts as slow
-FIRST_SHARE, NOWHERE = 0.125, 0.5  # of the steps that are granted, after which the gap must be less than this
+FIRST_SHARE, DOUBTFUL = 0.125, 100  # of the steps that are granted, or steps a sample if these are more,
+NOWHERE = 0.5  # after which the gap must be less than this
 LOOK_BACK = 20_000  # steps between two looks at whether D still rises
 SMALL = 400  # samples below which shrinking costs more than it saves
 
@@ -27,7 +28,7 @@ class PairRun(ActiveRun):
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
         self.steps_a_second = 2e8 / max(problem.n, 100)
-        self.next_hurry, self.next_doubt = SLOW * problem.n, FIRST_SHARE * solver.effort
+        self.next_hurry, self.next_doubt = SLOW * problem.n, max(FIRST_SHARE * solver.effort, DOUBTFUL * problem.n)
 
     def prepare(self) -> None:
         """The row cache, and the precision of its rows."""

@@ -1,0 +1,178 @@
+"""Pairs of classes solved together: the same problems, the same judge, the same answers as one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from long_fits import make_clouds
+
+from maxmargin import SVC, Status, certify
+from maxmargin.certificate import judge
+from maxmargin.estimators.small_pairs import join, solve_small_pairs
+from maxmargin.estimators.tasks import Budget
+from maxmargin.problem import Point
+from maxmargin.solvers import SMO
+from maxmargin.solvers.smo import together
+
+KERNELS = [
+    {"kernel": "rbf", "gamma": 0.5}, {"kernel": "linear"}, {"kernel": "poly", "gamma": 0.3, "coef0": 1.0},
+    {"kernel": "laplacian", "gamma": 0.5},
+]  # fmt: skip
+
+
+def make_classes(n: int = 260, classes: int = 5):
+    """Clouds of four features that overlap."""
+    return make_clouds(n, 4, classes)
+
+
+def pose(model: SVC, X, y):
+    """The problems of a fit."""
+    return model._pose(*model._validate(X, y, None))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel["kernel"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_one_judge(kernel, loss):
+    """Every certificate is the one that the judge of a single problem gives."""
+    X, y = make_classes()
+    posed = pose(SVC(loss=loss, **kernel), X, y)
+    problems = join(posed, list(range(len(posed.tasks))))
+    rng, places = np.random.default_rng(0), [problems.cut(k) for k in range(len(posed.tasks))]
+    single = [posed.problem(k) for k in range(len(places))]
+    parts = [problem.feasible(rng.uniform(-2, 2, problem.n)) for problem in single]
+    b = rng.normal(size=len(places))
+    for k, certificate in enumerate(problems.judge(np.concatenate(parts), b)):
+        expected = judge(single[k], Point(parts[k], b[k]))
+        found = (certificate.primal, certificate.dual, certificate.kkt)
+        np.testing.assert_allclose(found, (expected.primal, expected.dual, expected.kkt), rtol=1e-11)
+        np.testing.assert_allclose(certificate.scores, expected.scores, rtol=1e-10, atol=1e-12)
+
+
+def test_duals_that_are_not_feasible_have_no_certificate():
+    """Outside their box, or out of balance: D would be no bound."""
+    X, y = make_classes()
+    posed = pose(SVC(), X, y)
+    problems = join(posed, [0, 1, 2])
+    a = np.zeros(len(problems.y))
+    a[problems.cut(0).start] = problems.y[0] * 0.5  # alone
+    outside = problems.cut(1)
+    a[outside.start], a[outside.stop - 1] = 5.0, -5.0
+    certificates = problems.judge(a, np.zeros(3))
+    assert certificates[0] is None
+    assert certificates[1] is None
+    assert certificates[2] is not None
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel["kernel"])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1e4])
+def test_as_one_at_a_time(kernel, C):
+    """The machine is that of the loop, which solves pair after pair."""
+    X, y = make_classes()
+    model, one = SVC(C=C, **kernel), SVC(C=C, solver=SMO(batch=5), **kernel)
+    for each in (model, one):
+        each.fit(X, y)
+        assert all(result.converged for result in each.results_)
+        assert certify(each, X, y).relative_gap <= 1.1e-5
+    assert np.mean(model.predict(X) == one.predict(X)) >= 0.99
+    for mine, other in zip(model.certificates_, one.certificates_, strict=True):
+        assert mine.dual <= other.primal * (1 + 1e-9)
+        assert other.dual <= mine.primal * (1 + 1e-9)
+
+
+def test_what_a_fit_has_to_say():
+    """Counters, history, norms and free duals as the loop has them."""
+    X, y = make_classes()
+    model = SVC().fit(X, y)
+    result = model.results_[0]
+    assert result.status is Status.CONVERGED
+    assert result.history[-1].n_iter == result.n_iter == model.n_iter_[0] > 0
+    assert result.counters["hits"] + result.counters["misses"] == 2 * result.n_iter
+    np.testing.assert_allclose(
+        model.margin_width_, 2.0 / np.sqrt([r.point.a @ r.certificate.scores for r in model.results_])
+    )
+    assert set(model.free_support_) | set(model.bounded_support_) == set(model.support_)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_the_number_of_threads_changes_nothing(n_jobs):
+    """Not a bit."""
+    X, y = make_classes()
+    first, other = SVC().fit(X, y), SVC(n_jobs=n_jobs).fit(X, y)
+    np.testing.assert_array_equal(first.dual_coef_, other.dual_coef_)
+    np.testing.assert_array_equal(first.intercept_, other.intercept_)
+
+
+def test_a_pair_that_takes_longer_goes_on_in_the_loop(monkeypatch):
+    """From where it stands, and its steps are counted."""
+    monkeypatch.setattr(together, "STEPS", 0)
+    monkeypatch.setattr(together, "WORK", 2500)
+    X, y = make_classes()
+    model = SVC(C=100.0).fit(X, y)
+    assert all(result.converged for result in model.results_)
+    left = solve_small_pairs(pose(SVC(C=100.0), X, y), SMO(), 1e-5, Budget(None))
+    steps = [left[k].result.n_iter for k in left if not left[k].result.converged]
+    assert steps
+    assert all(model.n_iter_[k] > fit.result.n_iter for k, fit in left.items() if not fit.result.converged)
+
+
+def test_no_time_for_any():
+    """A budget that is over leaves all of them to the loop, which knows what to say."""
+    X, y = make_classes()
+    budget = Budget(0.0)
+    budget.end -= 10.0
+    fits = solve_small_pairs(pose(SVC(), X, y), SMO(), 1e-5, budget)
+    assert not any(fit.result.converged for fit in fits.values())
+    assert not any(fit.result.point.a.any() for fit in fits.values())
+
+
+@pytest.mark.parametrize(
+    "changed", [{"intercept": "none"}, {"tol": 1e-8}, {"solver": SMO(selection="mvp")}, {"kernel": "sigmoid"}], ids=str
+)
+def test_what_is_not_solved_together(changed):
+    """Other problems and other solvers than those of the compiled call."""
+    X, y = make_classes()
+    model = SVC(**changed)
+    assert solve_small_pairs(pose(model, X, y), model._solver(), model.tol, Budget(None)) == {}
+
+
+def test_many_features_have_their_whole_matrix():
+    """Rows one at a time would read all data again and again."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 120)) + y[:, None]
+    model = SVC()
+    posed = pose(model, X, y)
+    assert posed.features.segments is None
+    np.testing.assert_array_equal(posed.problem(1).features.whole, posed.tasks[1].cut(posed.features).whole)
+    assert all(result.converged for result in model.fit(X, y).results_)
+
+
+# ---- a w that is longer by a hair -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [1e3, 1e6, 1e9])
+def test_separable_classes_and_a_large_C(C):
+    """What is left of hinges of 1e-13, times C, is not counted: w is stretched until there are none."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([1.0, -1.0], 60)
+    X = 30.0 * (rng.normal(size=(120, 3)) + 4.0 * y[:, None])
+    model = SVC(kernel="poly", gamma=1.0, coef0=1.0, C=C).fit(X, y)
+    assert model.result_.converged
+    certificate, scores = model.certificate_, model.decision_function(X)
+    assert certificate.primal == pytest.approx(certificate.dual, rel=1e-5)
+    assert (y * scores).min() >= 1.0 - 1e-9
+    assert np.abs(model.dual_coef_).max() <= C
+
+
+def test_a_stretch_stays_within_the_box():
+    """Duals at C cannot grow: then P counts its hinges."""
+    from maxmargin.compiled.smo import find_stretch
+
+    f, b, y, zero = np.array([0.999, -0.999]), 0.0, np.array([1.0, -1.0]), np.zeros(2)
+    bounds = np.minimum(y, 0.0), np.maximum(y, 0.0)
+    a = 0.4995 * y
+    t = find_stretch(f, b, a, -y, zero, zero, *bounds, 1e-2)
+    assert t == pytest.approx(1 / 0.999, rel=1e-12)
+    assert find_stretch(f, b, y, -y, zero, zero, *bounds, 1e-2) == 0.0
+    assert find_stretch(f, b, a, -y, zero, zero + 0.1, *bounds, 1e-2) == 0.0
+    assert find_stretch(0.1 * f, b, a, -y, zero, zero, *bounds, 1e-2) == 0.0
