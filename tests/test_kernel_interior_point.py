@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from long_fits import make_clouds
 
-from maxmargin import SVC, SVR, Status, solve
+from maxmargin import SVC, SVR, NuSVC, Status, solve
 from maxmargin.features import Gram
+from maxmargin.formulations import NuClassification, NuRegression
 from maxmargin.kernels import RBF, Polynomial, Sigmoid
 from maxmargin.losses import EpsilonInsensitive, Hinge, Logistic, Novelty, Quantile, SquaredHinge
 from maxmargin.problem import Problem
@@ -49,6 +50,26 @@ def test_one_class():
     result, other = solve(problem, SOLVER, tol=1e-7), solve(problem, "smo", tol=1e-7)
     assert result.status is Status.CONVERGED, result.message
     assert result.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("intercept", ["free", "none"])
+@pytest.mark.parametrize("formulation", [NuClassification, NuRegression])
+def test_two_intercepts(formulation, intercept):
+    """The nu machines: one balance for each layer, or signed samples where the intercept is not free."""
+    X, labels = make_clouds(120, 3, 2)
+    y = np.where(labels > 0, 1.0, -1.0) if formulation is NuClassification else np.sin(X[:, 0])
+    problem = formulation(intercept, nu=0.3).pose(Gram.from_data(RBF(gamma=0.5), X), y, np.ones(120))
+    result, other = solve(problem, SOLVER, tol=1e-7), solve(problem, "smo", tol=1e-7)
+    assert result.status is Status.CONVERGED, result.message
+    assert result.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-6, abs=1e-6)
+
+
+def test_nu_near_the_largest_it_can_be():
+    """|w| is all but zero, and SMO takes millions of steps to say so."""
+    X, y = make_clouds(250, 3, 2)
+    model = NuSVC(nu=0.1, gamma=0.03).fit(X, y)
+    assert model.result_.converged
+    assert sum(model.n_iter_) < 100_000
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])

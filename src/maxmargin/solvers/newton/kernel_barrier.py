@@ -26,16 +26,22 @@ CORRECTIONS = 4  # of the duals that are left free when the others are put at th
 
 
 class KernelBarrier:
-    """Duals strictly between all bounds, and steps towards the optimum."""
+    """Duals strictly between all bounds, and steps towards the optimum.
+
+    Arrays of duals have one row for each side of a loss; `owner` says to which intercept a row belongs. The nu machines
+    have two of them, each with a balance of its own.
+    """
 
     def __init__(self, problem: Problem, K: np.ndarray):
-        self.K, self.free, self.row = K, problem.balance is not None, problem.row
-        self.balance = float(problem.balance) if self.free else 0.0
+        self.K, self.diagonal, self.free = K, np.diag(K).copy(), problem.balance is not None
+        self.layers = len(np.atleast_2d(problem.y))
+        self.balance = np.zeros(self.layers) + (problem.balance if self.free else 0.0)
         self.p, self.d, self.lo, self.hi = split_layers(problem.row)
+        self.owner = np.arange(len(self.p)) % self.layers if self.layers > 1 else np.zeros(len(self.p), int)
         self.moving = self.hi > self.lo
         self.below, self.above = np.isfinite(self.lo) & self.moving, np.isfinite(self.hi) & self.moving
         self.bounded = max(int(self.below.sum() + self.above.sum()), 1)
-        self.b, self.scale = problem.centre if self.free else 0.0, problem.scale
+        self.b, self.scale = np.full(self.layers, problem.centre if self.free else 0.0), problem.scale
         self.start()
 
     def start(self) -> None:
@@ -45,8 +51,9 @@ class KernelBarrier:
         a = np.where(self.below, self.lo + reach, np.where(self.above, self.hi - reach, 0.0))
         a = np.where(self.moving, a, self.lo)
         if self.free:
-            a = even_out(a, self.balance)
-        if self.balance == 0.0:
+            for layer, balance in enumerate(self.balance):
+                a[self.owner == layer] = even_out(a[self.owner == layer], balance)
+        if not self.balance.any():
             total = a.sum(axis=0)
             gain, cost = -float(np.sum(self.p * a)), float(total @ self.K @ total + np.sum(self.d * a * a))
             a = a * (min(1.0, gain / cost) if gain > 0 and cost > 0 else 1.0)
@@ -62,34 +69,16 @@ class KernelBarrier:
             self.high = np.where(self.above, self.hi - a, 1.0)
         self.scores = self.K @ a.sum(axis=0)
 
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        """The sums of the rows that belong to each intercept."""
+        return np.stack([values[self.owner == layer].sum(axis=0) for layer in range(self.layers)])
+
     @property
-    def duals(self) -> np.ndarray:
-        """The duals, their layers added up."""
-        return self.a.sum(axis=0)
+    def missing(self) -> np.ndarray:
+        """What the duals miss of their balances."""
+        return self.balance - self.collect(self.a).sum(axis=1)
 
-    def cross_over(self) -> tuple[np.ndarray, float]:
-        """Duals and intercept with every dual at a bound whose multiplier outweighs its distance from it.
-
-        In units of the score: K_ii (a_i - lo_i) < z_i. Those that are left are free, and their conditions are met:
-        f_i + p_i + d_i a_i = 0 is a linear system in them.
-        """
-        unit = 1.0 / np.maximum(np.diag(self.K), 1e-300)
-        a = np.where(self.below & (self.low < unit * self.z), self.lo, self.a)
-        a, b = np.where(self.above & (self.high < unit * self.v), self.hi, a), self.b
-        for _ in range(CORRECTIONS):
-            layer, free = np.nonzero((a > self.lo) & (a < self.hi))
-            if not 0 < len(free) <= MOST_FREE or len(np.unique(free)) < len(free):
-                return self.duals, self.b  # many are not settled yet, or both sides of a flat part are not
-            p, d, lo, hi, own = (part[layer, free] for part in (self.p, self.d, self.lo, self.hi, a))
-            total = a.sum(axis=0)
-            rates = -(self.K[free] @ total + b + p + d * own)
-            missing = self.balance - total.sum() if self.free else 0.0
-            try:
-                step, db = solve_free(self.K[np.ix_(free, free)] + np.diag(d), rates, missing, self.free)
-            except np.linalg.LinAlgError:
-                return self.duals, self.b
-            a[layer, free], b = np.clip(own + step, lo, hi), b + db
-        return a.sum(axis=0), b
+    # ---- a step -------------------------------------------------------------------------------------------
 
     def step(self) -> None:
         """Mehrotra's predictor and corrector with one factor."""
@@ -98,7 +87,7 @@ class KernelBarrier:
             self.theta = np.where(self.moving, 1.0 / np.maximum(stiff, 1e-300), 0.0)
             self.factor()
             mu = self.complementarity(0.0, 0.0, 0.0, 0.0)
-            still = -(self.scores + self.b + self.p + self.d * self.a)
+            still = -(self.scores + self.b[self.owner][:, None] + self.p + self.d * self.a)
             _, da, dz, dv = self.move(still, 0.0, 0.0)
             ahead = self.complementarity(self.longest(da, dz, dv), da, dz, dv)
             target = (ahead / mu) ** 3 * mu if mu > 0 else 0.0
@@ -114,22 +103,22 @@ class KernelBarrier:
 
     def move(self, right: np.ndarray, rise, fall) -> tuple:
         """The step of b, a, z and v for the right-hand sides of the three equations."""
-        theta = np.maximum(self.theta.sum(axis=0), 1e-300)
         pushed = (self.theta * right).sum(axis=0)
-        total = self.solve(pushed / theta)
-        db = 0.0
+        total = self.solve(pushed / self.total)
+        da = self.theta * (right - (pushed - total) / self.total)
+        db = np.zeros(self.layers)
         if self.free:
-            db = float(total.sum() + self.duals.sum() - self.balance) / float(self.ones.sum())
-            total = total - db * self.ones
-        da = self.theta * (right - (pushed - total) / theta)
+            db = np.linalg.lstsq(self.answer, self.missing - self.collect(da).sum(axis=1), rcond=None)[0]
+            change = (self.own * db[:, None]).sum(axis=0) - db @ self.pulled  # of -(K + 1/theta)^-1 theta_l/theta
+            da = da - self.theta * (db[self.owner][:, None] - change / self.total)
         return db, da, (rise - self.z * da) / self.low - self.z, (fall + self.v * da) / self.high - self.v
 
     def factor(self) -> None:
-        """The factors of K + 1/theta, and what they answer to the intercept."""
-        diagonal = np.diag(self.K) + 1.0 / np.maximum(self.theta.sum(axis=0), 1e-300)
+        """The factors of K + 1/theta, and how the sums of the duals answer to the intercepts."""
+        self.total = np.maximum(self.theta.sum(axis=0), 1e-300)
         for jitter in JITTER:
             matrix = self.K.copy()
-            np.fill_diagonal(matrix, diagonal * (1.0 + jitter))
+            np.fill_diagonal(matrix, (self.diagonal + 1.0 / self.total) * (1.0 + jitter))
             try:
                 self.factors = factor_matrix(matrix.T)  # in Fortran's order, so that no other copy is made
                 break
@@ -137,7 +126,13 @@ class KernelBarrier:
                 continue
         else:
             raise FloatingPointError("The kernel matrix is not positive semidefinite.")
-        self.ones = self.solve(np.ones(len(diagonal))) if self.free else None
+        if self.free:
+            self.own = self.collect(self.theta)
+            self.pulled = np.stack([self.solve(own / self.total) for own in self.own])
+            # sum_i of theta_g (theta_h / theta - [g = h]), without what cancels, and of -theta_g pulled_h / theta
+            between = (self.own / self.total) @ self.own.T
+            np.fill_diagonal(between, -np.sum(self.own * (self.total - self.own) / self.total, axis=1))
+            self.answer = between - (self.own / self.total) @ self.pulled.T
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """(K + 1/theta)^-1 right."""
@@ -155,18 +150,43 @@ class KernelBarrier:
         rate = max(float(np.max(np.where(x > 0, -dx / x, 0.0), initial=0.0)) for x, dx in pairs)
         return 1.0 / max(rate, INSIDE)
 
+    # ---- duals at their bounds ----------------------------------------------------------------------------
 
-def solve_free(K: np.ndarray, rates: np.ndarray, missing: float, tied: bool) -> tuple[np.ndarray, float]:
-    """delta and db with K delta + db = rates and sum_i delta_i = missing; db = 0 where nothing ties the duals."""
-    root, n = np.sqrt(np.maximum(np.diag(K), 1e-300)), len(K)
-    system = np.eye(n + 1)
+    def cross_over(self) -> tuple[np.ndarray, np.ndarray]:
+        """Duals and intercepts with every dual at a bound whose multiplier outweighs its distance from it.
+
+        In units of the score: K_ii (a_i - lo_i) < z_i. Those that are left are free, and their conditions are met:
+        f_i + p_i + d_i a_i = 0 is a linear system in them.
+        """
+        unit = 1.0 / np.maximum(self.diagonal, 1e-300)
+        a = np.where(self.below & (self.low < unit * self.z), self.lo, self.a)
+        a, b = np.where(self.above & (self.high < unit * self.v), self.hi, a), self.b
+        for _ in range(CORRECTIONS):
+            layer, free = np.nonzero((a > self.lo) & (a < self.hi))
+            if not 0 < len(free) <= MOST_FREE or len(np.unique(free)) < len(free):
+                return self.collect(self.a), self.b  # many are not settled yet, or two duals of one sample are not
+            p, d, lo, hi, own = (part[layer, free] for part in (self.p, self.d, self.lo, self.hi, a))
+            rates = -(self.K[free] @ a.sum(axis=0) + b[self.owner[layer]] + p + d * own)
+            ties = np.eye(self.layers)[self.owner[layer]] if self.free else np.zeros((len(free), 0))
+            missing = self.balance - self.collect(a).sum(axis=1)
+            try:
+                step, db = solve_free(self.K[np.ix_(free, free)] + np.diag(d), rates, ties, missing)
+            except np.linalg.LinAlgError:
+                return self.collect(self.a), self.b
+            a[layer, free], b = np.clip(own + step, lo, hi), b + db
+        return self.collect(a), b
+
+
+def solve_free(K: np.ndarray, rates: np.ndarray, ties: np.ndarray, missing: np.ndarray) -> tuple:
+    """delta and db with K delta + ties db = rates and ties' delta = missing; db = 0 where nothing ties the duals."""
+    root, (n, m) = np.sqrt(np.maximum(np.diag(K), 1e-300)), ties.shape
+    system = np.zeros((n + m, n + m))
     system[:n, :n] = K / (root[:, None] * root)  # of unit diagonal: rows of unequal scale weigh alike
     system[np.arange(n), np.arange(n)] = 1.0 + JITTER[1]
-    if tied:
-        system[:n, n] = system[n, :n] = 1.0 / root
-        system[n, n] = 0.0
-    step = np.linalg.solve(system, np.append(rates / root, missing))
-    return step[:n] / root, float(step[n])
+    system[:n, n:] = ties / root[:, None]
+    system[n:, :n] = system[:n, n:].T
+    step = np.linalg.solve(system, np.append(rates / root, missing[:m]))
+    return step[:n] / root, step[n:] if m else np.zeros(len(missing))
 
 
 def even_out(a: np.ndarray, balance: float) -> np.ndarray:

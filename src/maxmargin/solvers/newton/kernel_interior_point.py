@@ -37,8 +37,8 @@ class KernelInteriorPoint:
         features = problem.features
         if problem.row is None:
             return f"Interior point needs a piecewise loss, and {problem.loss.name!r} is none; use 'gradient_descent'."
-        if problem.y.ndim > 1 or getattr(features, "penalty", "l2") != "l2":
-            return "Interior point in the duals is for one intercept and the penalty 1/2 |w|^2; use 'smo'."
+        if getattr(features, "penalty", "l2") != "l2" or (problem.y.ndim > 1 and problem.row.e.any()):
+            return "Interior point in the duals is for the penalty 1/2 |w|^2, and in layers for losses without a tube."
         if not getattr(features, "small", False) or not features.kernel.psd:
             return "Interior point in the duals needs the whole matrix of a positive semidefinite kernel; use 'smo'."
         return None
@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
     """Duals, intercept, P, D and the relative gap."""
 
     a: np.ndarray
-    b: float
+    b: float | np.ndarray
     primal: float
     dual: float
     gap: float
@@ -64,13 +64,16 @@ class KernelInteriorRun:
     def __init__(self, problem: Problem, tol: float):
         self.problem, self.tol, self.n_iter = problem, tol, 0
         self.barrier = KernelBarrier(problem, problem.features.form())
-        self.best, self.since, self.extra = self.measure(self.barrier.duals, self.barrier.b), 0, EXTRA
+        self.since, self.extra = 0, EXTRA
+        self.best = self.measure(self.barrier.collect(self.barrier.a), self.barrier.b)
 
-    def measure(self, a: np.ndarray, b: float) -> Candidate:
-        """P and D at some duals, made feasible."""
-        problem, a = self.problem, self.problem.feasible(a)
-        scores = self.barrier.K @ a
-        price = 0.5 * float(a @ scores)
+    def measure(self, a: np.ndarray, b: np.ndarray) -> Candidate:
+        """P and D at some duals, made feasible, with one row for each intercept."""
+        problem, flat = self.problem, self.problem.y.ndim == 1
+        a, b = problem.feasible(a[0] if flat else a), float(b[0]) if flat else b
+        coef = problem.features.combine(a)
+        scores = problem.features.scores(coef)
+        price = problem.features.price(coef, scores)
         primal, dual = problem.primal_value(scores, price, b), problem.dual_value(a, price)
         return Candidate(a, b, primal, dual, (primal - dual) / max(abs(primal), abs(dual), problem.floor))
 
@@ -100,7 +103,7 @@ class KernelInteriorRun:
         self.n_iter, self.since = self.n_iter + 1, self.since + 1
         if not np.isfinite(self.barrier.scores).all():
             raise FloatingPointError
-        self.compare(self.measure(self.barrier.duals, self.barrier.b))
+        self.compare(self.measure(self.barrier.collect(self.barrier.a), self.barrier.b))
         self.extra -= self.best.gap <= self.aim
         if self.best.gap < ROUGH * self.tol:
             crossed = self.measure(*self.barrier.cross_over())
