@@ -33,6 +33,7 @@ LAYERS = (
     ("features", "cache", "normal_equations"),
     ("problem",),
     ("certificate", "result", "refusals", "quadratic_program", "answers"),
+    ("class_pairs",),
     ("intercept", "deadline"),
     ("structures", "blocks"),
     ("solvers",),
@@ -41,8 +42,8 @@ LAYERS = (
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 COMPILED_GUESTS = (
-    "samples", "listwise", "normal_equations", "answers", "kernels", "cache", "certificate", "structures", "blocks",
-    "solvers", "files",
+    "samples", "listwise", "normal_equations", "answers", "kernels", "cache", "certificate", "class_pairs",
+    "structures", "blocks", "solvers", "files",
 )  # fmt: skip
 ROOMS = {
     "matplotlib": ("plots",), "numba": ("compiled",), "dask": ("distributed",), "distributed": ("distributed",),

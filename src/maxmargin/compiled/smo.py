@@ -46,7 +46,7 @@ CHECK = 32  # iterations between two looks at the duality gap
 CONVERGED, MISSING, BUDGET, STALLED = 0, 1, 2, 3
 SECOND_ORDER, MAXIMAL_VIOLATING_PAIR, KEERTHI = 0, 1, 2
 # places in `numbers` (float64) and `tally` (int64), the state that outlives a call
-DUAL, GAP, VIOLATION, FLOOR, RESOLUTION, OUTSIDE = 0, 1, 2, 3, 4, 5
+DUAL, GAP, VIOLATION, FLOOR, RESOLUTION, HELD = 0, 1, 2, 3, 4, 5
 ITERATIONS, CLOCK, WANTED, NEGATIVE, SWEEPING, POSITION, MISSES = 0, 1, 2, 3, 4, 5, 6
 
 U = np.uintp
@@ -367,7 +367,7 @@ def find_stretch(f, b, a, p, d, e, lo, hi, tol):
 @njit(**OPTIONS)
 def stretch(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
     """Multiply duals, scores and intercept by `find_stretch`, if there is one; whether that was done."""
-    if a.shape[0] > 1 or f.itemsize < 8 or numbers[OUTSIDE] != 0.0:
+    if a.shape[0] > 1 or f.itemsize < 8 or numbers[HELD] != 0.0:
         return False
     t = find_stretch(f, intercepts[0], a[0], p[0], d[0], e[0], lo[0], hi[0], tol)
     if t == 0.0:

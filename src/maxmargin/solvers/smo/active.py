@@ -16,7 +16,7 @@ CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge
 
 # places in `tally` and `numbers`, the state that compiled calls share (see compiled/smo.py)
 ITERATIONS, NEGATIVE, POSITION, MISSES = 0, 3, 5, 6
-DUAL, FLOOR, RESOLUTION, OUTSIDE = 0, 3, 4, 5
+DUAL, FLOOR, RESOLUTION, HELD = 0, 3, 4, 5
 PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
 ROUGH = 30_000  # such steps with scores in float32, after which they are made exact
 HIDDEN = 0.3  # of the violation that is left: an error of the scores beyond this hides it
@@ -72,7 +72,8 @@ class ActiveRun:
         self.curvature = (self.problem.features.diagonal[keep] + self.d).astype(self.dtype, copy=False)
         self.up, self.low = np.empty(self.a.shape, self.dtype), np.empty(self.a.shape, self.dtype)
         mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
-        self.numbers[DUAL], self.numbers[OUTSIDE] = self.evaluate_dual(scores), 0.0
+        self.numbers[DUAL] = self.evaluate_dual(scores)
+        self.numbers[HELD] = not self.paired or np.any(self.problem.balance)  # duals that cannot be stretched
         self.since_shrink = 0
         self.dual_before, self.misses_before = -np.inf, -1
         self.best_gap, self.best_iter = np.inf, self.n_iter
@@ -117,7 +118,7 @@ class ActiveRun:
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[:, keep]))
         self.narrow(keep)
         self.tally[POSITION] = 0
-        self.numbers[OUTSIDE] = np.count_nonzero(self.a_full) - np.count_nonzero(self.a)
+        self.numbers[HELD] += np.count_nonzero(self.a_full) - np.count_nonzero(self.a)
 
     def affords(self, count: int) -> bool:
         """Whether a copy of the data of so many samples fits into what was granted for kernel rows."""
