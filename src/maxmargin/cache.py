@@ -20,17 +20,17 @@ class RowCache:
 
     `rows[slot[i]]` is row i where slot[i] >= 0, and `stamp[slot]` the time of its last use. Compiled loops read
     these arrays directly and write the stamps. What is held changes by `fetch`, or within the loop where rows are
-    evaluated one at a time (`source`).
+    evaluated one at a time (`source`). With `whole`, all rows of a small matrix are there at once.
     """
 
-    def __init__(self, features: Gram, megabytes: float):
+    def __init__(self, features: Gram, megabytes: float, whole: bool = False):
         self.features, self.megabytes = features, megabytes
-        n, self.source = features.n, getattr(features, "source", lambda: None)()
+        n, self.source = features.n, None if whole else getattr(features, "source", lambda: None)()
         whole = None if self.at_once else features.form()
         self.capacity = n if whole is not None else int(np.clip(megabytes * 2**20 // (8 * n), min(2, n), n))
         if self.at_once:
             self.capacity = min(self.capacity, AT_ONCE)
-            self.rows = open_tile(self.capacity, n, features.segments[0].packed.dtype, "rows")
+            self.rows = np.empty((self.capacity, n), features.segments[0].packed.dtype)
         else:
             self.rows = whole if whole is not None else np.empty((self.capacity, n))
         self.slot = np.arange(n) if whole is not None else np.full(n, -1)
@@ -58,9 +58,11 @@ class RowCache:
         width = len(keep)
         features = self.features.subset(keep)
         features.counters = self.features.counters
-        if features.whole is not None or width <= 2:
+        source = features.source() if self.at_once else None
+        if features.whole is not None or width <= 2 or (self.at_once and source is None):
             self.__init__(features, self.megabytes)
             return
+        self.source = source
         place = np.full(self.features.n, -1)
         place[keep] = np.arange(width)
         held = np.flatnonzero((self.holder >= 0) & (place[np.maximum(self.holder, 0)] >= 0))

@@ -29,7 +29,7 @@ EFFORT = 600.0  # updates a sample that coordinate descent has for that
 PAIR_STEPS = 20  # per sample that SMO has where a linear kernel can be solved in the space of its features instead,
 PAIR_WORK = 1e8  # or so many scores, if that is more: less than a tenth of a second,
 PAIR_STEPS_PER_PRODUCT = 4  # or times the square of the features, which is what Newton steps would take in its place
-PAIR_STEPS_PER_ENTRY = 0.2  # of the kernel matrix, which is what interior point would take
+PAIR_STEPS_PER_ENTRY = 0.5  # of the kernel matrix, which is what interior point would take
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ STREAMED = 1 << 23  # numbers of a linear product that is timed: more than cache
 PRODUCTS = 3  # of the data with w or with the duals, in a certificate of a linear machine
 GAUGE_SECONDS = 0.02  # of a measurement: shorter ones see a busy machine between two turns of other programs only
 PULL = 1.0 + 1e-12  # of duals on a feature that counts as 1, its limit with the penalty |w|_1
+FEW = 300  # samples below which the whole matrix takes no longer than to pack them
 SINGLE_FEATURES = 100  # up to which rows are evaluated one at a time although the whole matrix could be formed
 SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
 
@@ -52,6 +53,11 @@ class Gram:
     def small(self) -> bool:
         """Whether the whole matrix may be formed."""
         return self.n <= FULL
+
+    @property
+    def d(self) -> float:
+        """The number of features, where samples have any."""
+        return getattr(self.samples, "d", np.inf)
 
     def form(self) -> np.ndarray | None:
         """The whole matrix if n is small, kept for all who ask; else None."""
@@ -126,7 +132,8 @@ class Gram:
         """Whether scores take next to no time whatever the coefficients."""
         if self.by_weights:
             return self.samples.size < STREAMED
-        return self.whole is not None or self.n <= GAUGED_ROWS
+        own = type(self.kernel) in SINGLE_ROWS  # else one of the user's, which may be slow
+        return self.whole is not None or self.n <= (max(FULL, GAUGED_ROWS) if own else GAUGED_ROWS)
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """The coefficients of w = sum_i a_i phi(x_i): a itself, its layers added up."""
@@ -170,7 +177,7 @@ class Gram:
         """
         if not (type(self.kernel) in SINGLE_ROWS and isinstance(self.samples, Dense)):
             return
-        if self.small and self.samples.d > SINGLE_FEATURES:
+        if self.small and self.d > SINGLE_FEATURES:
             self.form()
         else:
             half = None if exact else self.kernel.halve(self.samples, 0.0)
@@ -193,12 +200,15 @@ class Gram:
         return part
 
     def source(self) -> tuple | None:
-        """What `compiled.single_rows` evaluates rows from; None if rows must be fetched."""
+        """What `compiled.single_rows` evaluates rows from; None if rows must be fetched, or are all there."""
+        if self.segments is None and self.whole is None and FEW <= self.n <= FULL and self.d <= SINGLE_FEATURES:
+            self.pack(np.zeros(1, int))
         if self.segments is None:
             return None
         gamma, coef0, degree = (getattr(self.kernel, name, 0) for name in ("gamma", "coef0", "degree"))
         numbers = (SINGLE_ROWS[type(self.kernel)], float(gamma), float(coef0), int(degree), self.offset)
-        return *numbers, *self.segments[0], *self.segments[1]
+        first, second = self.segments if len(self.segments) == 2 else (self.segments[0], self.segments[0].empty())
+        return *numbers, *first, *second
 
 
 SINGLE_ROWS = {Linear: 0, Polynomial: 1, RBF: 2, Sigmoid: 3, Laplacian: 4}  # as in compiled.single_rows
@@ -209,6 +219,10 @@ class Segment(NamedTuple):
 
     packed: np.ndarray
     norms: np.ndarray
+
+    def empty(self) -> Segment:
+        """A segment without samples."""
+        return Segment(self.packed[:0], self.norms[:0])
 
     @classmethod
     def pack(cls, samples: Dense) -> Segment:

@@ -39,6 +39,7 @@ class KernelBarrier:
         self.p, self.d, self.lo, self.hi = split_layers(problem.row)
         self.owner = np.arange(len(self.p)) % self.layers if self.layers > 1 else np.zeros(len(self.p), int)
         self.moving = self.hi > self.lo
+        self.shared = self.moving.sum(axis=0) > 1
         self.below, self.above = np.isfinite(self.lo) & self.moving, np.isfinite(self.hi) & self.moving
         self.bounded = max(int(self.below.sum() + self.above.sum()), 1)
         self.b, self.scale = np.full(self.layers, problem.centre if self.free else 0.0), problem.scale
@@ -103,15 +104,20 @@ class KernelBarrier:
 
     def move(self, right: np.ndarray, rise, fall) -> tuple:
         """The step of b, a, z and v for the right-hand sides of the three equations."""
-        pushed = (self.theta * right).sum(axis=0)
-        total = self.solve(pushed / self.total)
-        da = self.theta * (right - (pushed - total) / self.total)
+        pushed = (self.theta * right).sum(axis=0) / self.total
+        da = self.spread(self.solve(pushed), right - pushed)
         db = np.zeros(self.layers)
         if self.free:
             db = np.linalg.lstsq(self.answer, self.missing - self.collect(da).sum(axis=1), rcond=None)[0]
-            change = (self.own * db[:, None]).sum(axis=0) - db @ self.pulled  # of -(K + 1/theta)^-1 theta_l/theta
-            da = da - self.theta * (db[self.owner][:, None] - change / self.total)
+            da = da - self.spread(db @ self.pulled, db[self.owner][:, None] - db @ self.own / self.total)
         return db, da, (rise - self.z * da) / self.low - self.z, (fall + self.v * da) / self.high - self.v
+
+    def spread(self, total: np.ndarray, beside: np.ndarray) -> np.ndarray:
+        """Steps of the duals of each sample from their sum, and from what their own conditions differ by.
+
+        Where one dual of a sample moves, the difference is zero, and must not become a rounding error times theta.
+        """
+        return self.theta / self.total * total + np.where(self.shared, self.theta * beside, 0.0)
 
     def factor(self) -> None:
         """The factors of K + 1/theta, and how the sums of the duals answer to the intercepts."""

@@ -17,6 +17,7 @@ from .polish import ROUNDS, polish
 HURRY_FREE, HURRY_ROUNDS = 120, 6  # the most free duals of a problem that is hurried, and rounds where n > SMALL
 SLOW = 20  # steps a sample after which a small problem counts as slow
 FIRST_SHARE, DOUBTFUL = 0.125, 100  # of the steps that are granted, or steps a sample if these are more,
+MANY_ROWS = 0.7  # of all, evaluated one at a time: if others follow, the whole matrix is cheaper
 NOWHERE = 0.5  # after which the gap must be less than this
 LOOK_BACK = 20_000  # steps between two looks at whether D still rises
 SMALL = 400  # samples below which shrinking costs more than it saves
@@ -102,6 +103,7 @@ class PairRun(ActiveRun):
                 return Outcome.STALLED
             if self.n_iter >= self.next_close:
                 self.next_close = self.n_iter + self.problem.n
+                self.take_whole()
                 if self.look_closely():
                     return Outcome.DONE
             if self.n_iter >= self.next_look:
@@ -110,6 +112,12 @@ class PairRun(ActiveRun):
                     return outcome
             if now >= end or self.n_iter >= last:
                 return Outcome.GOING
+
+    def take_whole(self) -> None:
+        """The whole matrix of a small problem, once so many rows were evaluated that it is worth it."""
+        features = self.cache.features
+        if self.cache.at_once and features.small and self.tally[MISSES] > MANY_ROWS * features.n and not self.rounded:
+            self.cache = RowCache(features, self.solver.cache_size, whole=True)
 
     def despairs(self) -> bool:
         """Whether a run whose steps are limited has used up its first share of them and is nowhere near."""
@@ -147,7 +155,7 @@ class PairRun(ActiveRun):
 
     def shrink_every(self) -> int:
         """LIBSVM's rhythm: every n steps, at most 1000. Below SMALL a step is too cheap to be worth it."""
-        shrinks = self.solver.shrinking and len(self.f) > SMALL and not self.cache.at_once
+        shrinks = self.solver.shrinking and len(self.f) > SMALL and not (self.cache.at_once and self.rounded)
         return min(len(self.f), 1000) if shrinks else 1 << 40
 
     def until_shrink(self) -> int:
