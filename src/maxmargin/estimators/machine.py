@@ -126,10 +126,10 @@ class KernelMachine(CertifiedMachine):
 
         plain = self.max_iter == -1 and not observation.is_watched and not any(starts)
         small = solve_small_pairs(posed, solver, self.tol, budget) if plain else {}
+        budget.skip(sum(fit.result.converged for fit in small.values()))
 
         def run(k: int) -> Fit:
             if (fit := small.get(k)) is not None and fit.result.converged:
-                budget.skip()
                 return fit
             problem, before = posed.problem(k), 0 if fit is None else fit.result.n_iter
             result = observation.solve(

@@ -59,9 +59,9 @@ class Budget:
         rest = max(0.0, self.end - time.perf_counter())
         return min(rest, max(rest / rounds, LEAST))
 
-    def skip(self) -> None:
-        """One of the solves is done already."""
-        self.left = max(self.left - 1, 1)
+    def skip(self, solves: int) -> None:
+        """So many solves are done already."""
+        self.left = max(self.left - solves, 1)
 
     def is_over(self) -> bool:
         """Whether no other solve may begin. For a moment after the end they do: a start that is judged is worth it."""
