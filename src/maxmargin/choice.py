@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from .features import ClassDesign, Design
+from .features import ClassDesign, Design, Gram
 from .problem import Problem
 from .samples import Sparse
 from .solvers import SMO, SOLVERS, Coordinate, InteriorPoint, Multipliers, Newton
 from .solvers.newton.feature_space import FeatureSpace
 from .solvers.newton.kernel_interior_point import KernelInteriorPoint
 from .solvers.newton.system import FORMED
+from .solvers.smo import is_small
 
 HANDOVER = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
 PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
@@ -123,7 +124,9 @@ def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
     spaces = [stage for stage in spaces if stage.solver.accepts(problem) is None]
     duals = Stage(KernelInteriorPoint(), tol, "the samples are few")
     if duals.solver.accepts(problem) is not None:
-        return [*spaces, pairs]
+        tried = spaces and type(features) is Gram and is_small(features)
+        first = [pairs._replace(solver=replace(smo, effort=min(smo.effort, PAIR_WORK / problem.n)))] if tried else []
+        return [*first, *spaces, pairs]
     limits = [PAIR_STEPS * problem.n, PAIR_WORK / problem.n]
     limits.append(PAIR_STEPS_PER_PRODUCT * features.samples.d**2 if spaces else PAIR_STEPS_PER_ENTRY * problem.n**2)
     limited = pairs._replace(solver=replace(smo, effort=min(smo.effort, max(limits))))
