@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from textbook import CLASSIFIERS, MODELS, make_data, solve_textbook
 
-from maxmargin import SMO, SVC, SVR, NuSVC, NuSVR, OneClassSVM, load, save
+from maxmargin import SMO, SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, load, save
 from maxmargin.certificate import worst
 from maxmargin.estimators import probability
 from maxmargin.estimators.tasks import Budget
@@ -986,3 +986,12 @@ def test_folds_without_a_step_make_no_probabilities(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="max_iter=20"):
         model.set_params(max_iter=20).fit(X, y)
     assert (model.predict_proba(X).argmax(axis=1) == y).mean() > 0.6
+
+
+@pytest.mark.parametrize("kind", [SVC, SVR, LinearSVC, LinearSVR])
+def test_whole_numbers_for_C(kind):
+    """C=10 is C=10.0, also where nobody weighs the samples."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    whole, real = kind(C=10).fit(X, y), kind(C=10.0).fit(X, y)
+    np.testing.assert_array_equal(whole.predict(X), real.predict(X))

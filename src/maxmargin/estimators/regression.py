@@ -33,7 +33,7 @@ class SingleMachine(KernelMachine):
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
         """All samples of positive weight."""
         index = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
-        c = np.full(len(y), self._cost()) if weight is None else self._cost() * weight[index]
+        c = np.full(len(y), float(self._cost())) if weight is None else self._cost() * weight[index]
         check_loss_weights(c)
         return [Task(index, y[index], c)]
 
