@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from long_fits import make_clouds
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, NuSVC, Status, solve
 from maxmargin.features import Gram
@@ -81,6 +82,16 @@ def test_polynomials_of_features_that_are_not_scaled(C):
     model = SVC(kernel="poly", gamma=0.1, coef0=1.0, C=C).fit(X, y)
     assert model.result_.converged
     assert sum(model.n_iter_) < 200_000
+
+
+def test_the_limit_of_float64_is_named():
+    """Kernel values of 1e13, and a C by which their rounding is multiplied."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3)) * 300.0
+    y = np.where(X @ rng.normal(size=3) + 200.0 * rng.normal(size=200) > 0, 1, -1)
+    with pytest.warns(ConvergenceWarning, match="This is the limit of float64: rounding alone leaves"):
+        model = SVC(kernel="poly", gamma=0.1, coef0=1.0, C=1000.0).fit(X, y)
+    assert model.certificate_.relative_gap < 0.3
 
 
 def test_auto_goes_on_with_it(monkeypatch):

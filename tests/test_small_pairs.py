@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from long_fits import make_clouds
 
-from maxmargin import SVC, Status, certify
+from maxmargin import SVC, Status, certify, solve
 from maxmargin.certificate import judge
 from maxmargin.estimators.small_pairs import join, solve_small_pairs
 from maxmargin.estimators.tasks import Budget
@@ -115,6 +115,16 @@ def test_a_pair_that_takes_longer_goes_on_in_the_loop(monkeypatch):
     assert all(model.n_iter_[k] > fit.result.n_iter for k, fit in left.items() if not fit.result.converged)
 
 
+def test_batches_change_nothing(monkeypatch):
+    """However many problems lie one after the other."""
+    X, y = make_classes()
+    whole = SVC().fit(X, y)
+    monkeypatch.setattr("maxmargin.estimators.small_pairs.BATCH", 300)
+    parts = SVC().fit(X, y)
+    np.testing.assert_array_equal(whole.dual_coef_, parts.dual_coef_)
+    np.testing.assert_array_equal(whole.intercept_, parts.intercept_)
+
+
 def test_no_time_for_any():
     """A budget that is over leaves all of them to the loop, which knows what to say."""
     X, y = make_classes()
@@ -145,6 +155,47 @@ def test_many_features_have_their_whole_matrix():
     assert posed.features.segments is None
     np.testing.assert_array_equal(posed.problem(1).features.whole, posed.tasks[1].cut(posed.features).whole)
     assert all(result.converged for result in model.fit(X, y).results_)
+
+
+# ---- rows as they are needed ----------------------------------------------------------------------------------------
+
+
+def test_few_rows_of_a_small_problem_are_evaluated():
+    """Where few samples are support vectors; the whole matrix is never formed."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(800) % 2 > 0, 1.0, -1.0)
+    X = rng.normal(size=(800, 3)) + 2.0 * y[:, None]
+    problem = SVC(gamma=0.1)._first_problem(X, y)
+    result = solve(problem, SMO(), tol=1e-5)
+    assert result.converged
+    assert result.counters["rows"] < 200
+    assert problem.features.whole is None
+
+
+def test_the_whole_matrix_once_most_rows_were_needed():
+    """And the fit is the same."""
+    X, labels = make_clouds(700, 3, 2)
+    y = np.where(labels > 0, 1.0, -1.0)
+    problem = SVC(gamma=50.0, C=100.0)._first_problem(X, y)
+    result = solve(problem, SMO(), tol=1e-5)
+    assert result.converged
+    assert problem.features.whole is not None
+    other = SVC(gamma=50.0, C=100.0)._first_problem(X, y)
+    other.features.form()
+    assert solve(other, SMO(), tol=1e-5).certificate.primal == pytest.approx(result.certificate.primal, rel=2e-5)
+
+
+def test_shrinking_where_rows_are_evaluated_one_at_a_time():
+    """Samples are packed anew, and the optimum is the same."""
+    X, labels = make_clouds(1200, 2, 2)
+    y = np.where(labels > 0, 1.0, -1.0)
+    primal = []
+    for shrinking in (True, False):
+        result = solve(SVC(gamma=0.3, C=1000.0)._first_problem(X, y), SMO(shrinking=shrinking), tol=1e-6)
+        assert result.converged
+        assert (result.counters["shrinks"] > 0) is shrinking
+        primal.append(result.certificate.primal)
+    assert primal[0] == pytest.approx(primal[1], rel=2e-6)
 
 
 # ---- a w that is longer by a hair -----------------------------------------------------------------------------------

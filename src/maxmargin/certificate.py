@@ -7,12 +7,14 @@ from functools import singledispatch
 
 import numpy as np
 
-from .features import Design
+from .features import Design, Gram
 from .losses import Row
 from .problem import BALANCED, TINY, Point, Problem
 from .threads import heed
 
 ROUNDING = 1e-10  # of the largest dual: one that is as near to its bound or to zero counts as being there
+UNIT = 4 * 2.0**-53  # the relative error of a kernel value times a dual: a few roundings
+MOST_VALUES = 1 << 24  # of a kernel, for an estimate of what rounding does
 PROBE = 300  # samples whose kernel matrix is examined when nobody knows whether it is positive semidefinite
 
 
@@ -206,6 +208,26 @@ def examine_kernel(features, coef: np.ndarray) -> bool | None:
     K = features.block(heaviest, heaviest)
     eigenvalues = np.linalg.eigvalsh(0.5 * (K + K.T))
     return None if eigenvalues[0] >= -1e-10 * max(np.abs(eigenvalues).sum(), 1e-300) else False
+
+
+def estimate_rounding(problem: Problem, point: Point, certificate: Certificate) -> float:
+    """How large a relative gap float64 leaves: what the rounding of duals and kernel values does to P, as it is usual.
+
+    A score sum_j a_j K_ij is off by about u sqrt(sum_j (a_j K_ij)^2), and P by that times the slope of each loss. Zero
+    where there is no kernel, or more of its values than are worth evaluating for this.
+    """
+    features = problem.features
+    if type(features) is not Gram or problem.row is None or certificate.scores is None:
+        return 0.0
+    coef = features.combine(point.a) if point.coef is None else point.coef
+    support = np.flatnonzero(coef)
+    if len(support) * features.n > MOST_VALUES:
+        return 0.0
+    squares = np.square(coef[support]) @ np.square(features.block(support))
+    left, right = problem.terms.response(problem.shift(certificate.scores, point.b))
+    slopes = np.atleast_2d(np.maximum(np.abs(left), np.abs(right))).sum(axis=0)
+    size = max(abs(certificate.primal), abs(certificate.dual), certificate.floor)
+    return float(UNIT * np.sum(slopes * np.sqrt(squares))) / size
 
 
 def worst(certificates: list[Certificate]) -> Certificate:

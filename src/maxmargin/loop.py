@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .certificate import Certificate, judge
+from .certificate import Certificate, estimate_rounding, judge
 from .checkpoints import Store
 from .choice import Stage, name_of, plan
 from .deadline import Deadline
@@ -18,6 +18,7 @@ from .threads import Interrupted, listen, quiet_blas
 
 UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that nobody has judged
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
+EXPLAINED = 10.0  # times the gap that rounding is estimated to leave is explained by it
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
 
 
@@ -86,7 +87,7 @@ def solve(
                 relay.save_now_and_then()
         point, certificate = best.settle(relay.run)
         relay.save(point)
-    message = " ".join([best.sentence(status, relay.solver), *best.doubt(history), *relay.notes])
+    message = " ".join([best.sentence(status, relay.solver), *best.doubt(history), *best.limit(status), *relay.notes])
     return Result(
         status, point, certificate, relay.solver, relay.n_iter, deadline.seconds, message, history, relay.count(),
     )  # fmt: skip
@@ -342,6 +343,16 @@ class BestCertified:
         if self.known[1] is not UNKNOWN:
             return []
         return [confess(f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start")]
+
+    def limit(self, status: Status) -> list[str]:
+        """A sentence where rounding explains the gap that is left."""
+        if status is not Status.STALLED or not isinstance(self.problem, Problem):
+            return []
+        point, certificate = self.known
+        rounding = estimate_rounding(self.problem, point, certificate)
+        if certificate.relative_gap > EXPLAINED * rounding:
+            return []
+        return [f"This is the limit of float64: rounding alone leaves a relative gap of about {rounding:.1g} here."]
 
 
 def goes_by_rule(solver) -> bool:

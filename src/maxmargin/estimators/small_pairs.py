@@ -12,6 +12,8 @@ from ..solvers.smo.together import LARGEST, solve_together, suits
 from .posed import Fit, Posed
 from .tasks import Budget
 
+BATCH = 250_000  # samples of problems that lie one after the other: some megabytes, and a fraction of a second
+
 
 def solve_small_pairs(posed: Posed, solver, tol: float, budget: Budget) -> dict[int, Fit]:
     """The fits of the tasks that are small, by number; one that has not converged is where the loop goes on."""
@@ -19,6 +21,17 @@ def solve_small_pairs(posed: Posed, solver, tol: float, budget: Budget) -> dict[
     chosen = [k for k, task in enumerate(posed.tasks) if task.pair is not None and len(task.index) <= LARGEST]
     if not (chosen and isinstance(smo, SMO) and suits(smo, tol) and can_join(posed)):
         return {}
+    sizes = np.cumsum([len(posed.tasks[k].index) for k in chosen])
+    fits: dict[int, Fit] = {}
+    for part in np.split(chosen, np.flatnonzero(np.diff(sizes // BATCH)) + 1):
+        if fits and budget.is_over():
+            break
+        fits |= solve_batch(posed, part.tolist(), smo, tol, budget)
+    return fits
+
+
+def solve_batch(posed: Posed, chosen: list[int], smo: SMO, tol: float, budget: Budget) -> dict[int, Fit]:
+    """The fits of some tasks, in memory that does not grow with their number."""
     problems = join(posed, chosen)
     results = solve_together(problems, smo, tol, budget.workers, budget.is_over)
     a = np.concatenate([result.point.a for result in results])
