@@ -163,8 +163,8 @@ def test_many_features_have_their_whole_matrix():
 def test_few_rows_of_a_small_problem_are_evaluated():
     """Where few samples are support vectors; the whole matrix is never formed."""
     rng = np.random.default_rng(0)
-    y = np.where(np.arange(800) % 2 > 0, 1.0, -1.0)
-    X = rng.normal(size=(800, 3)) + 2.0 * y[:, None]
+    y = np.where(np.arange(1200) % 2 > 0, 1.0, -1.0)
+    X = rng.normal(size=(1200, 3)) + 2.0 * y[:, None]
     problem = SVC(gamma=0.1)._first_problem(X, y)
     result = solve(problem, SMO(), tol=1e-5)
     assert result.converged
@@ -174,7 +174,7 @@ def test_few_rows_of_a_small_problem_are_evaluated():
 
 def test_the_whole_matrix_once_most_rows_were_needed():
     """And the fit is the same."""
-    X, labels = make_clouds(700, 3, 2)
+    X, labels = make_clouds(1100, 3, 2)
     y = np.where(labels > 0, 1.0, -1.0)
     problem = SVC(gamma=50.0, C=100.0)._first_problem(X, y)
     result = solve(problem, SMO(), tol=1e-5)

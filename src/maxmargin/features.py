@@ -26,7 +26,7 @@ STREAMED = 1 << 23  # numbers of a linear product that is timed: more than cache
 PRODUCTS = 3  # of the data with w or with the duals, in a certificate of a linear machine
 GAUGE_SECONDS = 0.02  # of a measurement: shorter ones see a busy machine between two turns of other programs only
 PULL = 1.0 + 1e-12  # of duals on a feature that counts as 1, its limit with the penalty |w|_1
-FEW = 300  # samples below which the whole matrix takes no longer than to pack them
+FEW = 1000  # samples up to which the whole matrix takes no longer than the rows that are needed
 SINGLE_FEATURES = 100  # up to which rows are evaluated one at a time although the whole matrix could be formed
 SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
 
@@ -201,7 +201,7 @@ class Gram:
 
     def source(self) -> tuple | None:
         """What `compiled.single_rows` evaluates rows from; None if rows must be fetched, or are all there."""
-        if self.segments is None and self.whole is None and FEW <= self.n <= FULL and self.d <= SINGLE_FEATURES:
+        if self.segments is None and self.whole is None and FEW < self.n <= FULL and self.d <= SINGLE_FEATURES:
             self.pack(np.zeros(1, int))
         if self.segments is None:
             return None

@@ -21,6 +21,7 @@ from .lanes import (
     multiply_add,
     spread,
     spread_like,
+    store,
     store_some,
     subtract,
 )
@@ -44,7 +45,28 @@ def evaluate_row(i, source, row):
     start = U(0)
     for part in range(2):
         flat, norms = (first.reshape(-1), first_norms) if part == 0 else (second.reshape(-1), second_norms)
-        for j in range(U(0), U(norms.shape[0]), width):
+        last = U(norms.shape[0])
+        four = U(0) if kind == LAPLACIAN else last - last % (U(4) * width)
+        for j in range(U(0), four, U(4) * width):  # four blocks at once: a product waits for the one before it
+            one, other, third, fourth, stride = zero, zero, zero, zero, d * width
+            for k in range(d):
+                place, each = j * d + k * width, spread(x[k])
+                one = multiply_add(each, load(flat, place), one)
+                other = multiply_add(each, load(flat, place + stride), other)
+                third = multiply_add(each, load(flat, place + U(2) * stride), third)
+                fourth = multiply_add(each, load(flat, place + U(3) * stride), fourth)
+            if kind == RBF:
+                one = subtract(multiply_add(two, one, minus), load(norms, j))
+                other = subtract(multiply_add(two, other, minus), load(norms, j + width))
+                third = subtract(multiply_add(two, third, minus), load(norms, j + U(2) * width))
+                fourth = subtract(multiply_add(two, fourth, minus), load(norms, j + U(3) * width))
+                one, other = exp_nonpositive(multiply(scale, one)), exp_nonpositive(multiply(scale, other))
+                third, fourth = exp_nonpositive(multiply(scale, third)), exp_nonpositive(multiply(scale, fourth))
+            store(row, start + j, one)
+            store(row, start + j + width, other)
+            store(row, start + j + U(2) * width, third)
+            store(row, start + j + U(3) * width, fourth)
+        for j in range(four, last, width):
             value, count = zero, min(width, U(norms.shape[0]) - j)
             if kind == LAPLACIAN:
                 for k in range(d):

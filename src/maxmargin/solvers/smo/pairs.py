@@ -17,7 +17,7 @@ from .polish import ROUNDS, polish
 HURRY_FREE, HURRY_ROUNDS = 120, 6  # the most free duals of a problem that is hurried, and rounds where n > SMALL
 SLOW = 20  # steps a sample after which a small problem counts as slow
 FIRST_SHARE, DOUBTFUL = 0.125, 100  # of the steps that are granted, or steps a sample if these are more,
-MANY_ROWS = 0.7  # of all, evaluated one at a time: if others follow, the whole matrix is cheaper
+MANY_ROWS = 0.25  # of all, evaluated one at a time: others will follow, and the whole matrix is cheaper
 NOWHERE = 0.5  # after which the gap must be less than this
 LOOK_BACK = 20_000  # steps between two looks at whether D still rises
 SMALL = 400  # samples below which shrinking costs more than it saves
@@ -29,6 +29,7 @@ class PairRun(ActiveRun):
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
         self.steps_a_second = 2e8 / max(problem.n, 100)
+        self.next_count = max(problem.n // 8, 1) if self.cache.at_once else np.inf
         self.next_hurry, self.next_doubt = SLOW * problem.n, max(FIRST_SHARE * solver.effort, DOUBTFUL * problem.n)
 
     def prepare(self) -> None:
@@ -39,8 +40,9 @@ class PairRun(ActiveRun):
             self.target *= CAREFUL
 
     def widen(self) -> None:
-        """A row cache over all samples."""
-        self.cache = RowCache(self.problem.features, self.solver.cache_size)
+        """A row cache over all samples; of a small regression all rows at once, since most of them will be needed."""
+        features, real = self.problem.features, self.problem.loss.target == "real"
+        self.cache = RowCache(features, self.solver.cache_size, whole=real and features.small)
 
     def narrow(self, keep: np.ndarray) -> None:
         """The rows held, cut down to the columns `keep`."""
@@ -79,7 +81,7 @@ class PairRun(ActiveRun):
         while True:
             before, began = self.n_iter, time.perf_counter()
             # Where a decision is taken after so many steps, a call ends there: fits must not depend on the clock.
-            granted = min(self.next_doubt, self.solver.effort)
+            granted = min(self.next_doubt, self.next_count, self.solver.effort)
             decided = min(last, self.next_hurry, self.next_look, self.next_close, granted) - before
             planned = int(max(1, min(decided, self.steps_a_second * (end - began), self.until_shrink())))
             code = self.call(planned)
@@ -97,13 +99,13 @@ class PairRun(ActiveRun):
             elif code == BUDGET and done >= 32:
                 self.steps_a_second = done / max(now - began, 1e-9)
             self.hurry(last)
+            self.take_whole()
             if self.since_shrink >= self.shrink_every():
                 self.shrink()
             if self.n_iter >= self.solver.effort or self.despairs():
                 return Outcome.STALLED
             if self.n_iter >= self.next_close:
                 self.next_close = self.n_iter + self.problem.n
-                self.take_whole()
                 if self.look_closely():
                     return Outcome.DONE
             if self.n_iter >= self.next_look:
@@ -114,9 +116,15 @@ class PairRun(ActiveRun):
                 return Outcome.GOING
 
     def take_whole(self) -> None:
-        """The whole matrix of a small problem, once so many rows were evaluated that it is worth it."""
+        """The whole matrix of a small problem, once so many rows were evaluated that it is worth it.
+
+        Looked at after n/8 steps, and after 2, 4, 8, ... times as many.
+        """
+        if self.n_iter < self.next_count:
+            return
+        self.next_count *= 2
         features = self.cache.features
-        if self.cache.at_once and features.small and self.tally[MISSES] > MANY_ROWS * features.n and not self.rounded:
+        if self.cache.at_once and features.small and self.tally[MISSES] >= MANY_ROWS * features.n and not self.rounded:
             self.cache = RowCache(features, self.solver.cache_size, whole=True)
 
     def despairs(self) -> bool:
