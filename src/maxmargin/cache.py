@@ -30,7 +30,10 @@ class RowCache:
         self.capacity = n if whole is not None else int(np.clip(megabytes * 2**20 // (8 * n), min(2, n), n))
         if self.at_once:
             self.capacity = min(self.capacity, AT_ONCE)
-            self.rows = np.empty((self.capacity, n), features.segments[0].packed.dtype)
+            dtype = features.segments[0].packed.dtype
+            # Pairs of classes come by the hundred: memory that was touched before is quicker than memory of their own.
+            many = len(features.segments) == 2
+            self.rows = open_tile(self.capacity, n, dtype, "rows") if many else np.empty((self.capacity, n), dtype)
         else:
             self.rows = whole if whole is not None else np.empty((self.capacity, n))
         self.slot = np.arange(n) if whole is not None else np.full(n, -1)

@@ -29,7 +29,7 @@ class PairRun(ActiveRun):
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
         self.steps_a_second = 2e8 / max(problem.n, 100)
-        self.next_count = max(problem.n // 8, 1) if self.cache.at_once else np.inf
+        self.next_count = max(problem.n // 8, 1) if self.cache.at_once and not self.rounded else np.inf
         self.next_hurry, self.next_doubt = SLOW * problem.n, max(FIRST_SHARE * solver.effort, DOUBTFUL * problem.n)
 
     def prepare(self) -> None:
