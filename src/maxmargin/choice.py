@@ -118,7 +118,7 @@ def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
     """SMO; where it takes long, the space of the features of a linear kernel, or interior point in the duals."""
     pairs, features = Stage(smo, tol, "the features have a kernel"), problem.features
     inner = [Multipliers(hasty=True), InteriorPoint()] if problem.kinked else [Newton()]
-    inner = inner[::-1] if getattr(features, "small", False) else inner
+    inner = inner[::-1] if features.small else inner
     reason = "the kernel is linear and the features are few"
     spaces = [Stage(FeatureSpace(each), tol, reason) for each in inner]
     spaces = [stage for stage in spaces if stage.solver.accepts(problem) is None]

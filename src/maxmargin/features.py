@@ -34,6 +34,8 @@ SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good eno
 class Gram:
     """K_ij = k(x_i, x_j) + offset, never formed whole unless small; w lives as coefficients of phi(x_i)."""
 
+    penalty = "l2"
+
     def __init__(self, kernel: Kernel, samples, offset: float = 0.0, whole: np.ndarray | None = None):
         self.kernel, self.samples, self.offset = kernel, samples, float(offset)
         self.n = samples.n
@@ -205,10 +207,14 @@ class Gram:
             self.pack(np.zeros(1, int))
         if self.segments is None:
             return None
-        gamma, coef0, degree = (getattr(self.kernel, name, 0) for name in ("gamma", "coef0", "degree"))
-        numbers = (SINGLE_ROWS[type(self.kernel)], float(gamma), float(coef0), int(degree), self.offset)
         first, second = self.segments if len(self.segments) == 2 else (self.segments[0], self.segments[0].empty())
-        return *numbers, *first, *second
+        return *self.formula, *first, *second
+
+    @property
+    def formula(self) -> tuple[int, float, float, int, float]:
+        """Kind, gamma, coef0, degree and offset of the kernel, as `compiled.single_rows` knows them."""
+        gamma, coef0, degree = (getattr(self.kernel, name, 0) for name in ("gamma", "coef0", "degree"))
+        return SINGLE_ROWS[type(self.kernel)], float(gamma), float(coef0), int(degree), self.offset
 
 
 SINGLE_ROWS = {Linear: 0, Polynomial: 1, RBF: 2, Sigmoid: 3, Laplacian: 4}  # as in compiled.single_rows
@@ -237,8 +243,6 @@ class Segment(NamedTuple):
 
 class Design(Gram):
     """The linear kernel with w itself as coefficients: f = X w + scaling w_0, norm |w|^2 + w_0^2."""
-
-    penalty = "l2"
 
     def __init__(self, samples, scaling: float = 0.0, whole: np.ndarray | None = None):
         super().__init__(Linear(), samples, scaling**2, whole)
@@ -333,6 +337,8 @@ class ClassDesign:
 
 class SignedGram:
     """K_kl = s_k s_l k(x_i(k), x_j(l)): the features s_k phi(x_i(k)), over a Gram matrix that is never doubled."""
+
+    penalty = "l2"
 
     def __init__(self, gram: Gram, index: np.ndarray, sign: np.ndarray):
         self.gram, self.index, self.sign = gram, index, sign

@@ -59,7 +59,7 @@ class Observation:
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody looks on."""
+        """Whether a live line or a callback follows the fit."""
         return self.line is not None or self.context is not None
 
     def solve(self, number: int, problem, solver, fitted: Callable | None = None, **options) -> Result:

@@ -38,7 +38,7 @@ class Posed(NamedTuple):
         return self.formulation.pose(task.cut(self.features), task.y, task.c)
 
     def read(self, problem: Problem, result: Result) -> Fit:
-        """What was solved, as a machine; |w| is not known where nobody has judged the point."""
+        """What was solved, as a machine; |w| is not known where the point was not judged."""
         point, scores = result.point, result.certificate.scores
         machine = self.formulation.read(problem, point)
         coef = problem.features.combine(point.a) if point.coef is None else point.coef

@@ -40,7 +40,7 @@ class Barrier:
         start = np.where(self.below, self.lo + reach, np.where(self.above, self.hi - reach, 0.0))
         self.a = np.where(self.moving, start, self.lo)
         if not self.block.ridge:
-            self.even_out()
+            self.a = even_out(self.a, -self.block.base[-1] / self.block.constant)
         # A bound that is not there is a distance of one that does not change, with a multiplier of zero.
         with np.errstate(invalid="ignore"):
             self.low = np.where(self.below, self.a - self.lo, 1.0)
@@ -49,16 +49,6 @@ class Barrier:
         self.u = self.block.base + self.block.combine(self.a.sum(axis=0))
         self.u[-1] *= self.block.ridge
         self.f = self.block.project(self.u)
-
-    def even_out(self) -> None:
-        """Scale the side of the duals that outweighs the other, so that base and duals balance."""
-        other = self.block.base[-1] / self.block.constant
-        positive, negative = self.a > 0, self.a < 0
-        rise, fall = float(self.a[positive].sum()), -float(self.a[negative].sum())
-        excess = rise - fall + other
-        side, size = (positive, rise) if excess > 0 else (negative, fall)
-        if size > 0:
-            self.a[side] *= max(1.0 - abs(excess) / size, 0.05)
 
     @property
     def mu(self) -> float:
@@ -145,6 +135,14 @@ class Barrier:
             except LinAlgError:
                 continue
         raise FloatingPointError("The normal equations are singular.")
+
+
+def even_out(a: np.ndarray, balance: float) -> np.ndarray:
+    """The duals with the side that outweighs the other scaled down, so that they balance."""
+    rise, fall = float(a[a > 0].sum()), -float(a[a < 0].sum())
+    excess = rise - fall - balance
+    side, size = (a > 0, rise) if excess > 0 else (a < 0, fall)
+    return np.where(side, a * max(1.0 - abs(excess) / size, 0.05), a) if size > 0 else a
 
 
 def split_layers(row: Row) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cho_solve
 
 from ...normal_equations import factor_matrix
 from ...problem import Problem
-from .barrier import BAND, INSIDE, split_layers
+from .barrier import BAND, INSIDE, Barrier, even_out, split_layers
 
 JITTER = (0.0, 1e-14, 1e-12, 1e-10)  # of the diagonal, added where rounding has left the matrix indefinite
 MOST_FREE = 600  # duals whose linear system is solved beside that of all
@@ -150,11 +150,7 @@ class KernelBarrier:
         z, v = np.maximum(self.z + t * dz, 0.0), np.maximum(self.v + t * dv, 0.0)
         return float(np.sum(low * z) + np.sum(high * v)) / self.bounded
 
-    def longest(self, da: np.ndarray, dz: np.ndarray, dv: np.ndarray) -> float:
-        """The longest step, at most 1 / INSIDE, that keeps all four positive."""
-        pairs = ((self.low, da * self.below), (self.high, -da * self.above), (self.z, dz), (self.v, dv))
-        rate = max(float(np.max(np.where(x > 0, -dx / x, 0.0), initial=0.0)) for x, dx in pairs)
-        return 1.0 / max(rate, INSIDE)
+    longest = Barrier.longest
 
     # ---- duals at their bounds ----------------------------------------------------------------------------
 
@@ -193,11 +189,3 @@ def solve_free(K: np.ndarray, rates: np.ndarray, ties: np.ndarray, missing: np.n
     system[n:, :n] = system[:n, n:].T
     step = np.linalg.solve(system, np.append(rates / root, missing[:m]))
     return step[:n] / root, step[n:] if m else np.zeros(len(missing))
-
-
-def even_out(a: np.ndarray, balance: float) -> np.ndarray:
-    """The duals with the side that outweighs the other scaled down, so that they balance."""
-    rise, fall = float(a[a > 0].sum()), -float(a[a < 0].sum())
-    excess = rise - fall - balance
-    side, size = (a > 0, rise) if excess > 0 else (a < 0, fall)
-    return np.where(side, a * max(1.0 - abs(excess) / size, 0.05), a) if size > 0 else a

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...features import Gram, SignedGram
 from ...problem import Point, Problem
 from ...result import Outcome, Progress
 from .kernel_barrier import KernelBarrier
@@ -37,9 +38,11 @@ class KernelInteriorPoint:
         features = problem.features
         if problem.row is None:
             return f"Interior point needs a piecewise loss, and {problem.loss.name!r} is none; use 'gradient_descent'."
-        if getattr(features, "penalty", "l2") != "l2" or (problem.y.ndim > 1 and problem.row.e.any()):
+        if not isinstance(features, Gram | SignedGram):
+            return "Interior point in the duals needs kernel values, and these features have none."
+        if features.penalty != "l2" or (problem.y.ndim > 1 and problem.row.e.any()):
             return "Interior point in the duals is for the penalty 1/2 |w|^2, and in layers for losses without a tube."
-        if not getattr(features, "small", False) or not features.kernel.psd:
+        if not features.small or not features.kernel.psd:
             return "Interior point in the duals needs the whole matrix of a positive semidefinite kernel; use 'smo'."
         return None
 

@@ -12,13 +12,13 @@ import numpy as np
 from ...cache import AT_ONCE
 from ...certificate import Certificate
 from ...class_pairs import ClassPairs
-from ...features import SINGLE_ROWS, Segment
+from ...features import Segment
 from ...problem import TINY, Point
 from ...result import SENTENCES, Progress, Result, Status
 from ...threads import run_strips
 from ...tiles import open_tile
 from . import SMO
-from .active import DUAL, FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_BELOW, RESOLUTION
+from .active import FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_BELOW, RESOLUTION
 
 LARGEST = 1000  # samples of a problem that is solved here; with more of them a step is worth the Python around it
 TOGETHER = 1024  # samples of the problems of one compiled call, after which the clock is looked at
@@ -26,11 +26,10 @@ STEPS, WORK = 20, 2.5e6  # per sample, or scores if these are more, after which 
 
 
 class Stand(NamedTuple):
-    """Where SMO left the problems: all duals, an intercept for each, D, and what was counted."""
+    """Where SMO left the problems: all duals, an intercept for each, and what was counted."""
 
     a: np.ndarray
     b: np.ndarray
-    dual: np.ndarray
     tally: np.ndarray
 
 
@@ -54,14 +53,21 @@ def take_steps(problems: ClassPairs, tol: float, workers: int, is_over: Callable
     """Pair steps for every problem, from a = 0, by so many workers; those there is no time for stay there."""
     from ...compiled.class_pairs import solve_pairs
 
-    total, kernel, features = len(problems.pairs), problems.features.kernel, problems.features
+    total, features = len(problems.pairs), problems.features
     numbers, tally = np.zeros((total, 6)), np.zeros((total, 7), np.int64)
     numbers[:, FLOOR], numbers[:, RESOLUTION] = TINY, problems.resolution
     a, b = np.zeros(len(problems.y)), np.zeros(total)
-    gamma, coef0, degree = (getattr(kernel, name, 0) for name in ("gamma", "coef0", "degree"))
-    formula = (SINGLE_ROWS[type(kernel)], float(gamma), float(coef0), int(degree), features.offset)
     blocks, packed, norms = Packed.of(problems.samples)
-    shared = (problems.pairs, problems.classes, blocks, problems.ends, formula, packed, norms, features.diagonal)
+    shared = (
+        problems.pairs,
+        problems.classes,
+        blocks,
+        problems.ends,
+        features.formula,
+        packed,
+        norms,
+        features.diagonal,
+    )
     sizes = np.diff(problems.ends)
     most, limits = int(sizes.max()), np.maximum(STEPS * sizes, WORK / sizes).astype(np.int64)
 
@@ -76,7 +82,7 @@ def take_steps(problems: ClassPairs, tol: float, workers: int, is_over: Callable
     else:
         for start in range(0, total, step):
             advance(start, min(start + step, total))
-    return Stand(a, b, numbers[:, DUAL], tally)
+    return Stand(a, b, tally)
 
 
 def suits(smo: SMO, tol: float) -> bool:
