@@ -12,7 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, solve
+from maxmargin.certificate import judge
+from maxmargin.features import Design, Gram
+from maxmargin.kernels import RBF, Linear
+from maxmargin.losses import Hinge
 from maxmargin.overview import ask_solvers
+from maxmargin.problem import Point, Problem
+from maxmargin.samples import wrap
 
 SECONDS = 0.5  # for a fit that is not there for its result
 
@@ -31,6 +37,16 @@ def compile_kernel_machines() -> None:
             OneClassSVM(max_iter=200, tol=tol).fit(data)
 
 
+def compile_close_judge() -> None:
+    """Certificates in twice the precision, dense and sparse."""
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.where(np.arange(60) % 2, 1.0, -1.0)
+    for data in (X, sp.csr_array(X)):
+        for kernel in (RBF(gamma=1.0), Linear()):
+            features = Gram.from_data(kernel, data)
+            judge(Problem(features, y, np.ones(60), Hinge()), Point(0.1 * y), closely=True)
+        judge(Problem(Design(wrap(data)), y, np.ones(60), Hinge()), Point(0.1 * y), closely=True)
+
+
 def compile_solvers() -> None:
     """Every solver on every kind of problem that it takes."""
     for answer in ask_solvers():
@@ -42,4 +58,5 @@ if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compile_kernel_machines()
+        compile_close_judge()
         compile_solvers()

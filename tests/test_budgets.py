@@ -29,7 +29,9 @@ def check_budget(name: str, budget: float) -> None:
     load_compiled(name)
     model, seconds = measure_fit(name, budget)
     assert seconds < 1.2 * budget + 0.2 + SLACK_SECONDS
-    assert model.result_.status in (Status.MAX_SECONDS, Status.CONVERGED, Status.STALLED)
+    assert model.result_.status in (
+        Status.MAX_SECONDS, Status.CONVERGED, Status.STALLED, Status.ROUNDING_LIMIT,
+    )  # fmt: skip
     certificate = model.certificate_
     assert certificate.relative_gap < np.inf or "no time to judge" in model.result_.message
     assert certificate.primal >= certificate.dual - 1e-9 * abs(certificate.dual)

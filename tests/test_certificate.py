@@ -241,9 +241,10 @@ def test_worst_keeps_doubt():
 
 
 def test_a_gap_that_is_rounding_is_said_to_be():
-    """No gap of 0 beside two numbers that differ before one's eyes."""
-    assert "relative gap 0 (what differs is rounding, up to 0.006)" in str(
-        Certificate(405.37, 405.366, 0.0, resolution=6e-3)
-    )
-    assert "rounding" not in str(Certificate(405.37, 405.37, 0.0, resolution=6e-3))
-    assert "rounding" not in str(Certificate(405.37, 405.366, 0.0))
+    """The allowance for rounding is named where it is a good part of the gap, and never taken off the gap."""
+    coarse = Certificate(405.37, 405.366, 0.0, rounding=3e-3)
+    assert coarse.gap == pytest.approx(4e-3)
+    assert "relative gap 9.9e-06 (7.4e-06 of it for rounding)" in str(coarse)
+    assert "rounding" not in str(Certificate(405.37, 405.366, 0.0, rounding=1e-9))
+    sharp = Certificate(405.37, 405.366, 0.0, rounding=1e-3, bound=2e-3)
+    assert sharp.gap == 2e-3

@@ -87,7 +87,8 @@ def test_a_linear_kernel_needs_no_scaled_features(C):
     assert model.result_.converged
     expected = LinearSVC(loss="hinge", intercept="free", C=C, tol=1e-9).fit(X, y)
     assert model.certificate_.primal == pytest.approx(expected.certificate_.primal, rel=2e-5)
-    np.testing.assert_allclose(model.coef_, model.dual_coef_ @ model.support_vectors_, rtol=1e-9)
+    exactly = model.dual_coef_.astype(np.longdouble) @ model.support_vectors_.astype(np.longdouble)
+    np.testing.assert_allclose(model.coef_, exactly.astype(float), rtol=1e-9)
     assert certify(model, X, y).relative_gap <= 1e-5
 
 

@@ -37,10 +37,10 @@ def test_costs_without_an_inverse(model, C):
 @pytest.mark.parametrize("model", WITH_C, ids=name)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_costs_at_the_ends(model, C):
-    """Nothing overflows aloud, and the certificate is made of numbers: P is above D to rounding."""
+    """Nothing overflows aloud, and the certificate is made of numbers: P is above D."""
     certificate = clone(model).set_params(C=C, max_iter=200).fit(X, y).certificate_
     assert np.isfinite([certificate.primal, certificate.dual]).all()
-    assert certificate.dual - certificate.primal <= certificate.resolution + 1e-15 * certificate.primal
+    assert certificate.dual <= certificate.primal
 
 
 @pytest.mark.parametrize("weight", [5e-324, 1e-320])

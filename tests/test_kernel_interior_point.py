@@ -89,7 +89,7 @@ def test_the_limit_of_float64_is_named():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 3)) * 300.0
     y = np.where(X @ rng.normal(size=3) + 200.0 * rng.normal(size=200) > 0, 1, -1)
-    with pytest.warns(ConvergenceWarning, match="This is the limit of float64: rounding alone leaves"):
+    with pytest.warns(ConvergenceWarning, match="The limit of float64: no smaller gap can be certified"):
         model = SVC(kernel="poly", gamma=0.1, coef0=1.0, C=100.0).fit(X, y)
     assert model.certificate_.relative_gap < 0.3
 

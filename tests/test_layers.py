@@ -26,6 +26,7 @@ LAYERS = (
         "sparse_format",
         "checkpoints",
         "scikit_learn",
+        "rounding",
     ),
     ("losses", "samples", "kernels"),
     ("listwise",),
@@ -34,7 +35,7 @@ LAYERS = (
     ("problem",),
     ("certificate", "result", "refusals", "quadratic_program", "answers"),
     ("class_pairs",),
-    ("intercept", "deadline"),
+    ("intercept", "deadline", "neighbours"),
     ("structures", "blocks"),
     ("solvers",),
     ("choice", "progress"),
@@ -42,7 +43,7 @@ LAYERS = (
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 COMPILED_GUESTS = (
-    "samples", "listwise", "normal_equations", "answers", "kernels", "cache", "certificate", "class_pairs",
+    "samples", "tiles", "listwise", "normal_equations", "answers", "kernels", "cache", "certificate", "class_pairs",
     "structures", "blocks", "solvers", "files",
 )  # fmt: skip
 ROOMS = {

@@ -102,4 +102,4 @@ def test_bmrm_is_the_proximal_subproblem_at_zero():
     one = regularised.minimise((0.0,), np.ones(4), None)
     other = proximal.minimise((0.3,), np.zeros(4), None)
     np.testing.assert_allclose(one.x, other.x, atol=1e-12)
-    assert regularised.bound(one) == pytest.approx(one.height + 0.15 * one.x @ one.x, rel=1e-12)
+    assert regularised.bound(one).value == pytest.approx(one.height + 0.15 * one.x @ one.x, rel=1e-12)

@@ -301,8 +301,10 @@ def test_sparse_rows_are_not_copied(model, dtype, monkeypatch):
     X, y, _ = make_labels()
     X = sp.csr_array(X.astype(dtype))
     seen = []
-    wrap = linear_machine.wrap
-    monkeypatch.setattr(linear_machine, "wrap", lambda X: seen.append(wrap(X)) or seen[-1])
+    design = linear_machine.Design
+    monkeypatch.setattr(
+        linear_machine, "Design", lambda samples, scaling: seen.append(samples) or design(samples, scaling)
+    )
     model.fit(X, y == "rare")
     assert np.shares_memory(seen[0].data, X.data)
 

@@ -46,9 +46,10 @@ from maxmargin import (
     save,
 )
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.files.archive import DIGITS, MARK, Archive, digest_of, write_archive
+from maxmargin.files.archive import DIGITS, MARK, Archive, Damaged, digest_of, write_archive
 from maxmargin.files.models import MODELS
 from maxmargin.files.states import REBUILT, names_of
+from maxmargin.files.values import Unpacker
 from maxmargin.kernels import RBF, Kernel
 from maxmargin.training_data import hash_data
 
@@ -892,3 +893,12 @@ def test_solvers_that_share_cuts_are_kept_without_them(tmp_path):
     loaded = keep(OneClassSVM(solver=SMO(working_set=8)).fit(X), tmp_path)
     assert loaded.solver == SMO(working_set=8)
     assert keep(LinearSVC(solver=solver).fit(X, TWO), tmp_path).solver == solver
+
+
+def test_certificates_of_earlier_versions_are_read():
+    """They had a `resolution`, which nobody asks for any more, and knew nothing of `rounding` and `bound`."""
+    fields = {"primal": 2.0, "dual": 1.5, "kkt": 0.1, "convex": True, "floor": 1e-300, "resolution": 1e-12}
+    found = Unpacker(lambda name: np.zeros(0)).unpack({"record": "Certificate", "fields": fields})
+    assert (found.gap, found.relative_gap, found.rounding) == (0.5, 0.25, 0.0)
+    with pytest.raises(Damaged, match="Certificate has no 'evil'"):
+        Unpacker(lambda name: np.zeros(0)).unpack({"record": "Certificate", "fields": {**fields, "evil": 1.0}})

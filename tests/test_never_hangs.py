@@ -107,7 +107,9 @@ def test_hard_fits_end_in_time(make):
     assert np.isfinite(model.dual_coef_).all()
     assert np.isfinite(model.intercept_).all()
     assert model.predict(X).shape == y.shape
-    assert model.result_.status in (Status.CONVERGED, Status.MAX_SECONDS, Status.STALLED)
+    assert model.result_.status in (
+        Status.CONVERGED, Status.MAX_SECONDS, Status.STALLED, Status.ROUNDING_LIMIT,
+    )  # fmt: skip
     assert len(messages) == (0 if model.result_.converged else 1)
     assert all("certified relative gap" in message for message in messages)
 
@@ -332,7 +334,9 @@ def test_small_fits_end_by_themselves(make):
     """A few hundred rows: converged or stalled within seconds, without max_seconds or max_iter in the user's code."""
     model, X, y = make()
     seconds, _ = fit_within(model, X, y, 20.0)
-    assert {result.status for result in model.results_} <= {Status.CONVERGED, Status.STALLED}
+    assert {result.status for result in model.results_} <= {
+        Status.CONVERGED, Status.STALLED, Status.ROUNDING_LIMIT,
+    }  # fmt: skip
     assert seconds < 15.0 + SLACK_SECONDS
 
 

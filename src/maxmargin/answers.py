@@ -169,4 +169,4 @@ def choose_answers(problem):
     """The answers that suit the loss of a problem."""
     if problem.row is not None:
         return RowAnswers(problem.row)
-    return ListAnswers(problem.terms) if getattr(problem.terms, "joint", False) else TermAnswers(problem.terms)
+    return ListAnswers(problem.terms) if problem.terms.joint else TermAnswers(problem.terms)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from copy import copy
 from itertools import pairwise
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, column_or_1d, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from .certificate import Certificate, judge, worst
+from .certificate import Certificate, judge, judge_sharply, worst
 from .estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from .estimators.linear_machine import LinearMachine
 from .estimators.machine import KernelMachine, Task
@@ -21,9 +22,10 @@ from .estimators.multiclass import split_one_vs_rest, unpack_pairs
 from .estimators.ranking import RankSVM
 from .estimators.risk import check_vectors
 from .estimators.validation import HARD_MARGIN, check_length, check_weight, is_function
-from .features import Design
-from .formulations import Machine, Risk
+from .features import Design, Gram
+from .formulations import Machine, Risk, sums_to_zero
 from .interrupt import Interrupt
+from .kernels import Linear, add_products
 from .loop import solve
 from .losses import LOSSES
 from .problem import Point, Problem
@@ -61,7 +63,7 @@ def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) 
     compare_data(model, X, y, sample_weight)
     with quiet_blas():
         posed = pose_model(model, X, y, sample_weight, max_seconds)
-        return worst([judge(problem, point) for problem, point, _ in posed])
+        return worst([judge_sharply(problem, point) for problem, point, _ in posed])
 
 
 def compare_data(model, X, y, sample_weight) -> None:
@@ -142,10 +144,12 @@ def pose_kernel(model, kind: str, X, y, sample_weight) -> Iterator[Posed]:
         raise ValueError(f"X has {n} samples, but the model was fitted on {fitted}.")
     weight = check_weight(sample_weight, n)
     formulation = twin._formulation()
-    # Where nobody has kept it: scikit-learn's gamma="scale" does not look at the weights; ours does.
-    features = twin._features(X, weight if own else None, formulation)
-    features.form()
     machines = read_machines(model, kind, twin, weight, find_support(model, X, targets), n)
+    balanced = all(sums_to_zero(machine.coef) for machine in machines)
+    # Where nobody has kept it: scikit-learn's gamma="scale" does not look at the weights; ours does.
+    features = twin._features(X, weight if own else None, formulation, balanced)
+    features.form()
+    machines = move_machines(machines, features, model if own else None)
     for task, machine in zip(twin._tasks(targets, weight), machines, strict=True):
         task = include_support(task, machine.coef, targets)
         problem = formulation.pose(features.subset(task.index), task.y, task.c)
@@ -226,6 +230,29 @@ def read_machines(model, kind: str, twin, weight: np.ndarray | None, support: np
     return [Machine(row, float(shift)) for row, shift in zip(coef, b, strict=True)]
 
 
+def move_machines(machines: list[Machine], features: Gram, model: KernelMachine | None) -> list[Machine]:
+    """The machines with intercepts that go with the samples as the kernel sees them.
+
+    A machine of our own has kept these with all their digits; if someone has changed its intercept_, by so much here.
+    """
+    kernel, b = features.kernel, np.array([machine.b for machine in machines])
+    if not isinstance(kernel, Linear) or kernel.shift is None:
+        return machines
+    if model is not None and np.array_equal(kernel.shift, model._kernel.shift):
+        b = model._intercept_ + (b - model._public_intercepts())
+    else:
+        b = np.array([move_intercept(machine, features) for machine in machines])
+    return [machine._replace(b=float(each)) for machine, each in zip(machines, b, strict=True)]
+
+
+def move_intercept(machine: Machine, features: Gram) -> float:
+    """b + <w, m> for w = sum_i coef_i x_i = sum_i coef_i (x_i - m) + d m, d the sum of the coef_i; rounded once."""
+    shift = features.kernel.shift
+    high, low, _ = features.samples.combine_closely(machine.coef)
+    parts = np.concatenate([high, low, fsum(machine.coef) * shift])
+    return float(add_products(np.array([machine.b]), parts[None], np.tile(shift, 3))[0])
+
+
 def include_support(task: Task, coef: np.ndarray, targets: np.ndarray) -> Task:
     """The task with every sample the machine leans on: one of no weight may have no coefficient, and that must show."""
     stray = np.setdiff1d(np.flatnonzero(coef), task.index)
@@ -278,8 +305,10 @@ def pose_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: floa
     y = y if labels else check_array(y, ensure_2d=False, dtype=np.float64)
     y = check_vectors(y) if vectors else y
     weight = check_weight(sample_weight, check_length(X, y))
-    features, tasks = model._features(X), model._tasks(index_labels(y, model.classes_) if labels else y, weight)
-    for task, point in zip(tasks, read_points(model), strict=True):
+    kernel = model._bind(X)
+    tasks = model._tasks(index_labels(y, model.classes_) if labels else y, weight)
+    features = model._features(X, kernel)
+    for task, point in zip(tasks, read_points(model, kernel), strict=True):
         problem = model._pose(task.cut(features), task)
         if problem.terms is not None and hasattr(problem.terms, "response"):
             suggested = problem.terms.response(problem.shift(problem.features.scores(point.coef), point.b))[0]
@@ -289,15 +318,15 @@ def pose_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: floa
         yield Posed(problem, found, task.index)
 
 
-def read_points(model: LinearMachine) -> list[Point]:
-    """w and b of the binary machines, or of all classes as one, without duals."""
+def read_points(model: LinearMachine, kernel: Linear) -> list[Point]:
+    """w and b of the binary machines, or of all classes as one, as the kernel sees the samples; without duals."""
     w = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
     b = np.broadcast_to(np.ravel(model.intercept_), len(w)).astype(float)
     if (
         getattr(model, "_joint", False) and hasattr(model, "classes_") and len(w) == 1
     ):  # two classes solved as one are kept as their difference
         w, b = np.concatenate([-0.5 * w, 0.5 * w]), np.concatenate([-0.5 * b, 0.5 * b])
-    free = model._intercept_kind == "free"
+    free, b = model._intercept_kind == "free", kernel.move_to_shift(w, b)
     last = np.zeros(len(w)) if free or not model._scaling else b / model._scaling
     coef, b = np.column_stack([w, last]), b if free else np.zeros(len(b))
     if getattr(model, "_joint", False):

@@ -1,38 +1,53 @@
-"""The judge: how far from optimal a point is, computed from the problem and the point alone."""
+"""The judge: how far from optimal a point is, computed from the problem and the point alone, rounding included.
+
+Every number the judge reports holds in exact arithmetic, for the data as they were given: `primal` is no less than P,
+`dual` no more than the optimum, and `gap` no less than the distance between P and the optimum. docs/certificate.md
+derives the bounds.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
+from typing import NamedTuple
 
 import numpy as np
 
-from .features import Design, Gram
+from .features import Gram
 from .losses import Row
-from .problem import BALANCED, TINY, Point, Problem
+from .problem import FLOOR, Point, Problem
+from .rounding import BALANCE_ROUNDINGS, BALANCED, UNIT, Enclosed, Remainder, bound_sum
 from .threads import heed
 
 ROUNDING = 1e-10  # of the largest dual: one that is as near to its bound or to zero counts as being there
-UNIT = 4 * 2.0**-53  # the relative error of a kernel value times a dual: a few roundings
+SHARE = 0.25  # of a gap that is there for rounding: from there on it is worth a closer look
+NEGLIGIBLE = 1e-10  # relative gap that needs no closer look
 MOST_VALUES = 1 << 24  # of a kernel, for an estimate of what rounding does
-PROBE = 300  # samples whose kernel matrix is examined when nobody knows whether it is positive semidefinite
+PROBE = 300  # samples whose kernel matrix is examined when it is not known whether it is positive semidefinite
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """gap = P - D >= P - P*: how far from optimal a fit is, by weak duality.
+    """gap >= P - D >= P - P*: how far from optimal a fit is, by weak duality, in exact arithmetic.
 
     Attributes
     ----------
-    primal, dual : float
-        P at (w, b) and D at a, both in float64.
+    primal : float
+        P at (w, b), rounded upwards.
+    dual : float
+        D at a, rounded downwards: no more than the optimum.
     gap, relative_gap : float
-        P - D, and (P - D) / max(|P|, |D|).
+        A bound on P - D, and the same over max(|P|, |D|); both include what rounding may hide.
+    rounding : float
+        How much of the gap is there for rounding alone.
     kkt : float
         The largest violation of the optimality conditions, in units of the score.
     convex : bool or None
         False if the kernel was seen to be not positive semidefinite: then a small gap is stationarity, not a
         proof. None if the kernel is not known to be so and no negative eigenvalue was found.
+    bound : float
+        P - D as a sum of terms of which none is negative, from above. It is sharper than `primal - dual` where both
+        are large; infinite where there is no such sum.
     scores : ndarray
         <w, phi(x_i)>, evaluated by the judge.
     parts : tuple of Certificate
@@ -43,35 +58,39 @@ class Certificate:
     dual: float
     kkt: float
     convex: bool | None = True
-    floor: float = TINY
-    resolution: float = 0.0
+    floor: float = FLOOR
+    rounding: float = 0.0
+    bound: float = np.inf
     scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
     @property
     def gap(self) -> float:
-        """P - D; zero where the two agree to rounding.
+        """P - D, from above."""
+        difference = self.primal - self.dual
+        return self.bound if self.bound < difference else difference
 
-        P < D cannot be for a convex problem: there the difference is a rounding error, and counts as one.
-        """
-        gap = self.primal - self.dual
-        gap = abs(gap) if self.convex else gap
-        rounding = max(4e-15 * max(abs(self.primal), abs(self.dual)), self.resolution)
-        return 0.0 if abs(gap) <= rounding < np.inf else gap
+    @property
+    def size(self) -> float:
+        """max(|P|, |D|, floor), what a gap is compared with; see `Problem.floor`."""
+        return max(abs(self.primal), abs(self.dual), self.floor)
 
     @property
     def relative_gap(self) -> float:
-        """(P - D) / max(|P|, |D|, floor), see `Problem.floor`."""
-        if not np.isfinite(self.gap):
-            return np.inf
-        return self.gap / max(abs(self.primal), abs(self.dual), self.floor)
+        """(P - D) / max(|P|, |D|, floor), from above."""
+        return self.gap / self.size if np.isfinite(self.gap) and np.isfinite(self.size) else np.inf
+
+    @property
+    def relative_rounding(self) -> float:
+        """What part of the relative gap is there for rounding."""
+        return min(self.rounding / self.size, self.relative_gap) if np.isfinite(self.size) else 0.0
 
     def __str__(self) -> str:
         if self.primal == np.inf and self.dual == -np.inf:
             return "no certificate: there was no time to judge the point"
         note = "" if self.convex is not False else "; the kernel is not positive semidefinite, so this proves nothing"
-        coarse = self.gap == 0.0 and abs(self.primal - self.dual) > 1e-12 * abs(self.primal)
-        rounded = f" (what differs is rounding, up to {self.resolution:.1g})" if coarse else ""
+        shows = self.relative_rounding > 0.1 * abs(self.relative_gap)
+        rounded = f" ({self.relative_rounding:.2g} of it for rounding)" if shows else ""
         return (
             f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.2g}{rounded}, "
             f"KKT violation {self.kkt:.2g}{note}"
@@ -79,111 +98,295 @@ class Certificate:
 
 
 @singledispatch
-def judge(problem, point) -> Certificate:
+def judge(problem, point, closely: bool = False) -> Certificate:
     """P(w, b), D(a) and their gap at a point, from nothing but the problem and the point.
 
     One judge for each form a problem comes in: that of this file for data in memory, others for structures and blocks.
+    With `closely` scores are evaluated as if in twice the precision, where the form allows it: then little is left for
+    rounding to hide, and it takes about ten times as long.
     """
     raise TypeError(f"There is no judge for a problem of type {type(problem).__name__}.")
 
 
+def judge_sharply(problem, point) -> Certificate:
+    """The certificate of a point; as if in twice the precision where rounding may hide a good part of the gap."""
+    certificate = judge(problem, point)
+    hidden = max(certificate.rounding, certificate.primal - certificate.dual - certificate.gap) / certificate.size
+    if not hidden > max(SHARE * certificate.relative_gap, NEGLIGIBLE):
+        return certificate
+    return judge(problem, point, closely=True)
+
+
+class Sums(NamedTuple):
+    """What the terms of a problem amount to at a point.
+
+    Attributes
+    ----------
+    losses, conjugates : Enclosed
+        sum_i c_i l(f_i) and sum_i conj_i(a_i).
+    remainders : Enclosed
+        sum_i c_i l(f_i) + conj_i(a_i) + a_i f_i, of which no term is negative; its error upwards only.
+    moved : float
+        How much of the duals must go elsewhere before they balance exactly.
+    cost, cost_of_dual : float
+        What that adds to the remainders, and takes from D.
+    leverage : float
+        What making all duals smaller adds to the remainders, per share.
+    kkt : float
+        The largest violation.
+    """
+
+    losses: Enclosed
+    conjugates: Enclosed
+    remainders: Enclosed
+    moved: float
+    cost: float
+    cost_of_dual: float
+    leverage: float
+    kkt: float
+
+    def __add__(self, other: Sums) -> Sums:
+        pairs = zip(self[:3], other[:3], strict=True)
+        both = [Enclosed(mine.value + its.value, mine.error + its.error) for mine, its in pairs]
+        rest = [mine + its for mine, its in zip(self[3:7], other[3:7], strict=True)]
+        return Sums(*both, *rest, max(self.kkt, other.kkt))
+
+
 @judge.register
-def judge_in_memory(problem: Problem, point: Point) -> Certificate:
+def judge_in_memory(problem: Problem, point: Point, closely: bool = False) -> Certificate:
     """P(w, b), D(a) and their gap at a point, from nothing but the problem and the point.
 
     Duals that miss their box or their balance are first made feasible, so that D is a true lower bound whatever
     a solver handed in; what the repair costs is seen in the gap.
     """
     features = problem.features
-    if hasattr(features, "relax"):
+    if features.penalty == "l1":
         point = point._replace(a=features.relax(problem.feasible(point.a)))  # in this order: a repair pulls too
     coef = features.combine(point.a) if point.coef is None else point.coef
-    scores = features.scores(coef)
-    penalty = features.penalise(coef, scores)
-    sums = add_rows_up(problem, point, scores) if problem.row is not None else None
-    if sums is not None:
-        losses, conjugates, kkt = sums
-        primal = penalty + losses + problem.offset(point.b)
-        if point.coef is not None:
-            coef = features.combine(point.a)
-            scores_of_a = scores if isinstance(features, Design) else features.scores(coef)  # w has no need of them
-        else:
-            scores_of_a = scores
-        dual = -features.price(coef, scores_of_a) - conjugates
-    else:
-        primal = problem.primal_value(scores, penalty, point.b)
-        judge_them = judge_mixture if getattr(problem.terms, "joint", False) else judge_duals
-        a, coef, dual = judge_them(problem, point, scores)
-        kkt = measure_violation(problem, a, problem.shift(scores, point.b))
+    scores = features.enclose(coef, closely)
+    penalty, drift = features.enclose_penalty(coef, scores), problem.measure_drift(coef)
+    if drift:
+        lengthened = drift * (np.sqrt(2.0 * max(penalty.high, 0.0)) + drift)
+        penalty = penalty._replace(error=penalty.error + lengthened)
+    public = features.bound_public_errors(coef, largest(point.b), penalty.high, drift)
+    scores = scores if np.ndim(public) == 0 and public == 0.0 else scores._replace(error=scores.error + public)
+    if problem.terms.joint:
+        return judge_mixture(problem, point, penalty, scores, closely)
+    a, sums = point.a, add_up(problem, point.a, point.b, scores)
+    if sums is None:
+        a = problem.feasible(point.a)
+        sums = add_up(problem, a, point.b, scores, repaired=True)
+    remainder = features.measure_remainder(coef, a, sums.moved, closely, drift)
+    price = features.bound_price(penalty.high, remainder)
+    verdict = conclude(penalty, enclose_offset(problem, point.b), sums, remainder, price)
     return Certificate(
-        primal=primal,
-        dual=dual,
-        kkt=kkt,
-        convex=examine_kernel(features, coef),
-        floor=problem.floor,
-        resolution=problem.resolution,
-        scores=scores,
+        *(float(each) for each in verdict[:2]), float(sums.kkt), examine_kernel(features, coef), problem.floor,
+        *(float(each) for each in verdict[2:]), scores.value,
+    )  # fmt: skip
+
+
+class Verdict(NamedTuple):
+    """The numbers of a certificate: P from above, D from below, the allowance for rounding, and P - D from above."""
+
+    primal: float | np.ndarray
+    dual: float | np.ndarray
+    rounding: float | np.ndarray
+    bound: float | np.ndarray
+
+
+def conclude(penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remainder, price) -> Verdict:
+    """P = R(w) + sum of losses + offset, D = -R*(v) - sum of conjugates, and P - D as the sum of all remainders.
+
+    D is what is known of it from both sides: from its own terms, and from P less the remainders.
+    """
+    primal = Enclosed(
+        penalty.value + sums.losses.value + offset.value, penalty.error + sums.losses.error + offset.error
     )
+    bound = remainder.value + sums.remainders.high + sums.cost + remainder.shrink * sums.leverage
+    bound = bound * (1.0 + 8.0 * UNIT)
+    conjugates = sums.conjugates.high + remainder.shrink * (abs(sums.conjugates.value) + sums.leverage)
+    larger = np.maximum if np.ndim(bound) else max
+    dual = larger(-price - conjugates - sums.cost_of_dual, primal.low - bound)
+    dual = dual - 4.0 * UNIT * (abs(price) + abs(conjugates) + abs(dual))
+    rounding = bound - sums.remainders.value - remainder.plain
+    return Verdict(primal.high, dual, larger(0.0, rounding), bound)  # 0 also where neither is finite
 
 
-def add_rows_up(problem: Problem, point: Point, scores: np.ndarray) -> tuple[float, float, float] | None:
-    """The sums of losses and conjugates and the violation, in one pass; None if the duals need repair.
+def largest(b) -> float:
+    """max |b| over all layers or classes."""
+    return float(np.abs(b).max(initial=0.0)) if np.ndim(b) else abs(float(b))
 
-    The same numbers as `Problem.primal_value`, `Problem.dual_value` and `measure_violation` give, in a tenth of the
-    time: a machine of many pairs has as many certificates.
+
+def enclose_offset(problem: Problem, b) -> Enclosed:
+    """balance b, of all layers; the balance nu sum(c) is itself rounded."""
+    if problem.balance is None or (np.ndim(problem.balance) == 0 and problem.balance == 0.0):
+        return Enclosed(0.0, 0.0)
+    terms = np.multiply(problem.balance, b)
+    return Enclosed(problem.offset(b), bound_sum(np.size(terms) + BALANCE_ROUNDINGS) * float(np.abs(terms).sum()))
+
+
+def add_up(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bool = False) -> Sums | None:
+    """The sums over all terms; None if the duals need repair, unless they had it."""
+    if problem.row is None:
+        return add_terms_up(problem, a, b, scores) if repaired else None
+    if a.ndim == 1:
+        checked = None if repaired else problem
+        return add_rows_up(problem.row, np.ascontiguousarray(a), float(b), scores, problem.balance, checked)
+    outside = (a < problem.row.lo) | (a > problem.row.hi)
+    if not repaired and (outside.any() or problem.imbalance(a) > BALANCED):
+        return None
+    found = None
+    for layer, (dual, intercept) in enumerate(zip(a, b, strict=True)):
+        row = Row(*(np.ascontiguousarray(part[layer]) for part in problem.row))
+        balance = None if problem.balance is None else float(problem.balance[layer])
+        part = add_rows_up(row, np.ascontiguousarray(dual), float(intercept), scores, balance, None)
+        found = part if found is None else found + part
+    return found
+
+
+class RowSums(NamedTuple):
+    """What `compiled.row_sums.enclose_rows` returns, in its order: of one problem, or of many as arrays."""
+
+    losses: float | np.ndarray
+    loss_error: float | np.ndarray
+    conjugates: float | np.ndarray
+    conjugate_error: float | np.ndarray
+    remainders: float | np.ndarray
+    most: float | np.ndarray
+    total: float | np.ndarray
+    carry: float | np.ndarray
+    size: float | np.ndarray
+    mildest: float | np.ndarray
+    steepest: float | np.ndarray
+    leverage: float | np.ndarray
+    up: float | np.ndarray
+    down: float | np.ndarray
+    kkt: float | np.ndarray
+    inside: float | np.ndarray
+
+    def settle(self, moved, cost, b) -> Sums:
+        """The sums of a problem, with what it takes to balance the duals exactly."""
+        return Sums(
+            Enclosed(self.losses, self.loss_error), Enclosed(self.conjugates, self.conjugate_error),
+            Enclosed(self.remainders, self.most - self.remainders), moved, cost, cost + moved * b, self.leverage,
+            self.kkt,
+        )  # fmt: skip
+
+
+def add_rows_up(
+    row: Row, a: np.ndarray, b: float, scores: Enclosed, balance: float | None, problem: Problem | None
+) -> Sums | None:
+    """The sums of one layer, in one compiled pass.
+
+    With a `problem` None where a dual is not within its bounds, or duals miss their balance by more than rounding.
     """
-    from .compiled.row_sums import sum_rows
+    from .compiled.row_sums import enclose_rows, settle_balance
 
-    a = np.ravel(point.a)
-    f = np.ravel(problem.shift(scores, point.b))
     margin = ROUNDING * max(a.max(initial=0.0), -a.min(initial=0.0))
-    losses, conjugates, kkt, inside = sum_rows(f, a, *map(np.ravel, problem.row), margin)
-    return (losses, conjugates, kkt) if inside and problem.imbalance(point.a) <= BALANCED else None
+    found = enclose_rows(scores.value, scores.error, b, a, *row, margin)
+    sums = RowSums(*found)
+    if problem is not None and not (sums.inside and is_balanced(sums.total, sums.size, problem)):
+        return None
+    moved, cost = settle_balance(found, balance is not None, balance or 0.0, b, len(a), margin)
+    return sums.settle(moved, cost, abs(b))
 
 
-def judge_duals(problem: Problem, point: Point, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """The duals made feasible, the coefficients of their w, and D(a).
+def is_balanced(total: float, size: float, problem: Problem) -> bool:
+    """Whether duals that sum to `total` balance to rounding, as `Problem.imbalance` measures it."""
+    if problem.balance is None:
+        return True
+    missing = abs(total - problem.balance)
+    return missing <= BALANCED * size or missing <= BALANCED * max(size, problem.least_size)
 
-    The scores of the point are those of its duals too, unless it has coefficients of its own or the repair moved it.
+
+def add_terms_up(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
+    """The sums of a smooth loss, or of one of many scores; conjugates are infinite where the duals have no balance."""
+    terms, f = problem.terms, problem.shift(scores.value, b)
+    wide = scores.error + UNIT * np.abs(f)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values, conjugates = terms.value(f), terms.conjugate(a)
+        products = np.atleast_2d(a * f).sum(axis=0)
+        value_error, conjugate_error = terms.bound_value_error(f, wide), terms.bound_conjugate_error(a)
+        slack = bound_sum(problem.n + len(np.atleast_2d(a)) + 16)
+        sums = [float(part.sum()) for part in (values, conjugates, products)]
+        sizes = [float(np.abs(part).sum()) for part in (values, conjugates, a * f)]
+        errors = [
+            float(value_error.sum()) * (1.0 + slack) + slack * sizes[0],
+            float(conjugate_error.sum()) * (1.0 + slack) + slack * sizes[1],
+            float((np.abs(a) * wide).sum()) + slack * sizes[2],
+        ]
+    moved, cost = settle_terms(problem, a, f, b)
+    balanced = problem.imbalance(a) <= 1e-9
+    conjugate = Enclosed(sums[1] if balanced else np.inf, errors[1])
+    remainders = Enclosed(sum(sums) if balanced else np.inf, sum(errors))
+    kkt = measure_violation(problem, a, f)
+    cost_of_dual = cost + moved * largest(b)
+    leverage = sizes[1] + sizes[2] + float(np.abs(terms.conjugate(np.zeros_like(a))).sum())  # conj is convex
+    return Sums(Enclosed(sums[0], errors[0]), conjugate, remainders, moved, cost, cost_of_dual, leverage, kkt)
+
+
+def settle_terms(problem: Problem, a: np.ndarray, f: np.ndarray, b) -> tuple[float, float]:
+    """How much of the duals must move before they balance exactly, and what that costs at most.
+
+    Those of many classes must also sum to zero for each sample.
     """
-    features = problem.features
-    a = problem.feasible(point.a)
-    moved = np.abs(a - point.a).max(initial=0.0) > 1e-12 * np.abs(a).max(initial=0.0)
-    coef = features.combine(a if moved else point.a)
-    own = scores if point.coef is None and not moved else features.scores(coef)
-    return a, coef, balanced_dual(problem, a, features.price(coef, own))
+    many = problem.features.n_classes
+    moved = 0.0 if many is None else bound_sum(many + 8) * float(np.abs(a).sum())
+    if problem.balance is not None:
+        sizes, totals = np.abs(a).sum(axis=-1), a.sum(axis=-1) - problem.balance
+        moved += float(np.sum(np.abs(totals) + bound_sum(problem.n + 2) * sizes))
+    return moved, moved * problem.terms.bound_slope(a, f, moved)
 
 
-def judge_mixture(problem: Problem, point: Point, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """The duals of a loss that does not split over samples, their w, and D.
+def judge_mixture(problem: Problem, point: Point, penalty: Enclosed, scores: Enclosed, closely: bool) -> Certificate:
+    """The certificate of a loss that does not split over samples.
 
     The loss is asked again at every score of the mixture: R(g) >= R(f) - a.(g - f) for the a it answers with, whatever
     the scores f are, so -R*(-a) >= R(f) + a.f, and the weighted sum of that bounds P from below with the sum of the a.
     """
-    features, mixture = problem.features, point.mixture
+    features, terms = problem.features, problem.terms
+    f = problem.shift(scores.value, point.b)
+    wide = scores.error + UNIT * np.abs(f)
+    offset = enclose_offset(problem, point.b)
+    losses = Enclosed(float(terms.value(f)[0]), terms.bound_value_error(f, wide))
+    primal = Enclosed(*(sum(parts) for parts in zip(penalty, losses, offset, strict=True)))
+    a, dual = mix_answers(problem, point.mixture)
+    size = float(np.abs(a).sum())
+    moved = bound_sum(problem.n + 16) * size
+    moved += 0.0 if problem.balance is None else abs(float(a.sum() - problem.balance))
+    pulled = features.combine(a)  # not w: the best w is another one where R has kinks of its own
+    remainder = features.measure_remainder(pulled, a, moved, closely)
+    price = features.bound_price(features.enclose_penalty(pulled, features.enclose(pulled, closely)).high, remainder)
+    cost = moved * float(np.abs(f).max(initial=0.0) + np.abs(point.b))
+    low = dual.low - price - cost - 4.0 * UNIT * abs(price) if problem.imbalance(a) <= 1e-9 else -np.inf
+    error = float(primal.error + dual.error + cost + moved * features.sizes.max(initial=0.0) * np.sqrt(2.0 * price))
+    return Certificate(
+        primal=float(primal.high), dual=float(low), kkt=terms.violation(a, f), convex=examine_kernel(features, pulled),
+        floor=problem.floor, rounding=error, scores=scores.value,
+    )  # fmt: skip
+
+
+def mix_answers(problem: Problem, mixture) -> tuple[np.ndarray, Enclosed]:
+    """The duals of a mixture, and sum_k weight_k (R(f_k) + a_k.f_k), which bounds -R*(-a)."""
     if mixture is None or not (mixture.weights > 0).any():
-        return point.a, features.combine(point.a), -np.inf
+        return np.zeros(problem.shape), Enclosed(-np.inf, 0.0)
     weights = np.maximum(mixture.weights, 0.0)
     weights = weights / weights.sum()
-    a, offset = np.zeros(problem.shape), 0.0
+    a, total, error = np.zeros(problem.shape), 0.0, 0.0
     for weight, f in zip(weights, mixture.scores, strict=True):
         heed()
         value, answer = problem.terms.cut(f)
         a += weight * answer
-        offset += weight * (value + float(answer @ f))
-    coef = features.combine(a)
-    dual = offset - features.price(coef, scores)
-    return a, coef, dual if problem.imbalance(a) <= 1e-9 else -np.inf
-
-
-def balanced_dual(problem: Problem, a: np.ndarray, price: float) -> float:
-    """D(a), or -inf if no repair could make the duals sum to the balance."""
-    return problem.dual_value(a, price) if problem.imbalance(a) <= 1e-9 else -np.inf
+        size = float(np.abs(answer) @ np.abs(f))
+        total += weight * (value + float(answer @ f))
+        error += weight * (float(np.sum(problem.terms.bound_value_error(f, np.zeros_like(f)))) + 2.0 * size * UNIT)
+        error += weight * bound_sum(problem.n + len(weights) + 16) * (size + abs(value))
+    return a, Enclosed(total, error)
 
 
 def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
     """max_i distance of -f_i from the subdifferential of conj_i at a_i: zero exactly at the optimum."""
-    if hasattr(problem.terms, "violation"):
+    if problem.features.n_classes is not None:
         return problem.terms.violation(a, f)
     left, right = problem.terms.slopes(a if problem.row is None else snap(a, problem.row))
     counted = problem.c > 0  # a row without weight is held by its bounds, and no loss has slopes there
@@ -211,10 +414,11 @@ def examine_kernel(features, coef: np.ndarray) -> bool | None:
 
 
 def estimate_rounding(problem: Problem, point: Point, certificate: Certificate) -> float:
-    """How large a relative gap float64 leaves: what the rounding of duals and kernel values does to P, as it is usual.
+    """How large a relative gap float64 leaves: what the rounding of the duals themselves does to P, as it is usual.
 
-    A score sum_j a_j K_ij is off by about u sqrt(sum_j (a_j K_ij)^2), and P by that times the slope of each loss. Zero
-    where there is no kernel, or more of its values than are worth evaluating for this.
+    A score sum_j a_j K_ij is off by about u sqrt(sum_j (a_j K_ij)^2), and P by that times the slope of each loss. That
+    is an estimate, not a bound: it tells why a solver gets no further. Zero where there is no kernel, or more of its
+    values than are worth evaluating for this.
     """
     features = problem.features
     if type(features) is not Gram or problem.row is None or certificate.scores is None:
@@ -226,8 +430,7 @@ def estimate_rounding(problem: Problem, point: Point, certificate: Certificate) 
     squares = np.square(coef[support]) @ np.square(features.block(support))
     left, right = problem.terms.response(problem.shift(certificate.scores, point.b))
     slopes = np.atleast_2d(np.maximum(np.abs(left), np.abs(right))).sum(axis=0)
-    size = max(abs(certificate.primal), abs(certificate.dual), certificate.floor)
-    return float(UNIT * np.sum(slopes * np.sqrt(squares))) / size
+    return float(4.0 * UNIT * np.sum(slopes * np.sqrt(squares))) / certificate.size
 
 
 def worst(certificates: list[Certificate]) -> Certificate:

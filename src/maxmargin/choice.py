@@ -27,6 +27,7 @@ HANDOVER = 1e-5  # relative gap at which coordinate descent hands a kinked loss 
 PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
 CUTS = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
 EFFORT = 600.0  # updates a sample that coordinate descent has for that
+LAST_EFFORT, LAST_UPDATES = 2000.0, 5e6  # updates a sample, or in all, that it has where no other solver waits
 PAIR_STEPS = 20  # per sample that SMO has where a linear kernel can be solved in the space of its features instead,
 PAIR_WORK = 1e8  # or so many scores, if that is more: less than a tenth of a second,
 PAIR_STEPS_PER_PRODUCT = 4  # or times the square of the features, which is what Newton steps would take in its place
@@ -83,7 +84,7 @@ def propose(problem: Problem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
     if hasattr(problem, "suggest"):
         return [Stage(SOLVERS[name](), tol, reason) for name, reason in problem.suggest(tol, warm)]
     features = problem.features
-    if getattr(problem.terms, "joint", False):
+    if problem.terms.joint:
         return [Stage(SOLVERS["bundle"](), tol, f"{problem.loss.name} is a loss of all scores at once")]
     if isinstance(features, ClassDesign):
         return propose_for_classes(problem, tol)
@@ -98,7 +99,7 @@ def propose(problem: Problem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
     if features.penalty != "l2":
         return [Stage(SOLVERS["proximal_newton"](), tol, "the penalty |w|_1 has kinks of its own")]
     second_order = [Stage(InteriorPoint(), tol, "steps that do not depend on how rows lie on one another")]
-    patient = [Stage(Coordinate(), tol, "it cannot go astray")]
+    patient = [Stage(Coordinate(effort=last_effort(problem)), tol, "it cannot go astray")]
     if problem.row is None:
         return [Stage(Newton(), tol, f"{name} is smooth")]
     if not kinked and d <= FORMED:
@@ -143,10 +144,17 @@ def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
     smooth = problem.loss.name == "softmax"
     name = "class_newton" if smooth else "class_coordinate"
     reason = f"{problem.loss.name} is {'smooth' if smooth else 'a simplex for each row'}"
-    first = Stage(SOLVERS[name](), tol, reason)
-    if smooth or problem.features.n_classes * problem.features.samples.d > CUTS:
-        return [first]
-    return [first._replace(solver=SOLVERS[name](effort=PASSES)), cuts, first]
+    if smooth:
+        return [Stage(SOLVERS[name](), tol, reason)]
+    last = Stage(SOLVERS[name](effort=last_effort(problem)), tol, reason)
+    if problem.features.n_classes * problem.features.samples.d > CUTS:
+        return [last]
+    return [last._replace(solver=SOLVERS[name](effort=PASSES)), cuts, last]
+
+
+def last_effort(problem: Problem) -> float:
+    """Updates a sample of a solver behind which none waits: many, and yet an end comes whatever the data are."""
+    return max(LAST_EFFORT, LAST_UPDATES / problem.n)
 
 
 def explain(problem: Problem, solver="auto", tol: float = 1e-3) -> str:

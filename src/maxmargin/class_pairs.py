@@ -12,13 +12,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from .certificate import ROUNDING, Certificate
+from .certificate import ROUNDING, Certificate, RowSums, conclude
 from .features import Gram
 from .kernels import Linear
 from .losses import Loss, Row
-from .problem import BALANCED, TINY
+from .problem import FLOOR
+from .rounding import BALANCED, UNIT, Enclosed, Remainder, bound_sum
 from .threads import cached_property, run_strips
 from .tiles import open_tile
+
+EXACT = Enclosed(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,6 @@ class ClassPairs:
         cuts = zip(self.ends.tolist(), middles.tolist(), self.ends[1:].tolist(), strict=False)
         return [(slice(start, middle), slice(middle, stop)) for start, middle, stop in cuts]
 
-    @cached_property
-    def resolution(self) -> np.ndarray:
-        """`Problem.resolution` of each."""
-        return 1e-15 * self.add_up(self.c * np.abs(self.row.p))
-
     # ---- the judge ----------------------------------------------------------------------------------------
 
     def scores(self, a: np.ndarray) -> np.ndarray:
@@ -137,19 +135,56 @@ class ClassPairs:
 
         P and D as in `judge_in_memory`, summed by the same compiled pass over rows.
         """
-        from .compiled.class_pairs import sum_pairs
+        from .compiled.class_pairs import enclose_pairs
 
-        f, sizes = self.scores(a), np.diff(self.ends)
-        margins = ROUNDING * np.maximum.reduceat(np.abs(a), self.ends[:-1])
-        sums, inside = np.empty((len(b), 3)), np.empty(len(b), bool)
-        sum_pairs(self.ends, f + np.repeat(b, sizes), a, *self.row, margins, sums, inside)
-        squares = self.add_up(a * f)
-        losses, conjugates, kkt = sums.T
-        primal, dual = 0.5 * squares + losses, -0.5 * squares - conjugates
-        size = np.maximum(self.add_up(np.abs(a)), 2e-6 * self.add_up(self.c))
-        inside &= np.abs(self.add_up(a)) <= BALANCED * size
-        columns = zip(primal.tolist(), dual.tolist(), kkt.tolist(), self.resolution.tolist(), inside, strict=True)
+        f, sizes = self.scores(a), np.abs(a)
+        totals, margins = self.add_up(sizes), ROUNDING * np.maximum.reduceat(sizes, self.ends[:-1])
+        drift, sums = self.measure_drift(a, totals), np.empty((len(b), 18))
+        errors = self.bound_errors(totals, drift, np.abs(b))
+        enclose_pairs(self.ends, f, errors, b, a, *self.row, margins, sums)
+        squares, rounded = self.add_up(a * f), bound_sum(self.largest + 8) * self.add_up(sizes * np.abs(f))
+        halves = Enclosed(0.5 * squares, 0.5 * (totals * errors + rounded) + drift * (totals * self.reach + drift))
+        found = RowSums(*sums.T[:16])
+        weighty = np.maximum(totals, 2e-6 * self.add_up(self.c))
+        sound = (found.inside > 0) & (np.abs(self.add_up(a)) <= BALANCED * weighty)
+        settled = found.settle(sums[:, 16], sums[:, 17], np.abs(b))
+        distance = settled.moved * self.reach + drift
+        remainder = Remainder(0.5 * distance**2 * (1.0 + 8.0 * UNIT), 0.0, distance)
+        columns = conclude(halves, EXACT, settled, remainder, self.features.bound_price(halves.high, remainder))
+        certificates = zip(*(column.tolist() for column in (*columns, settled.kkt, sound)), strict=True)
         return [
-            Certificate(p, d, violation, True, TINY, resolution, f[self.cut(k)]) if sound else None
-            for k, (p, d, violation, resolution, sound) in enumerate(columns)
+            Certificate(primal, dual, kkt, True, FLOOR, rounding, bound, f[self.cut(k)]) if fine else None
+            for k, (primal, dual, rounding, bound, kkt, fine) in enumerate(certificates)
         ]
+
+    @cached_property
+    def largest(self) -> int:
+        """The samples of the largest problem."""
+        return int(np.diff(self.ends).max(initial=0))
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest |phi(x)| of any sample."""
+        return self.features.largest_size
+
+    def measure_drift(self, a: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """`Gram.measure_drift` of each problem."""
+        away = self.features.samples.displacement if self.features.by_weights else 0.0
+        return away * (np.abs(self.add_up(a)) + bound_sum(self.largest + 8) * totals) if away else np.zeros(len(totals))
+
+    def bound_errors(self, totals: np.ndarray, drift: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """What rounding may do to any score of each problem, whose duals add up to `totals` in size.
+
+        Every kernel value has the error of the one with the largest samples, and every sum that of the longest.
+        """
+        features, samples, square = self.features, self.features.samples, self.reach**2
+        if isinstance(features.kernel, Linear):
+            each, away = (
+                (bound_sum(features.samples.d + 8) + bound_sum(self.largest + 8)) * square,
+                samples.displacement,
+            )
+            rounded = 2.0 * UNIT * (totals * self.reach + drift) * (self.reach + 2.0 * away)
+            return each * totals + rounded + drift * self.reach + (2.0 * UNIT * b if away else 0.0)
+        top = samples.take(np.array([int(np.argmax(samples.norms))]))
+        each = float(features.kernel.bound_value_errors(top, top, np.ones(1))[0]) + bound_sum(self.largest + 8) * square
+        return each * totals

@@ -80,9 +80,9 @@ class Deadline(Clock):
         """Seconds of a certificate for the point of a run with so much support."""
         return self.problem.estimate_seconds(support) + getattr(run, "reserve", 0.0)
 
-    def permits(self, run) -> bool:
-        """Whether a certificate of the point of a run would be there in time."""
-        return self.has_time_for(self.expect(run, run.support))
+    def permits(self, run, times: float = 1.0) -> bool:
+        """Whether a certificate of the point of a run, or one that takes `times` as long, would be there in time."""
+        return self.has_time_for(times * self.expect(run, run.support))
 
     def has_time_for(self, seconds: float) -> bool:
         """Whether a certificate that takes so long would be there in time: soon after Ctrl-C, or with the budget."""

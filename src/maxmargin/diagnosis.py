@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
-from .kernels import Kernel
+from .kernels import Kernel, Linear, translate
 from .result import Result, Status
 from .sparse_format import check_sparse
 
@@ -191,6 +191,7 @@ def suggest_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
 def find_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
     """One sentence: features, kernel, C, or patience."""
     if kernel.name not in ("precomputed", "callable") and X is not None:  # of data in blocks there is no X to look at
+        X = translate(X, kernel.shift) if isinstance(kernel, Linear) else X  # what the solver saw of them
         odd = find_odd_feature(X)
         if odd is not None:
             return odd
@@ -201,6 +202,6 @@ def find_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
         return "The kernel is not positive semidefinite: the problem has no certificate; choose another kernel."
     if C is not None and C >= 1e4:
         return f"C={C:g} asks for an almost hard margin, which converges slowly; a smaller C is rarely worse."
-    if result.status is Status.STALLED:
+    if result.status in (Status.STALLED, Status.ROUNDING_LIMIT):
         return "Centre and scale the data, choose a smaller C, or accept a larger tol."
     return "Allow more time or iterations, or a larger tol."

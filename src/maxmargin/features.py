@@ -1,6 +1,7 @@
 """Features behind one protocol: what a problem needs to know of its data.
 
 scores(coef)       f_i = <w, phi(x_i)>
+enclose(coef)      the same with a bound on what rounding does to each, in twice the precision if asked
 square_norm(coef)  |w|^2
 combine(a)         the coefficients of w = sum_i a_i phi(x_i)
 block(rows)        K[rows, :]
@@ -10,15 +11,17 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
 
-from .kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from .kernels import FORMULAS, Kernel, Linear, choose_formula
 from .pace import Pace
+from .rounding import UNIT, Enclosed, Remainder, add_up_sizes, bound_sum
 from .samples import Dense, suit
 from .threads import cached_property
-from .tiles import evaluate_rows, evaluate_scores, evaluate_square
+from .tiles import ROWS, SMALL_TILE, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
 GAUGED_ROWS = 1024  # samples whose kernel values among each other are timed
@@ -35,6 +38,7 @@ class Gram:
     """K_ij = k(x_i, x_j) + offset, never formed whole unless small; w lives as coefficients of phi(x_i)."""
 
     penalty = "l2"
+    n_classes: int | None = None  # of features with one w for each class
 
     def __init__(self, kernel: Kernel, samples, offset: float = 0.0, whole: np.ndarray | None = None):
         self.kernel, self.samples, self.offset = kernel, samples, float(offset)
@@ -45,9 +49,15 @@ class Gram:
         self.pace = Pace()
 
     @classmethod
-    def from_data(cls, kernel: Kernel, X, offset: float = 0.0, weight: np.ndarray | None = None) -> Gram:
-        """Bind the kernel to the training data X and lay the Gram matrix over it."""
+    def from_data(
+        cls, kernel: Kernel, X, offset: float = 0.0, weight: np.ndarray | None = None, translates: bool = False
+    ) -> Gram:
+        """Bind the kernel to the training data X and lay the Gram matrix over it.
+
+        `translates` says that the machine may be had from data that are moved, as `Formulation.translates` does.
+        """
         kernel = kernel.bind(X, weight)
+        kernel = kernel.centre(X) if translates else kernel
         samples = kernel.samples(X)
         return cls(kernel, samples if samples.n <= FULL else suit(samples), offset)
 
@@ -134,7 +144,7 @@ class Gram:
         """Whether scores take next to no time whatever the coefficients."""
         if self.by_weights:
             return self.samples.size < STREAMED
-        own = type(self.kernel) in SINGLE_ROWS  # else one of the user's, which may be slow
+        own = type(self.kernel) in FORMULAS  # else one of the user's, which may be slow
         return self.whole is not None or self.n <= (max(FULL, GAUGED_ROWS) if own else GAUGED_ROWS)
 
     def combine(self, a: np.ndarray) -> np.ndarray:
@@ -165,6 +175,93 @@ class Gram:
 
     price = penalise  # its conjugate R*, which is 1/2 |w|^2 too
 
+    # ---- what rounding may do, for the judge ----------------------------------------------------------------
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """r with |K_ij| <= r_i r_j (Cauchy and Schwarz, where the kernel is positive semidefinite)."""
+        return np.sqrt(np.square(self.kernel.sizes(self.samples)) + abs(self.offset)) * (1.0 + 8.0 * UNIT)
+
+    @cached_property
+    def largest_size(self) -> float:
+        """The largest |phi(x_i)|."""
+        return float(self.sizes.max(initial=0.0))
+
+    def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
+        """f = K coef, and a bound on the rounding error of each; `closely` as if in twice the precision."""
+        support = np.flatnonzero(coef)
+        if not closely:
+            return Enclosed(self.scores(coef), self.bound_errors(coef, support))
+        if len(support) == 0:
+            return Enclosed(np.zeros(self.n), np.zeros(self.n))
+        part, kept = self.samples.take(support), coef[support]
+        scores, errors = evaluate_scores_closely(self.kernel, self.samples, part, kept)
+        if self.offset:
+            constant = self.offset * fsum(kept)
+            scores, errors = scores + constant, errors + UNIT * (np.abs(scores) + 3.0 * abs(constant))
+        return Enclosed(scores, errors)
+
+    def bound_errors(self, coef: np.ndarray, support: np.ndarray) -> np.ndarray:
+        """What rounding may do to each score as `scores` evaluates it: to kernel values, and to their sum.
+
+        A sum of m products is off by gamma_m sum_j |coef_j K_ij| at most (Higham 2002, eq. 3.5), and |K_ij| <= r_i r_j.
+        """
+        weight = np.abs(coef[support])
+        if self.by_weights and self.whole is None:
+            pulled = float(weight @ self.sizes[support])  # also bounds |w|
+            return (bound_sum(self.samples.terms + 8) + bound_sum(len(support) + 8)) * self.sizes * pulled
+        terms = len(support) if self.whole is not None else self.count_terms(len(support))
+        values = self.kernel.bound_value_errors(self.samples, self.samples, coef)  # zeros add nothing
+        return values + bound_sum(terms + 8) * self.sizes * float(weight @ self.sizes[support])
+
+    def count_terms(self, support: int) -> float:
+        """Additions in a row behind one score: of a tile, and of the tiles."""
+        return min(support, max(ROWS + support / ROWS, SMALL_TILE / max(self.n, 1)))
+
+    def bound_public_errors(self, coef: np.ndarray, b: float, penalty: float, drift: float) -> float | np.ndarray:
+        """How far the machine that users see may be from the one that is judged, in units of the score.
+
+        Its f(x) = <w, x> + intercept_ has w and intercept_ = b - <w, m> rounded, where samples were moved by m. Its
+        coefficients sum to some d instead of zero, and in place of w it has w + d m; `drift` is |d m|.
+        """
+        if not self.by_weights:
+            return 0.0
+        away, length = self.samples.displacement, np.sqrt(2.0 * max(penalty, 0.0))
+        rounded = 2.0 * UNIT * (length + drift) * (self.sizes + 2.0 * away)
+        return rounded + drift * self.sizes + (2.0 * UNIT * b if away else 0.0)
+
+    def measure_drift(self, coef: np.ndarray) -> float:
+        """|d m|, by which w changes where samples were moved by m and coefficients sum to d instead of zero."""
+        away = self.samples.displacement if self.by_weights else 0.0
+        return abs(fsum(coef)) * (1.0 + UNIT) * away if away else 0.0
+
+    def enclose_penalty(self, coef: np.ndarray, scores: Enclosed) -> Enclosed:
+        """R(w) = coef' K coef / 2, from the scores of coef."""
+        half, sizes = 0.5 * self.square_norm(coef, scores.value), np.abs(coef)
+        rounded = bound_sum(np.count_nonzero(coef) + 8) * float(sizes @ np.abs(scores.value))
+        return Enclosed(half, 0.5 * (float(sizes @ scores.error) + rounded))
+
+    def measure_remainder(
+        self, coef: np.ndarray, a: np.ndarray, moved: float, closely: bool = False, drift: float = 0.0
+    ) -> Remainder:
+        """|w - v|^2 / 2 for v = sum_i a_i phi(x_i), from above.
+
+        So much of the duals as `moved` may go elsewhere, and w may be off by `drift`.
+        """
+        pulled, apart = self.combine(a), None
+        distance, plain = moved * self.largest_size + drift, 0.0
+        if coef is not pulled and (coef != pulled).any():
+            apart = coef - pulled
+            half = self.enclose_penalty(apart, self.enclose(apart, closely))
+            distance, plain = distance + float(np.sqrt(2.0 * max(half.high, 0.0))), max(half.value, 0.0)
+        if np.ndim(a) > 1 or apart is not None:  # layers are added up, and differences formed, with a rounding each
+            distance += 2.0 * UNIT * float(np.abs(coef) @ self.sizes + np.abs(pulled) @ self.sizes)
+        return Remainder(0.5 * distance * distance * (1.0 + 8.0 * UNIT), plain, distance)
+
+    def bound_price(self, penalty: float, remainder: Remainder) -> float:
+        """R*(v) = |v|^2 / 2, from above: |v| is at most |w| + |w - v|."""
+        return 0.5 * (np.sqrt(2.0 * np.maximum(penalty, 0.0)) + remainder.distance) ** 2 * (1.0 + 16.0 * UNIT)
+
     def subset(self, index: np.ndarray) -> Gram:
         """The Gram matrix of some of the samples; a whole matrix is not evaluated again."""
         part = Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
@@ -177,7 +274,7 @@ class Gram:
         In float32 unless `exact`, where the kernel allows it. Few samples with many features have their whole matrix
         formed instead: one product takes less time than the rows that a fit needs.
         """
-        if not (type(self.kernel) in SINGLE_ROWS and isinstance(self.samples, Dense)):
+        if not (type(self.kernel) in FORMULAS and isinstance(self.samples, Dense)):
             return
         if self.small and self.d > SINGLE_FEATURES:
             self.form()
@@ -213,11 +310,7 @@ class Gram:
     @property
     def formula(self) -> tuple[int, float, float, int, float]:
         """Kind, gamma, coef0, degree and offset of the kernel, as `compiled.single_rows` knows them."""
-        gamma, coef0, degree = (getattr(self.kernel, name, 0) for name in ("gamma", "coef0", "degree"))
-        return SINGLE_ROWS[type(self.kernel)], float(gamma), float(coef0), int(degree), self.offset
-
-
-SINGLE_ROWS = {Linear: 0, Polynomial: 1, RBF: 2, Sigmoid: 3, Laplacian: 4}  # as in compiled.single_rows
+        return *choose_formula(self.kernel, self.samples), self.offset
 
 
 class Segment(NamedTuple):
@@ -261,6 +354,56 @@ class Design(Gram):
         """|w|^2 + w_0^2."""
         return float(coef @ coef)
 
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """|(x_i, scaling)|."""
+        return np.hypot(self.samples.radii, self.scaling) * (1.0 + 8.0 * UNIT)
+
+    def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
+        """f = X w + scaling w_0, and a bound on the rounding error of each."""
+        if not closely:
+            length = float(np.linalg.norm(coef))
+            return Enclosed(self.scores(coef), bound_sum(self.samples.terms + 8) * length * self.sizes)
+        high, low, errors = self.samples.project_closely(coef[:-1], np.zeros(len(coef) - 1))
+        constant = self.scaling * coef[-1]
+        scores = high + (low + constant)
+        return Enclosed(scores, errors + UNIT * (2.0 * np.abs(scores) + 4.0 * abs(constant)))
+
+    def measure_drift(self, coef: np.ndarray) -> float:
+        """0: w is what users see."""
+        return 0.0
+
+    def bound_public_errors(self, coef: np.ndarray, b: float, penalty: float, drift: float) -> float | np.ndarray:
+        """What the rounding of intercept_ = b - <w, m> does to every score, where samples were moved by m."""
+        away = self.samples.displacement
+        return 2.0 * UNIT * (b + float(np.linalg.norm(coef)) * away) if away else 0.0
+
+    def enclose_penalty(self, coef: np.ndarray, scores: Enclosed) -> Enclosed:
+        """R(w): a sum of terms of which none is negative, so rounding is relative."""
+        penalty = self.penalise(coef, scores.value)
+        return Enclosed(penalty, bound_sum(np.size(coef) + 8) * penalty)
+
+    def enclose_pull(self, a: np.ndarray, closely: bool = False) -> Enclosed:
+        """v = sum_i a_i (x_i, scaling), and a bound on the length of its error."""
+        a = Gram.combine(self, a)
+        sizes = float(np.abs(a) @ self.sizes)
+        if not closely:
+            return Enclosed(self.combine(a), bound_sum(len(a) + 8) * sizes)
+        high, low, error = self.samples.combine_closely(a)
+        pulled = np.append(high + low, self.scaling * fsum(a))
+        return Enclosed(pulled, error + 4.0 * UNIT * float(np.linalg.norm(pulled)))
+
+    def measure_remainder(
+        self, coef: np.ndarray, a: np.ndarray, moved: float, closely: bool = False, drift: float = 0.0
+    ) -> Remainder:
+        """|w - v|^2 / 2 for v = sum_i a_i (x_i, scaling), from above."""
+        pulled = self.enclose_pull(a, closely)
+        rounded = 2.0 * UNIT * float(np.linalg.norm(coef))
+        apart = float(np.linalg.norm(coef - pulled.value))
+        distance = apart + pulled.error + rounded + moved * self.largest_size
+        distance *= 1.0 + bound_sum(len(coef) + 8)
+        return Remainder(0.5 * distance * distance * (1.0 + 8.0 * UNIT), 0.5 * apart * apart, distance)
+
     def subset(self, index: np.ndarray) -> Design:
         """The design of some of the samples."""
         part = type(self)(self.samples.take(index), self.scaling, cut(self.whole, index))
@@ -280,6 +423,22 @@ class AbsoluteDesign(Design):
     def price(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """0 where no feature pulls by more than 1, else infinite."""
         return 0.0 if np.abs(coef).max(initial=0.0) <= PULL else np.inf
+
+    def measure_remainder(
+        self, coef: np.ndarray, a: np.ndarray, moved: float, closely: bool = False, drift: float = 0.0
+    ) -> Remainder:
+        """|w|_1 - <w, v> with the pull v of duals that are made smaller until none is above 1, from above."""
+        pulled = self.enclose_pull(a, closely)
+        error = pulled.error + moved * self.largest_size
+        shrink = max(float(np.abs(pulled.value).max(initial=0.0)) + error - 1.0, 0.0)
+        sizes = np.abs(coef)
+        apart = float(np.sum(sizes - coef * pulled.value / (1.0 + shrink)))
+        rounded = bound_sum(len(coef) + 8) * 2.0 * add_up_sizes(coef)
+        return Remainder(apart + rounded + error * add_up_sizes(coef), max(apart, 0.0), shrink=shrink)
+
+    def bound_price(self, penalty: float, remainder: Remainder) -> float:
+        """0: the duals are made as small as that takes."""
+        return 0.0
 
     def relax(self, a: np.ndarray) -> np.ndarray:
         """The duals divided by the largest pull on a feature, where that is more than 1.
@@ -322,6 +481,30 @@ class ClassDesign:
 
     price = penalise  # its conjugate
 
+    def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
+        """f_ki, one row a class, and a bound on the rounding error of each."""
+        parts = [self.design.enclose(row, closely) for row in coef]
+        return Enclosed(np.stack([part.value for part in parts]), np.stack([part.error for part in parts]))
+
+    measure_drift = Design.measure_drift
+
+    def bound_public_errors(self, coef: np.ndarray, b: float, penalty: float, drift: float) -> float | np.ndarray:
+        """What the rounding of intercepts does to every score: those of many classes are seen from their mean."""
+        lengths = np.linalg.norm(coef, axis=1)
+        return (4.0 * UNIT * (b + lengths * self.samples.displacement))[:, None]
+
+    enclose_penalty = Design.enclose_penalty
+
+    def measure_remainder(
+        self, coef: np.ndarray, a: np.ndarray, moved: float, closely: bool = False, drift: float = 0.0
+    ) -> Remainder:
+        """sum_k |w_k - v_k|^2 / 2, from above."""
+        parts = [self.design.measure_remainder(w, row, moved, closely) for w, row in zip(coef, a, strict=True)]
+        distance = float(np.linalg.norm([part.distance for part in parts])) * (1.0 + 8.0 * UNIT)
+        return Remainder(sum(part.value for part in parts), sum(part.plain for part in parts), distance)
+
+    bound_price = Gram.bound_price
+
     def gauge(self) -> None:
         """Measure the pace of a product with the samples, if that was not done lately."""
         self.design.gauge()
@@ -339,6 +522,7 @@ class SignedGram:
     """K_kl = s_k s_l k(x_i(k), x_j(l)): the features s_k phi(x_i(k)), over a Gram matrix that is never doubled."""
 
     penalty = "l2"
+    n_classes: int | None = None
 
     def __init__(self, gram: Gram, index: np.ndarray, sign: np.ndarray):
         self.gram, self.index, self.sign = gram, index, sign
@@ -395,12 +579,47 @@ class SignedGram:
         return self.sign * self.gram.scores(coef)[self.index]
 
     penalise = price = Gram.penalise
+    measure_remainder, bound_price = Gram.measure_remainder, Gram.bound_price
+
+    def bound_public_errors(self, coef: np.ndarray, b: float, penalty: float, drift: float) -> float | np.ndarray:
+        """How far the machine that users see may be from the one that is judged, in units of the score."""
+        errors = self.gram.bound_public_errors(coef, b, penalty, drift)
+        return errors[self.index] if np.ndim(errors) else errors
+
+    def measure_drift(self, coef: np.ndarray) -> float:
+        """By which w changes where samples were moved and coefficients do not sum to zero exactly."""
+        return self.gram.measure_drift(coef)
+
+    @property
+    def largest_size(self) -> float:
+        """The largest |phi(x_i)|."""
+        return self.gram.largest_size
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """r with |K_ij| <= r_i r_j, of the samples of the Gram matrix: that is what coefficients belong to."""
+        return self.gram.sizes
+
+    def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
+        """f_k = s_k <w, phi(x_i(k))>, and a bound on the rounding error of each."""
+        scores = self.gram.enclose(coef, closely)
+        return Enclosed(self.sign * scores.value[self.index], scores.error[self.index])
+
+    def enclose_penalty(self, coef: np.ndarray, scores: Enclosed) -> Enclosed:
+        """R(w) = coef' K coef / 2, from the scores of coef."""
+        first = self.first
+        return self.gram.enclose_penalty(coef, Enclosed((self.sign * scores.value)[first], scores.error[first]))
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """A variable of each sample."""
+        first = np.full(self.gram.n, -1)
+        first[self.index] = np.arange(self.n)
+        return first
 
     def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """|w|^2 = coef' K coef."""
-        first = np.full(self.gram.n, -1)
-        first[self.index] = np.arange(self.n)
-        return float(coef @ (self.sign * scores)[first])
+        return float(coef @ (self.sign * scores)[self.first])
 
     def subset(self, keep: np.ndarray) -> SignedGram:
         """The features of some of the variables."""

@@ -7,6 +7,7 @@ A formulation builds the problem (`pose`), reads the machine f(x) = sum_i coef_i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from .losses import Hinge, Loss, Novelty, Quantile
 from .problem import Point, Problem
 
 HINGE = Hinge()
+ROUNDING = 1e-12  # of the sum of |coef|: a smaller sum of coef is zero
 INTERCEPTS = ("free", "regularised", "none")
 
 
@@ -44,13 +46,23 @@ class Formulation:
         """Whether the intercept is outside the regulariser."""
         return self.intercept == "free"
 
+    @property
+    def translates(self) -> bool:
+        """Whether phi(x) - m in place of phi(x) changes b alone, whatever m: where all duals sum to zero together."""
+        return self.free
+
     def intercept_of(self, coef: np.ndarray, b: float) -> float:
         """b where it is free, else what the constant column amounts to."""
-        return b if self.free else self.offset * float(coef.sum())
+        return b if self.free else self.offset * fsum(coef)
 
     def stray(self, machine: Machine) -> float:
         """What a machine's intercept has beyond the one its coefficients imply: zero, unless someone moved it."""
         return machine.b - self.intercept_of(machine.coef, machine.b)
+
+
+def sums_to_zero(coef: np.ndarray) -> bool:
+    """Whether the coefficients of each machine, one row each, sum to zero to rounding: those of others need not."""
+    return bool((np.abs(coef.sum(axis=-1)) <= ROUNDING * np.abs(coef).sum(axis=-1)).all())
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,7 @@ class OneClass(Formulation):
     """min 1/2 |w|^2 - nu (sum c) rho + sum_i c_i max(0, rho - <w, phi(x_i)>), with b = -rho."""
 
     nu: float = 0.5
+    translates = False  # the duals sum to nu sum(c), and rho does not stand for b
 
     def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
         """Novelty at rho = 0 with the balance nu sum(c)."""

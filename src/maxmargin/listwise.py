@@ -15,6 +15,7 @@ Such a loss does not split over samples, so there is no conjugate of single dual
     value(f)         the same C R(f), as an array of one number
     response(f)      the same a, as both ends of an interval
     violation(a, f)  how far f is from the scores at which a is a response
+    steepness        the largest |a_i| of any answer, one number per sample
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from typing import ClassVar
 import numpy as np
 
 from .losses import Loss
-from .threads import heed
+from .rounding import bound_sum
+from .threads import cached_property, heed
 
 STEPS = (1.0, 0.1, 0.01)  # how far scores are moved to see whether others suit the duals better
 
@@ -49,6 +51,16 @@ class ListTerms:
         """The duals a of the cut at f, twice: as an interval of one point."""
         a = self.cut(f)[1]
         return a, a
+
+    steepness: np.ndarray  # the largest |a_i| that the loss can answer with: how fast R changes with each score
+
+    def bound_value_error(self, f: np.ndarray, wide: np.ndarray) -> float:
+        """What C R(f) may be off by at scores that are off by `wide`, and by its evaluation.
+
+        A sum of n products, and a labelling that is the worst one but for the rounding of such sums.
+        """
+        size = abs(self.cut(f)[0]) + float(self.steepness @ np.abs(f))
+        return float(self.steepness @ wide) + 2.0 * bound_sum(len(f) + 16) * size
 
     def violation(self, a: np.ndarray, f: np.ndarray) -> float:
         """(h(f) - min_g h(g)) / sum_i |a_i| with h(g) = C R(g) + a.g, over a few trial scores g: zero at the optimum.
@@ -77,6 +89,11 @@ class _ErrorTerms(ListTerms):
     def __init__(self, y: np.ndarray, c: np.ndarray):
         self.y, self.c = y, c
 
+    @property
+    def steepness(self):
+        """c_i."""
+        return self.c
+
     def cut(self, f):
         a = np.where(self.y * f < 1.0, self.c * self.y, 0.0)
         return float(np.abs(a).sum() - a @ f), a
@@ -88,6 +105,7 @@ class _FTerms(ListTerms):
     def __init__(self, y: np.ndarray, c: np.ndarray, beta: float, name: str):
         self.C, self.square = common_weight(c, name), float(beta) ** 2
         self.positive, self.negative = map(Ranking, split_labels(y, name))
+        self.steepness = np.full(len(y), self.C)
 
     def cut(self, f):
         from .compiled.labellings import worst_f_labelling
@@ -111,6 +129,7 @@ class _TopTerms(ListTerms):
     def __init__(self, y: np.ndarray, c: np.ndarray, k: int, price: float, name: str):
         self.C, self.k, self.price, self.positive = common_weight(c, name), k, price, y > 0
         self.shift_invariant = k == np.count_nonzero(self.positive)
+        self.steepness = np.full(len(y), self.C)
 
     def cut(self, f):
         out = len(f) - self.k
@@ -330,6 +349,12 @@ class _PairTerms(ListTerms):
             )
         share = np.divide(self.pairs.sum(c), total, out=np.zeros_like(total), where=total > 0)
         self.scale = share[self.pairs.group] * self.weight
+
+    @cached_property
+    def steepness(self):
+        """The weights of all that a sample is paired with on one side, scaled."""
+        up, down = self.pairs.count(np.zeros(len(self.weight)), self.weight)
+        return self.scale * np.maximum(up, down)
 
     def cut(self, f):
         up, down = self.pairs.count(f, self.weight)

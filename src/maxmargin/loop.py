@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
-from .certificate import Certificate, estimate_rounding, judge
+from .certificate import SHARE, Certificate, estimate_rounding, judge
 from .checkpoints import Store
 from .choice import Stage, name_of, plan
 from .deadline import Deadline
 from .interrupt import Interrupt, watch_interrupt
+from .neighbours import find_neighbours
 from .problem import Point, Problem
 from .result import SENTENCES, Outcome, Progress, Result, Status
 from .threads import Interrupted, listen, quiet_blas
@@ -19,6 +21,9 @@ from .threads import Interrupted, listen, quiet_blas
 UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that nobody has judged
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 EXPLAINED = 10.0  # times the gap that rounding is estimated to leave is explained by it
+CLOSE = 20.0  # times as long as a certificate takes one that is evaluated closely
+TIGHTER = 0.5  # by which the tolerance of a solver falls where rounding takes up the rest
+RESTARTS = 3  # of a solver with a smaller tolerance
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
 
 
@@ -87,7 +92,7 @@ def solve(
                 relay.save_now_and_then()
         point, certificate = best.settle(relay.run)
         relay.save(point)
-    message = " ".join([best.sentence(status, relay.solver), *best.doubt(history), *best.limit(status), *relay.notes])
+    message = " ".join([best.sentence(status, relay.solver), *best.doubt(history), *relay.notes])
     return Result(
         status, point, certificate, relay.solver, relay.n_iter, deadline.seconds, message, history, relay.count(),
     )  # fmt: skip
@@ -116,7 +121,7 @@ class Relay:
         self, problem: Problem, stages: list[Stage], warm: Point | None, deadline: Deadline, store: Store | None
     ):
         self.problem, self.waiting, self.deadline, self.store = problem, stages, deadline, store
-        self.before, self.notes, self.counted = 0, [], Counter()
+        self.before, self.notes, self.counted, self.restarts = 0, [], Counter(), 0
         deadline.hold_back(Standing(problem, warm))
         state = None if store is None else store.load(problem.fingerprint())
         self.run = self.start(warm) if state is None else self.resume(state)
@@ -209,7 +214,16 @@ class Relay:
         if status is Status.STALLED and self.waiting:
             best.await_another()
             return self.hand_over(best.known[0], "went astray")
+        if status is None and best.is_within_rounding() and self.restarts < RESTARTS:
+            self.tighten(best.known[0])
         return status
+
+    def tighten(self, point: Point) -> None:
+        """Start the solver again at the point, with a smaller tolerance: rounding takes up what it leaves."""
+        self.restarts += 1
+        self.before, self.counted = self.n_iter, self.count()
+        self.stage = self.stage._replace(tol=TIGHTER * self.stage.tol)
+        self.run = self.begin(lambda: self.solver.start(self.problem, self.stage.tol, point), point)
 
     def hand_over(self, point: Point, why: str) -> None:
         """Start the next solver at the point, and say so."""
@@ -280,11 +294,54 @@ class BestCertified:
         if not self.deadline.permits(run):
             raise Interrupted
         with listen(lambda: not self.deadline.has_time_for(0.0)):
-            certificate = judge(self.problem, self.point)
+            certificate = self.judge(run, self.point)
         self.judged = (run, run.n_iter)
         if self.known is None or not certificate.relative_gap > self.known[1].relative_gap:
             self.known = (self.point, certificate)
         return certificate
+
+    def judge(self, run, point: Point) -> Certificate:
+        """The certificate of a point, as close as the tolerance needs and the time allows."""
+        certificate = judge(self.problem, point)
+        if self.is_worth_a_closer_look(certificate) and self.deadline.permits(run, CLOSE):
+            with suppress(Interrupted):  # then it stays as it is
+                return judge(self.problem, point, closely=True)
+        return certificate
+
+    def look_around(self, run) -> bool:
+        """Whether a neighbour of the point, which loses nothing by rounding, is within the tolerance."""
+        with listen(lambda: not self.deadline.has_time_for(0.0)):
+            for neighbour in find_neighbours(self.problem, self.point):
+                if self.deadline.permits(run):
+                    certificate = self.judge(run, neighbour)
+                    if certificate.relative_gap <= self.tol:
+                        self.known = (neighbour, certificate)
+                        return True
+        return False
+
+    def is_worth_a_closer_look(self, certificate: Certificate) -> bool:
+        """Whether rounding, as far as it is known to go, stands between the gap and the tolerance."""
+        gap, rounding = certificate.relative_gap, certificate.relative_rounding
+        if gap <= self.tol:  # P and D themselves are to be known as well as that
+            return certificate.primal - certificate.dual > self.tol * certificate.size
+        return gap < np.inf and (gap - rounding <= self.tol or rounding > SHARE * gap)
+
+    def is_within_rounding(self) -> bool:
+        """Whether the best gap is within tol but for rounding, and rounding is a small part of tol."""
+        gap, rounding = self.known[1].relative_gap, self.known[1].relative_rounding
+        return gap > self.tol and gap - rounding <= self.tol and rounding <= TIGHTER * self.tol
+
+    def is_limited(self, certificate: Certificate, stuck: bool) -> bool:
+        """Whether rounding alone is more than tol, and most of the gap; where nothing else helps, a good part of it."""
+        gap, rounding = certificate.relative_gap, certificate.relative_rounding
+        return rounding > TIGHTER * self.tol and rounding >= (SHARE if stuck else TIGHTER) * gap and gap < np.inf
+
+    def is_explained(self) -> bool:
+        """Whether the rounding of the duals themselves is estimated to leave about such a gap as there is."""
+        if not isinstance(self.problem, Problem):
+            return False
+        point, certificate = self.known
+        return certificate.relative_gap <= EXPLAINED * estimate_rounding(self.problem, point, certificate)
 
     def ask(self, run) -> Point:
         """The point of a run; without what could be dropped on the way to it, where the time is over."""
@@ -303,6 +360,12 @@ class BestCertified:
         certificate = self.certify(run)
         if self.holds(run, outcome, certificate, solver):
             return Status.CONVERGED
+        by_gap = not goes_by_rule(solver)
+        if by_gap and (self.is_limited(certificate, stuck=False) or outcome is Outcome.STALLED):
+            if self.look_around(run):
+                return Status.CONVERGED
+            if self.is_limited(self.known[1], stuck=False):
+                return Status.ROUNDING_LIMIT
         if outcome is Outcome.STALLED and not final:
             return Status.STALLED
         self.dual = max(self.dual, certificate.dual)
@@ -310,7 +373,10 @@ class BestCertified:
         fallen = certificate.relative_gap < 0.9 * before
         self.patience = PATIENCE if fallen else self.patience - (1 if outcome is Outcome.DONE else 10)
         if abs(run.a).max() > 1e99 or not (risen or fallen) or self.patience <= 0:
-            return Status.STALLED
+            if by_gap and self.look_around(run):
+                return Status.CONVERGED
+            limited = by_gap and final and (self.is_limited(self.known[1], stuck=True) or self.is_explained())
+            return Status.ROUNDING_LIMIT if limited else Status.STALLED
         run.refresh(certificate.scores)
         return None
 
@@ -327,7 +393,20 @@ class BestCertified:
         """Why the solver stopped."""
         if goes_by_rule(solver) and status is Status.CONVERGED:
             return f"The solver's own rule, {solver.own_rule}, is met."
+        if status is Status.ROUNDING_LIMIT:
+            certificate = self.known[1]
+            return (
+                f"{SENTENCES[status]} Rounding takes up a relative gap of {self.measure_limit():.1g}; it is certain "
+                f"that the optimum lies between {certificate.dual:.8g} and {certificate.primal:.8g}."
+            )
         return SENTENCES[status]
+
+    def measure_limit(self) -> float:
+        """The relative gap that is there for rounding, or that the rounding of the duals is estimated to leave."""
+        point, certificate = self.known
+        if not isinstance(self.problem, Problem):
+            return certificate.relative_rounding
+        return max(certificate.relative_rounding, estimate_rounding(self.problem, point, certificate))
 
     def settle(self, run) -> tuple[Point, Certificate]:
         """The best certified point, the present one included; or, where there is no time for any, the present one."""
@@ -343,16 +422,6 @@ class BestCertified:
         if self.known[1] is not UNKNOWN:
             return []
         return [confess(f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start")]
-
-    def limit(self, status: Status) -> list[str]:
-        """A sentence where rounding explains the gap that is left."""
-        if status is not Status.STALLED or not isinstance(self.problem, Problem):
-            return []
-        point, certificate = self.known
-        rounding = estimate_rounding(self.problem, point, certificate)
-        if certificate.relative_gap > EXPLAINED * rounding:
-            return []
-        return [f"This is the limit of float64: rounding alone leaves a relative gap of about {rounding:.1g} here."]
 
 
 def goes_by_rule(solver) -> bool:

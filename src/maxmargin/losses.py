@@ -8,6 +8,12 @@ Each loss l(f; y) enters a problem with weights c through its *terms*, four func
     slopes(a)     left and right derivative of that conjugate
     bend(f)       c l''(f; y), where the loss has no row
 
+and, where the loss has no row, three bounds for the judge, which must know what rounding may hide:
+
+    bound_value_error(f, wide)     of c l at scores that are off by `wide`, and of its evaluation
+    bound_conjugate_error(a)       of the evaluation of the conjugate
+    bound_slope(a, f, moved)       what it costs, per unit, to move so much of the duals elsewhere
+
 For every piecewise linear or quadratic loss they all follow from one `Row`.
 """
 
@@ -17,6 +23,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+
+from .rounding import UNIT
+
+FEW = 16.0 * UNIT  # what the few roundings of a term amount to, of its size
+STEEP = 750.0  # |log t| of every share t that float64 can hold
 
 
 def soften(x: np.ndarray, e: np.ndarray) -> np.ndarray:
@@ -32,6 +43,7 @@ class Row(NamedTuple):
     e: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
+    joint = False
 
     def value(self, f: np.ndarray) -> np.ndarray:
         """c l(f) = max over a in [lo, hi] of -a f - conj(a), where lo <= 0 <= hi."""
@@ -264,11 +276,22 @@ def _log(t: np.ndarray) -> np.ndarray:
     return np.log(np.where(t > 0, t, 1.0)) + np.where(t > 0, 0.0, -np.inf)
 
 
+def _bound_slope(room: np.ndarray, f: np.ndarray, slopes, moved: float) -> float:
+    """The slope of conj(a) + a f at the dual with most room, as far as `moved` may take it; infinite without room."""
+    if moved == 0.0:
+        return 0.0
+    k = int(np.argmax(room))
+    if not room[k] > 4.0 * moved:
+        return np.inf
+    return float(max(abs(slopes(k, share)) for share in (moved, -moved)) + abs(f[k]))
+
+
 class _LogisticTerms(NamedTuple):
     """c log(1 + exp(-y f)) and c (t log t + (1-t) log(1-t)) with t = y a / c in [0, 1]."""
 
     y: np.ndarray
     c: np.ndarray
+    joint = False
 
     def value(self, f):
         return self.c * np.logaddexp(0.0, -self.y * f)
@@ -285,12 +308,36 @@ class _LogisticTerms(NamedTuple):
 
     def conjugate(self, a):
         t = a * self.y * _inverse(self.c)
-        return _close(self.c, a, self.c * (_entropy(t) + _entropy(1.0 - t)))
+        rest = np.where(t < 1.0, 1.0 - t, 1.0)
+        other = np.where(t <= 1.0, rest * np.log1p(-np.where(t < 1.0, t, 0.0)), np.inf)  # exact also where t is small
+        return _close(self.c, a, self.c * (_entropy(t) + other))
 
     def slopes(self, a):
         t = a * self.y * _inverse(self.c)
         slope = self.y * (_log(t) - _log(1.0 - t))
         return slope, slope
+
+    def bound_value_error(self, f, wide):
+        """The slope at the near end of the interval of f, times its width."""
+        with np.errstate(over="ignore"):
+            steepest = self.c / (1.0 + np.exp(self.y * f - wide))
+        return steepest * wide + FEW * self.value(f)
+
+    def bound_conjugate_error(self, a):
+        """A few roundings of t log t, t, and (1 - t) log(1 - t)."""
+        t = np.clip(a * self.y * _inverse(self.c), 0.0, 1.0)
+        near = -np.log1p(-np.minimum(t, 1.0 - UNIT))
+        return FEW * self.c * (np.abs(_entropy(t)) + t + t * near)
+
+    def bound_slope(self, a, f, moved):
+        """log t - log(1 - t) at the dual furthest from both ends."""
+        t = np.clip(a * self.y * _inverse(self.c), 0.0, 1.0)
+
+        def slope(k: int, way: float) -> float:
+            share = t[k] + way / self.c[k]
+            return float(np.log(share) - np.log1p(-share))
+
+        return _bound_slope(np.minimum(t, 1.0 - t) * self.c, f, slope, moved)
 
 
 @dataclass(frozen=True)
@@ -311,6 +358,7 @@ class _ExponentialTerms(NamedTuple):
 
     y: np.ndarray
     c: np.ndarray
+    joint = False
 
     def value(self, f):
         with np.errstate(over="ignore"):
@@ -330,6 +378,21 @@ class _ExponentialTerms(NamedTuple):
     def slopes(self, a):
         slope = self.y * _log(a * self.y * _inverse(self.c))
         return slope, slope
+
+    def bound_value_error(self, f, wide):
+        """exp(-y f) (exp(wide) - 1), and a few roundings."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.nan_to_num(self.value(f) * (np.expm1(wide) + FEW), nan=np.inf)
+
+    def bound_conjugate_error(self, a):
+        """A few roundings of t log t and of t."""
+        t = np.maximum(a * self.y * _inverse(self.c), 0.0)
+        return FEW * self.c * (np.abs(_entropy(t)) + t)
+
+    def bound_slope(self, a, f, moved):
+        """log t at the largest dual."""
+        t = np.maximum(a * self.y * _inverse(self.c), 0.0)
+        return _bound_slope(t * self.c, f, lambda k, way: float(np.log(t[k] + way / self.c[k])), moved)
 
 
 @dataclass(frozen=True)
@@ -351,6 +414,7 @@ class _PoissonTerms(NamedTuple):
 
     y: np.ndarray
     c: np.ndarray
+    joint = False
 
     def value(self, f):
         with np.errstate(over="ignore"):
@@ -372,6 +436,24 @@ class _PoissonTerms(NamedTuple):
     def slopes(self, a):
         slope = -_log(self.y - a * _inverse(self.c))
         return slope, slope
+
+    def bound_value_error(self, f, wide):
+        """exp(f) (exp(wide) - 1) + y wide, and a few roundings."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            grown = np.exp(f) * (np.expm1(wide) + FEW) + self.y * (wide + FEW * np.abs(f))
+        return _weigh(self.c, np.nan_to_num(grown, nan=np.inf))
+
+    def bound_conjugate_error(self, a):
+        """A few roundings of t log t and of t, and what the difference y - a/c has lost."""
+        share = a * _inverse(self.c)
+        t = np.maximum(self.y - share, 0.0)
+        lost = (np.abs(self.y) + np.abs(share)) * (1.0 + np.abs(np.log(np.maximum(t, 1e-300))))
+        return FEW * self.c * (np.abs(_entropy(t)) + t + np.where(t > 0, lost, 0.0))
+
+    def bound_slope(self, a, f, moved):
+        """log t at the largest t."""
+        t = np.maximum(self.y - a * _inverse(self.c), 0.0)
+        return _bound_slope(t * self.c, f, lambda k, way: float(np.log(t[k] + way / self.c[k])), moved)
 
 
 @dataclass(frozen=True)
@@ -396,6 +478,7 @@ class _ClassTerms(NamedTuple):
 
     y: np.ndarray
     c: np.ndarray
+    joint = False
 
     @property
     def own(self) -> tuple[np.ndarray, np.ndarray]:
@@ -466,6 +549,24 @@ class _SoftmaxTerms(_ClassTerms):
         astray = np.abs(t.sum(axis=0) - 1.0) > 1e-9
         return np.where(astray & (self.c > 0), np.inf, self.c * _entropy(t).sum(axis=0))
 
+    def bound_value_error(self, f, wide):
+        """The slopes at f times the widths, what they change by, and roundings of scores that are subtracted."""
+        widest = wide.max(axis=0)
+        return (
+            (np.abs(self.response(f)[0]) * wide).sum(axis=0) + self.c * widest**2
+            + FEW * self.c * (np.abs(f.max(axis=0)) + np.abs(f[self.own]) + np.log(len(f)) + 1.0)
+        )  # fmt: skip
+
+    def bound_conjugate_error(self, a):
+        """A few roundings of every share; the sample's own is what the others leave."""
+        t = np.clip(self.shares(a), 0.0, 1.0)
+        own = 1.0 - np.log(np.maximum(t[self.own], UNIT))
+        return FEW * self.c * ((np.abs(_entropy(t)) + t).sum(axis=0) + len(t) * own)
+
+    def bound_slope(self, a, f, moved):
+        """A share goes from one class to another: twice the largest score, and log t at both."""
+        return 2.0 * float(np.abs(f).max(initial=0.0)) + 2.0 * STEEP if moved else 0.0
+
     def violation(self, a, f):
         """How far log t is from f, both taken from their largest: in units of the score."""
         t, share = self.shares(a), self.softmax(f)
@@ -475,6 +576,8 @@ class _SoftmaxTerms(_ClassTerms):
 
 class _MulticlassHingeTerms:
     """c max_k Gamma_k (f_k - f_y + Delta_k) and sum_k a_k Delta_k, with a_k = -c Gamma_k t_k and t in the simplex."""
+
+    joint = False
 
     def __init__(self, y: np.ndarray, c: np.ndarray, costs: np.ndarray | None, scales: np.ndarray | None):
         self.y, self.c, self.classes = y, c, _ClassTerms(y, c)
@@ -531,6 +634,22 @@ class _MulticlassHingeTerms:
         a = even_out_classes(a, self.y, most, balance)
         return a / max(1.0, float(self.shares(a).sum(axis=0).max(initial=0.0)))
 
+    def bound_value_error(self, f, wide):
+        """Gamma_k (wide_k + wide_y) of the classes whose raised score may be above zero, the largest of them."""
+        scales, costs = (1.0 if self.scales is None else self.scales), (1.0 if self.costs is None else self.costs)
+        lost = FEW * (np.abs(f) + np.abs(f[self.own]) + costs)
+        reach = scales * (wide + wide[self.own] + lost)
+        return self.c * np.where(self.raise_scores(f) + reach > 0.0, reach, 0.0).max(axis=0)
+
+    def bound_conjugate_error(self, a):
+        """A few roundings of every a_k Delta_k."""
+        return FEW * len(a) * (np.abs(a) * (1.0 if self.costs is None else self.costs)).sum(axis=0)
+
+    def bound_slope(self, a, f, moved):
+        """A share goes from one class to another: the difference of two raised scores."""
+        dearest = 1.0 if self.costs is None else float(np.abs(self.costs).max(initial=0.0))
+        return 2.0 * (2.0 * float(np.abs(f).max(initial=0.0)) + dearest) if moved else 0.0
+
     def violation(self, a, f):
         """How far the raised score of a class with a share is below the largest."""
         raised, t = self.raise_scores(f), self.shares(a)
@@ -540,6 +659,8 @@ class _MulticlassHingeTerms:
 
 class _MultivariateTerms:
     """c/2 (f - y)' M (f - y) and -a.y + a' M^+ a / (2 c), on the range of M."""
+
+    joint = False
 
     def __init__(self, y: np.ndarray, c: np.ndarray, M: np.ndarray, inverse: np.ndarray, projection: np.ndarray):
         self.y, self.c, self.M, self.inverse, self.projection = y, c, M, inverse, projection
@@ -563,6 +684,25 @@ class _MultivariateTerms:
         if balance is None:
             return a
         return a - np.outer(self.projection @ (a.sum(axis=1) - balance), self.c / max(float(self.c.sum()), 1e-300))
+
+    def bound_value_error(self, f, wide):
+        """c |M| |f - y| times the widths, c |M| widths^2 / 2, and a few roundings."""
+        sizes, r = np.abs(self.M), np.abs(f - self.y)
+        wide = wide + FEW * (np.abs(f) + np.abs(self.y))
+        return self.c * ((sizes @ r) * (wide + FEW * len(r) * r) + 0.5 * (sizes @ wide) * wide).sum(axis=0)
+
+    def bound_conjugate_error(self, a):
+        """Roundings of a.y and of a' M^+ a."""
+        sizes = np.abs(a)
+        quadratic = 0.5 * _inverse(self.c) * (sizes * (np.abs(self.inverse) @ sizes)).sum(axis=0)
+        return FEW * len(a) * (quadratic + (sizes * np.abs(self.y)).sum(axis=0))
+
+    def bound_slope(self, a, f, moved):
+        """|M^+ a / c - y + f|, the largest of any sample and component."""
+        if not moved:
+            return 0.0
+        slope = np.abs(_inverse(self.c) * (self.inverse @ a)) + np.abs(self.y) + np.abs(f)
+        return 2.0 * float(slope.max(initial=0.0))
 
     def violation(self, a, f):
         """How far the scores are from those at which these duals are right, in the range of M."""

@@ -24,6 +24,7 @@ ENDINGS = {
     **SENTENCES,
     Status.CONVERGED: "The value is within tol of the minimum.",
     Status.STALLED: "Neither value nor bound has moved for {rounds} rounds: tol is below what rounding errors allow.",
+    Status.ROUNDING_LIMIT: "All of the gap but {rest:.1g} is there for rounding: tol is below what float64 allows.",
 }
 UNBOUNDED = "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."
 CROWDED = "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
@@ -40,9 +41,9 @@ class Minimum:
     ----------
     x : ndarray of shape (d,)
     fun : float
-        F(x).
+        F(x), rounded upwards: values and subgradients count as exact as fun returned them.
     lower_bound : float
-        Below the minimum of F, proved by the cuts; -inf where neither bounds nor a ridge give one.
+        Below the minimum of F, proved by the cuts, rounding included; -inf where they prove nothing.
     optimality : Optimality
         (error, slope): F(y) >= F(x) - error - slope |y - x| for every y.
     status, message
@@ -51,6 +52,8 @@ class Minimum:
         Rounds, and calls of fun.
     seconds : float
     history : list of Round
+    rounding : float
+        How much of the gap is there for rounding alone.
     """
 
     x: np.ndarray
@@ -65,6 +68,7 @@ class Minimum:
     method: str
     history: list[Round] = field(default_factory=list, repr=False)
     state: dict = field(default_factory=dict, repr=False)
+    rounding: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -145,7 +149,7 @@ def minimize(
             elif watch.reached():
                 status = Status.CONVERGED
             elif watch.wears_out():
-                status = Status.STALLED
+                status = Status.ROUNDING_LIMIT if watch.limited() else Status.STALLED
             elif clock.is_late:
                 status = Status.MAX_SECONDS
             elif max_iter is not None and descent.n_iter >= max_iter:
@@ -162,6 +166,7 @@ def minimize(
     return Minimum(
         descent.best.x, descent.least, descent.bound, descent.optimality, status, watch.sentence(status),
         descent.n_iter, descent.oracle.n_calls, clock.seconds, method, history, pack(descent),
+        watch.rounding,
     )  # fmt: skip
 
 
@@ -180,9 +185,24 @@ class Watch:
             return descent.gap
         return min(descent.gap, descent.doubt(descent.optimality))
 
+    @property
+    def rounding(self) -> float:
+        """How much of that is there for rounding."""
+        descent = self.descent
+        return descent.rounding if descent.gap <= self.doubt else float(descent.doubt(descent.blur))
+
+    @property
+    def goal(self) -> float:
+        """What it is to come down to."""
+        return self.tol * max(1.0, abs(self.descent.least))
+
     def reached(self) -> bool:
         """Whether that is within the tolerance."""
-        return self.doubt <= self.tol * max(1.0, abs(self.descent.least))
+        return self.doubt <= self.goal
+
+    def limited(self) -> bool:
+        """Whether nothing but rounding stands between the two, all that there is of it counted twice."""
+        return not self.astray() and not self.descent.melted and self.doubt - 2.0 * self.rounding <= self.goal
 
     def wears_out(self) -> bool:
         """Whether nothing has moved for long, or the value falls without end."""
@@ -204,7 +224,7 @@ class Watch:
             return UNBOUNDED.format(value=self.descent.least, size=float(np.linalg.norm(self.descent.best.x)))
         if status is Status.STALLED and self.descent.melted:
             return CROWDED.format(cuts=self.descent.cuts.capacity)
-        return ENDINGS[status].format(rounds=PATIENCE)
+        return ENDINGS[status].format(rounds=PATIENCE, rest=max(self.doubt - self.rounding, 0.0))
 
 
 def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int | None, resume) -> Descent:

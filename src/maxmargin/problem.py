@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .losses import Loss, Row
+from .rounding import BALANCED
 from .threads import cached_property
 
 TINY = float(np.finfo(float).tiny)
-BALANCED = 1e-14  # of the size of the duals: an imbalance that is rounding
+FLOOR = 1e-280  # below this P and D count as zero: products of such numbers have no digits left
 
 
 class Mixture(NamedTuple):
@@ -95,15 +96,10 @@ class Problem:
         where the samples surround the origin. Everything else has a scale of its own.
         """
         if self.row is None or self.row.p.any() or self.balance is None:
-            return TINY
+            return FLOOR
         counted = np.atleast_2d(self.c).max(axis=0) > 0  # rows without weight have no say, whatever they hold
         square = float(self.features.diagonal[counted].mean()) if counted.any() else 0.0
-        return max(5e-5 * float(np.abs(self.balance).sum() ** 2) * square, TINY)
-
-    @cached_property
-    def resolution(self) -> float:
-        """How far P and D may differ by rounding alone: an ulp of every target, weighted, and 0 without targets."""
-        return 0.0 if self.row is None else 1e-15 * float(np.sum(self.c * np.abs(self.row.p)))
+        return max(5e-5 * float(np.abs(self.balance).sum() ** 2) * square, FLOOR)
 
     @cached_property
     def centre(self) -> float:
@@ -128,7 +124,7 @@ class Problem:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the duals: that of y, or one row for each class of a machine with many."""
-        n_classes = getattr(self.features, "n_classes", None)
+        n_classes = self.features.n_classes
         return self.y.shape if n_classes is None else (n_classes, self.n)
 
     @property
@@ -174,6 +170,15 @@ class Problem:
         """balance b, the intercept's own term in the primal."""
         return 0.0 if self.balance is None else float(np.sum(np.multiply(self.balance, b)))
 
+    def measure_drift(self, coef: np.ndarray) -> float:
+        """How far the w of users is from this one where samples were moved, and duals that should sum to zero do not.
+
+        Duals with another balance belong to a problem of the moved samples themselves.
+        """
+        if self.balance is None or (drift := self.features.measure_drift(coef)) == 0.0:
+            return 0.0
+        return 0.0 if np.sum(self.balance) else drift
+
     def primal_value(self, scores: np.ndarray, penalty: float, b) -> float:
         """P = R(w) + sum_i c_i l(f_i; y_i) + balance b."""
         return penalty + float(self.terms.value(self.shift(scores, b)).sum()) + self.offset(b)
@@ -217,10 +222,17 @@ class Problem:
         """|sum_i a_i - balance| over the size of what is summed; 0 where nothing must balance."""
         if self.balance is None:
             return 0.0
-        # Duals that are all rounding errors, as where constant targets are met, balance to the rounding of c and y.
-        rounding = 1e-6 * float(np.sum(self.c * (1.0 + np.abs(self.y))))
-        size = max(float(np.abs(a).sum()), float(np.max(np.abs(self.balance))), rounding, TINY)
+        size = max(float(np.abs(a).sum()), self.least_size)
         return float(np.max(np.abs(a.sum(axis=-1) - self.balance))) / size
+
+    @cached_property
+    def least_size(self) -> float:
+        """What an imbalance is compared with where all duals are small: the balance, or the rounding of c and y.
+
+        Duals that are all rounding errors, as where constant targets are met, balance to that.
+        """
+        rounding = 1e-6 * float(np.sum(self.c * (1.0 + np.abs(self.y))))
+        return max(float(np.max(np.abs(self.balance))), rounding, TINY)
 
 
 def lend(a: np.ndarray, missing: np.ndarray, row: Row) -> np.ndarray:

@@ -105,7 +105,7 @@ def refuse_program(problem: Problem, name: str) -> str | None:
     if reason := refuse_list(problem, name):
         return reason
     features, loss = problem.features, problem.loss.name
-    if hasattr(features, "n_classes"):
+    if features.n_classes is not None:
         return refuse_classes(problem, name)
     if getattr(features, "penalty", "l2") != "l2":
         return refuse_penalty(problem, name)

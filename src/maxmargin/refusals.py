@@ -37,7 +37,7 @@ def refuse_kernel(problem: Problem, claim: str) -> str:
 
 def refuse_list(problem: Problem, name: str) -> str | None:
     """Losses of whole lists of scores are for cutting planes."""
-    if getattr(problem.terms, "joint", False):
+    if problem.terms.joint:
         return f"{name} takes losses that split over samples, and {problem.loss.name!r} does not; use 'bundle'."
     return None
 

@@ -8,21 +8,94 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from .rounding import UNIT, bound_sum
 from .threads import STRIPS, cached_property, run_strips
 
 TILE = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
 NARROW = 400  # features up to which that table holds four vectors of each, and still stays near the first cache
 PACKED = 1 << 24  # bytes of the table in which sparse products unpack samples; wider data go through scipy
+GROUP = 8  # rows of a vector in float64
+DENORMAL = 2.0**-1000  # more than all that products lose where they are too small for float64
+WIDEN = 1.0 + 1e-7  # of a bound that is itself summed with rounding
 THIN, SPARE = 0.35, 32  # dense data with a smaller share of nonzeros, and more features, are multiplied as sparse
 
+Part = TypeVar("Part")
 _tables = threading.local()
 
 
-class Dense:
+class Rows:
+    """What dense and sparse rows share. `rounding` is the relative error of their numbers against the data as given.
+
+    It is 0, or u where the samples were moved to another origin: fl(x - shift) is off by u |fl(x - shift)| at most.
+    """
+
+    rounding = 0.0
+    displacement = 0.0  # |m| of samples that were moved by m
+
+    @cached_property
+    def radii(self) -> np.ndarray:
+        """|x_i|, or a little more: rounding is on the safe side, and u |x_i|^2 is not denormal."""
+        with np.errstate(over="ignore"):
+            norms = self.norms.astype(np.float64, copy=False)
+            return np.sqrt(norms + self.terms * DENORMAL) * (1.0 + bound_sum(self.terms + 4))
+
+    @property
+    def reaches(self) -> np.ndarray:
+        """|x_i|_1, or a little more."""
+        with np.errstate(over="ignore"):
+            return self.lengths.astype(np.float64, copy=False) * (1.0 + bound_sum(self.terms + 4))
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """The largest |x_i|^2, as it was computed."""
+        return float(self.norms.max(initial=0.0))
+
+    @cached_property
+    def largest_length(self) -> float:
+        """The largest |x_i|_1, as it was computed."""
+        return float(self.lengths.max(initial=0.0))
+
+    def combine_closely(self, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """w = sum_i coef_i x_i as high + low for one row of coef, and a bound on |high + low - w|, the 2-norm.
+
+        Exact products and sums of what sums lose: the error is gamma_k^2 sum_i |coef_i| |x_i| with k a little over n
+        (Ogita, Rump and Oishi, 2005, proposition 5.5), and the rounding of samples that were moved.
+        """
+        coef = np.ascontiguousarray(coef, np.float64)
+        parts = list_strips(self, lambda part: self._add_closely(part, coef[part]))
+        high, low = np.zeros(self.d), np.zeros(self.d)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for more, rest in parts:
+                high, lost = add_exactly(high, more)
+                low = low + (lost + rest)
+            high, low = add_exactly(high, low)
+            size = float(np.abs(coef) @ self.radii)
+            square = bound_sum(self.n + 4 * len(parts) + 16) ** 2
+            error = (square + self.rounding) * size * WIDEN + (self.n + 8) * self.d * DENORMAL
+        sound = np.isfinite(error) and np.isfinite(high).all() and np.isfinite(low).all()
+        return high, low, error if sound else np.inf
+
+    def project_closely(self, high: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """<x_i, w> for w = high + low, as f_high + f_low, and bounds on their errors.
+
+        With |low| <= u |high| as `combine_closely` returns them, the error is gamma_k^2 |x_i| |high| with k a little
+        over the number of terms, and the rounding of samples that were moved.
+        """
+        out = fill_strips(self, (2,), lambda part, out: self._project_closely(part, high, low, out))
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = float(np.linalg.norm(high)) * WIDEN + np.sqrt(len(high)) * 2.0**-537
+            relative = bound_sum(self.terms + 24) ** 2 + self.rounding
+            errors = relative * length * self.radii * WIDEN + (self.terms + 8) * DENORMAL
+            errors[~np.isfinite(errors + out.sum(axis=1))] = np.inf
+        return out[:, 0].copy(), out[:, 1].copy(), errors
+
+
+class Dense(Rows):
     """Rows x_i of an ndarray in float64 or float32."""
 
     def __init__(self, X: np.ndarray, dtype=np.float64):
@@ -60,10 +133,18 @@ class Dense:
 
     def distances(self, other: Dense, out: np.ndarray | None = None) -> np.ndarray:
         """|x_i - z_j|_1."""
-        from .compiled.kernel_rows import dense_distances
+        from .compiled.kernel_rows import dense_differences
 
         out = np.empty((self.n, other.n), self.dtype) if out is None else out
-        dense_distances(out, np.ascontiguousarray(self.values), np.ascontiguousarray(other.values))
+        dense_differences(out, np.ascontiguousarray(self.values), np.ascontiguousarray(other.values), None)
+        return out
+
+    def squares(self, other: Dense, out: np.ndarray | None = None) -> np.ndarray:
+        """|x_i - z_j|^2, from differences."""
+        from .compiled.kernel_rows import dense_differences
+
+        out = np.empty((self.n, other.n), self.dtype) if out is None else out
+        dense_differences(out, np.ascontiguousarray(self.values), np.ascontiguousarray(other.values), True)
         return out
 
     def halve(self, megabytes: float = np.inf) -> Dense:
@@ -71,7 +152,7 @@ class Dense:
         copy = self.X.dtype == np.float32 or 4 * self.X.size <= megabytes * 2**20
         half = Dense(self.X.astype(np.float32, copy=False) if copy else self.X, np.float32)
         half.norms = self.norms.astype(np.float32)
-        return half
+        return round_alike(self, half)
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i, for one or several rows of coef."""
@@ -87,7 +168,30 @@ class Dense:
 
     def take_features(self, index: np.ndarray) -> Dense:
         """The samples with some of their features."""
-        return self if len(index) == self.d else Dense(self.X[:, index], self.dtype)
+        return self if len(index) == self.d else round_alike(self, Dense(self.X[:, index], self.dtype))
+
+    @property
+    def terms(self) -> int:
+        """Terms of a product of two rows, at most."""
+        return self.d
+
+    @property
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values in float64, features and starts of the rows, as of a CSR matrix in which every entry is stored."""
+        values = make_writable(np.ascontiguousarray(self.X, np.float64)).reshape(-1)
+        return values, np.tile(np.arange(self.d), self.n), np.arange(self.n + 1) * self.d
+
+    def _add_closely(self, part: slice, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from .compiled.close_scores import add_dense_rows
+
+        high, low = np.zeros(self.d), np.zeros(self.d)
+        add_dense_rows(make_writable(np.ascontiguousarray(self.X[part], np.float64)), coef, high, low)
+        return high, low
+
+    def _project_closely(self, part: slice, high: np.ndarray, low: np.ndarray, out: np.ndarray) -> None:
+        from .compiled.close_scores import project_dense_rows
+
+        project_dense_rows(make_writable(np.ascontiguousarray(self.X[part], np.float64)), high, low, out)
 
     @property
     def size(self) -> int:
@@ -100,7 +204,7 @@ class Dense:
         return self.X.nbytes
 
 
-class Sparse:
+class Sparse(Rows):
     """Rows of a CSR matrix, 32- or 64-bit indices, float32 or float64 values.
 
     A slice of rows shares the arrays of the whole: its `indptr` simply does not begin at zero.
@@ -198,6 +302,22 @@ class Sparse:
             out[:] = self.lengths[:, None]
         return out
 
+    def differences(self, other: Sparse, out: np.ndarray | None = None, *, squares: bool) -> np.ndarray:
+        """|x_i - z_j|^2 or |x_i - z_j|_1 in float64, from differences of the numbers as they are."""
+        from .compiled.kernel_rows import sparse_differences
+
+        out = np.empty((self.n, other.n)) if out is None else out
+        groups = pack_groups(other)
+        if len(groups[0]):
+            sparse_differences(out, *self.entries, *groups, squares)
+        else:
+            out[:] = (self.norms if squares else self.lengths)[:, None]
+        return out
+
+    def squares(self, other: Sparse, out: np.ndarray | None = None) -> np.ndarray:
+        """|x_i - z_j|^2, from differences."""
+        return self.differences(other, out, squares=True)
+
     def _table(self, vectors: int = 2) -> np.ndarray | None:
         """Zeros of this thread, for d features of so many vectors; None where that would be too much."""
         size = vectors * 64 // self.dtype.itemsize * self.d
@@ -214,7 +334,7 @@ class Sparse:
         data = self.data.astype(np.float32, copy=False) if copy else self.data
         half = Sparse.of(data, self.indices, self.indptr, self.d, np.float32)
         half.norms = self.norms.astype(np.float32)
-        return half
+        return round_alike(self, half)
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i, for one or several rows of coef."""
@@ -252,7 +372,31 @@ class Sparse:
             return self
         part = sp.csr_array(self.X[:, index])
         part.sort_indices()
-        return Sparse(part, self.dtype)
+        return round_alike(self, Sparse(part, self.dtype))
+
+    @cached_property
+    def terms(self) -> int:
+        """Terms of a product of two rows, at most."""
+        return int(np.diff(self.indptr).max(initial=1))
+
+    @property
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values in float64, features and starts of the rows."""
+        inside = slice(self.indptr[0], self.indptr[-1])
+        values = make_writable(self.data[inside].astype(np.float64, copy=False))
+        return values, self.indices[inside].astype(np.int64), (self.indptr - self.indptr[0]).astype(np.int64)
+
+    def _add_closely(self, part: slice, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from .compiled.close_scores import add_sparse_rows
+
+        high, low = np.zeros(self.d), np.zeros(self.d)
+        add_sparse_rows(*self.take(part).entries, coef, high, low)
+        return high, low
+
+    def _project_closely(self, part: slice, high: np.ndarray, low: np.ndarray, out: np.ndarray) -> None:
+        from .compiled.close_scores import project_sparse_rows
+
+        project_sparse_rows(*self.take(part).entries, high, low, out)
 
     @property
     def size(self) -> int:
@@ -288,10 +432,45 @@ class Given:
 
 def pass_on(samples, part, index):
     """The part with those norms that were already known of the whole."""
-    for name in ("norms", "lengths"):
+    for name in ("norms", "lengths", "radii"):
         if name in samples.__dict__:
             part.__dict__[name] = samples.__dict__[name][index]
+    return round_alike(samples, part)
+
+
+def round_alike(samples: Rows, part: Rows) -> Rows:
+    """The part, its numbers as far from the data as those of the whole, its products of as many terms at most."""
+    part.rounding, part.displacement = samples.rounding, samples.displacement
+    if isinstance(part, Sparse):
+        part.terms = samples.terms
     return part
+
+
+def make_writable(values: np.ndarray) -> np.ndarray:
+    """The array, or a copy where it is locked: compiled code would be compiled again for those."""
+    return values if values.flags.writeable else values.copy()
+
+
+def pack_groups(samples: Dense | Sparse) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """features, values[place * GROUP + lane] and starts: the features that any row of a group has, in order."""
+    groups = -(-samples.n // GROUP)
+    if isinstance(samples, Dense):
+        rows = np.zeros((groups * GROUP, samples.d))
+        rows[: samples.n] = samples.X
+        values = rows.reshape(groups, GROUP, samples.d).transpose(0, 2, 1).reshape(-1)
+        return np.tile(np.arange(samples.d), groups), values, np.arange(groups + 1) * samples.d
+    data, indices, indptr = samples.entries
+    lane = np.repeat(np.arange(samples.n) % GROUP, np.diff(indptr))
+    features, values = [np.zeros(0, np.int64)], [np.zeros(0)]
+    for first in range(0, samples.n, GROUP):
+        inside = slice(indptr[first], indptr[min(first + GROUP, samples.n)])
+        union, place = np.unique(indices[inside], return_inverse=True)
+        block = np.zeros((len(union), GROUP))
+        block[place, lane[inside]] = data[inside]
+        features.append(union)
+        values.append(block.reshape(-1))
+    starts = np.cumsum([len(union) for union in features])
+    return np.concatenate(features), np.concatenate(values), starts
 
 
 def strip_rows(samples) -> int:
@@ -308,16 +487,29 @@ def fill_strips(samples, shape: tuple, fill: Callable[[slice, np.ndarray], None]
     return out
 
 
+def list_strips(samples, work: Callable[[slice], Part]) -> list[Part]:
+    """work(rows) for each strip, on all cores, in order."""
+    step = strip_rows(samples)
+    parts: list = [None] * -(-samples.n // step)
+
+    def run(start: int, stop: int) -> None:
+        parts[start // step] = work(slice(start, stop))
+
+    run_strips(run, samples.n, step)
+    return parts
+
+
 def add_strips(samples, add: Callable[[slice], np.ndarray]) -> np.ndarray:
     """The sum over strips of add(rows), evaluated on all cores and added in order."""
-    step = strip_rows(samples)
-    parts: list[np.ndarray | None] = [None] * -(-samples.n // step)
-
-    def work(start: int, stop: int) -> None:
-        parts[start // step] = add(slice(start, stop))
-
-    run_strips(work, samples.n, step)
+    parts = list_strips(samples, add)
     return sum(parts[1:], parts[0]) if parts else add(slice(0, 0))
+
+
+def add_exactly(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """s = fl(a + b) and e with a + b = s + e (Knuth)."""
+    s = a + b
+    other = s - a
+    return s, (a - (s - other)) + (b - other)
 
 
 def tile_rows(samples: Dense) -> int:
@@ -356,6 +548,13 @@ def wrap(X) -> Dense | Sparse:
         X = X.copy()
         X.sum_duplicates()
     return Sparse(X)
+
+
+def mark_moved(samples: Dense | Sparse, shift: np.ndarray | None) -> Dense | Sparse:
+    """The samples, known to be rounded where they are differences from a shift."""
+    if shift is not None:
+        samples.rounding, samples.displacement = UNIT, float(np.linalg.norm(shift))
+    return samples
 
 
 def suit(samples: Dense | Sparse) -> Dense | Sparse:

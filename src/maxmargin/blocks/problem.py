@@ -14,7 +14,7 @@ import numpy as np
 
 from ..features import ClassDesign, Design
 from ..losses import Loss
-from ..problem import TINY, Problem
+from ..problem import FLOOR, TINY, Problem
 from ..samples import wrap
 from ..threads import cached_property
 from .source import Block, Blocks
@@ -106,7 +106,7 @@ class BlockProblem:
     survey: Survey
     weight: float
     form = "blocks"
-    floor = TINY
+    floor = FLOOR
 
     @property
     def loss(self) -> Loss:
@@ -156,12 +156,6 @@ class BlockProblem:
         spread = float(np.sqrt(max(spread + middle**2, 0.0)))
         size = self.survey.size / max(self.survey.weight, TINY)
         return max(spread, 1e-12 * size) or 1.0
-
-    @property
-    def resolution(self) -> float:
-        """How far P and D may differ by rounding alone: an ulp of every target, weighted."""
-        size = 1.0 if self.labelled else self.survey.size / max(self.survey.weight, TINY)
-        return 1e-15 * self.weight * size
 
     def gauge(self) -> None:
         """Nothing: every pass is timed."""

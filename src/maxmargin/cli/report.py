@@ -9,8 +9,8 @@ from ..certificate import Certificate
 
 
 def describe_certificate(certificate: Certificate) -> dict:
-    """primal, dual, gap, relative_gap, kkt, convex, and of how many binary problems it is the worst."""
-    names = ("primal", "dual", "gap", "relative_gap", "kkt", "convex")
+    """primal, dual, gap, relative_gap, rounding, kkt, convex, and of how many binary problems it is the worst."""
+    names = ("primal", "dual", "gap", "relative_gap", "rounding", "kkt", "convex")
     return {**{name: getattr(certificate, name) for name in names}, "problems": max(len(certificate.parts), 1)}
 
 

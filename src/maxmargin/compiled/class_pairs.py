@@ -8,7 +8,7 @@ places ends[k] to ends[k + 1].
 import numpy as np
 
 from .compiler import njit
-from .row_sums import sum_rows
+from .row_sums import enclose_rows, settle_balance
 from .smo import CHECK, OPTIONS, SECOND_ORDER, mark_all, pair_steps
 
 
@@ -54,11 +54,16 @@ def solve_pairs(
         a[part], intercepts[k], tally[k], numbers[k] = duals[0], intercept[0], counted, values
 
 
-@njit(**OPTIONS)
-def sum_pairs(ends, f, a, p, d, e, lo, hi, margins, sums, inside):
-    """`sum_rows` of every problem: its losses, conjugates and violation into `sums`, whether its duals are `inside`."""
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True, error_model="numpy")  # exact sums allow no fast mathematics
+def enclose_pairs(ends, s, errors, b, a, p, d, e, lo, hi, margins, sums):
+    """`enclose_rows` and `settle_balance` of every problem, one row of `sums` each.
+
+    Each score is off by the error of its problem at most.
+    """
     for k in range(len(ends) - 1):
         part = slice(ends[k], ends[k + 1])
-        sums[k, 0], sums[k, 1], sums[k, 2], inside[k] = sum_rows(
-            f[part], a[part], p[part], d[part], e[part], lo[part], hi[part], margins[k]
-        )
+        wide = np.full(ends[k + 1] - ends[k], errors[k])
+        found = enclose_rows(s[part], wide, b[k], a[part], p[part], d[part], e[part], lo[part], hi[part], margins[k])
+        sums[k, 16], sums[k, 17] = settle_balance(found, True, 0.0, b[k], ends[k + 1] - ends[k], margins[k])
+        for j in range(16):
+            sums[k, j] = found[j]

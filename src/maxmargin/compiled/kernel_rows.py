@@ -148,8 +148,11 @@ def sparse_distances(tile, data, indices, indptr, z_data, z_indices, z_indptr, z
 
 
 @njit(**OPTIONS)
-def dense_distances(tile, X, Z):
-    """tile_ij = |x_i - z_j|_1 for dense rows; z is turned a block at a time so that its features lie side by side."""
+def dense_differences(tile, X, Z, squares):
+    """tile_ij = |x_i - z_j|^2 for dense rows, or |x_i - z_j|_1 where `squares` is None; from differences.
+
+    That does not cancel, and costs more than BLAS. z is turned a block at a time so that its features lie side by side.
+    """
     width, flat, rows = U(BYTES // tile.itemsize), tile.reshape(-1), X.reshape(-1)
     block, m, d, zero = width + width, U(tile.shape[1]), U(X.shape[1]), spread_like(flat, 0.0)
     table = np.zeros(d * block, X.dtype)
@@ -162,9 +165,38 @@ def dense_distances(tile, X, Z):
             a, b = zero, zero
             for k in range(d):
                 x, p = spread(rows[i * d + k]), k * block
-                a = add(a, absolute(subtract(x, load(table, p))))
-                b = add(b, absolute(subtract(x, load(table, p + width))))
+                left, right = subtract(x, load(table, p)), subtract(x, load(table, p + width))
+                if squares is None:
+                    a, b = add(a, absolute(left)), add(b, absolute(right))
+                else:
+                    a, b = multiply_add(left, left, a), multiply_add(right, right, b)
             store_block(flat, i * m + first, count, width, a, b)
+
+
+@njit(**OPTIONS)
+def sparse_differences(tile, data, indices, indptr, features, values, starts, squares):
+    """tile_ij = |x_i - z_j|^2 or |x_i - z_j|_1 for CSR rows x and groups of one vector of rows z, from differences.
+
+    A group has the features that any of its rows has, in order; they are merged with those of x.
+    """
+    width, flat, m, none = U(BYTES // tile.itemsize), tile.reshape(-1), U(tile.shape[1]), values[0] - values[0]
+    for g in range(U(starts.shape[0] - 1)):
+        count, stop = min(width, m - g * width), U(starts[g + U(1)])
+        for i in range(U(tile.shape[0])):
+            k, end, p, total = U(indptr[i]), U(indptr[i + U(1)]), U(starts[g]), spread(none)
+            while k < end or p < stop:
+                x, z = spread(none), spread(none)
+                mine = p >= stop or (k < end and indices[k] <= features[p])
+                its = k >= end or (p < stop and features[p] <= indices[k])
+                if mine:
+                    x = spread(data[k])
+                    k += U(1)
+                if its:
+                    z = load(values, p * width)
+                    p += U(1)
+                apart = subtract(x, z)
+                total = multiply_add(apart, apart, total) if squares else add(total, absolute(apart))
+            store_some(flat, i * m + g * width, count, total)
 
 
 @njit(**OPTIONS)

@@ -1,9 +1,14 @@
 """One pass over the rows of a problem: what the judge adds up."""
 
+import numpy as np
+
+from ..rounding import BALANCE_ROUNDINGS, BALANCED, UNIT
 from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 CHUNK = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
+NONE_FREE = 1e300  # above every slope: that of a dual which is not there
+FEW = 16.0  # roundings of a term, each below UNIT of its size
 
 
 @njit(**OPTIONS)
@@ -20,24 +25,151 @@ def sum_rows(f, a, p, d, e, lo, hi, margin):
         loss = conjugate = 0.0
         for k in range(start, min(start + CHUNK, f.shape[0])):
             push, dual = -(f[k] + p[k]), a[k]
-            if d[k] > 0:
-                best = min(max((push - min(max(push, -e[k]), e[k])) / d[k], lo[k]), hi[k])
-                loss += best * push - 0.5 * d[k] * best * best - e[k] * abs(best)
-            else:
-                best = 0.0
-                if push > e[k]:
-                    best = hi[k] * (push - e[k])
-                elif push < -e[k]:
-                    best = lo[k] * (push + e[k])
-                loss += best
+            loss += evaluate_loss(push, d[k], e[k], lo[k], hi[k])
             conjugate += p[k] * dual + 0.5 * d[k] * dual * dual + e[k] * abs(dual)
             inside = inside and lo[k] <= dual <= hi[k]
-            dual = 0.0 if abs(dual) <= margin else dual
-            middle = push - d[k] * dual
-            if dual > lo[k] + margin:
-                violation = max(violation, (e[k] if dual > 0 else -e[k]) - middle)
-            if dual < hi[k] - margin:
-                violation = max(violation, middle - (e[k] if dual >= 0 else -e[k]))
+            violation = max(violation, measure_distance(push, dual, d[k], e[k], lo[k], hi[k], margin))
         losses += loss
         conjugates += conjugate
     return losses, conjugates, violation, inside
+
+
+@njit(**OPTIONS)
+def respond(push, d, e, lo, hi):
+    """argmax over a in [lo, hi] of a push - d a^2/2 - e |a|."""
+    if d > 0:
+        return min(max((push - min(max(push, -e), e)) / d, lo), hi)
+    if push > e:
+        return hi
+    return lo if push < -e else 0.0
+
+
+@njit(**OPTIONS)
+def evaluate_loss(push, d, e, lo, hi):
+    """c l(f) = max over a in [lo, hi] of a push - d a^2/2 - e |a|, with push = -(f + p)."""
+    best = respond(push, d, e, lo, hi)
+    return 0.0 if best == 0.0 else abs(best) * (abs(push) - e - 0.5 * d * abs(best))
+
+
+@njit(**OPTIONS)
+def measure_distance(push, dual, d, e, lo, hi, margin):
+    """The distance of -f from the subdifferential of conj at the dual."""
+    dual = 0.0 if abs(dual) <= margin else dual
+    middle, distance = push - d * dual, 0.0
+    if dual > lo + margin:
+        distance = (e if dual > 0 else -e) - middle
+    if dual < hi - margin:
+        distance = max(distance, middle - (e if dual >= 0 else -e))
+    return max(distance, 0.0)
+
+
+@njit(**OPTIONS)
+def measure_remainder(push, dual, d, e, lo, hi):
+    """c l(f) + conj(a) + a f >= 0, as a sum of products of which none is negative: nothing cancels.
+
+    It is g(t) - g(a) for g(a) = a push - d a^2/2 - e |a|, which is concave, and t where g is largest. On the way from
+    a to t, which is split at zero, g rises by the length of the way times its slope in the middle.
+    """
+    best = respond(push, d, e, lo, hi)
+    if best * dual >= 0.0:
+        side = best + dual
+        kink = e if side > 0 else (-e if side < 0 else 0.0)
+        return climb(best, dual, push - kink, d)
+    back = abs(dual) * (abs(push) + e + 0.5 * d * abs(dual))
+    return back + climb(best, 0.0, push - (e if best > 0 else -e), d)
+
+
+@njit(**OPTIONS)
+def climb(best, start, slope, d):
+    """(t - s) (slope - d t + d (t - s)/2): what g rises by from s to its maximum t, rounded upwards."""
+    way = abs(best - start)
+    if d > 0 and way > 0:
+        way += 4.0 * UNIT * (abs(best) + abs(start))
+    return way * (abs(slope - d * best) + 0.5 * d * way) if way > 0 else 0.0
+
+
+@njit(**OPTIONS)
+def lose(x, y, total):
+    """x + y - fl(x + y), exactly (Knuth's TwoSum)."""
+    other = total - x
+    return (x - (total - other)) + (y - other)
+
+
+@njit(**OPTIONS)
+def settle_balance(sums, free, balance, b, n, margin):
+    """How much of the duals must move before they balance exactly, and what that costs at most.
+
+    Duals sum to their balance but for a rounding d. In exact arithmetic one of them that is free takes it up: that
+    moves w by d phi(x), and adds |d| times the slope of its remainder. Where none is free, several share it. What all
+    of them together have no room for counts as an error of the balance itself, which is a product of rounded numbers.
+    `sums` is what `enclose_rows` returns.
+    """
+    if not free:
+        return 0.0, 0.0
+    _, _, _, _, _, _, total, carry, size, mildest, steepest, _, up, down, _, _ = sums
+    missing = (total - balance) + carry
+    moved = abs(missing) * (1.0 + 2.0 * UNIT) + 2.0 * (n * UNIT) ** 2 * size
+    moved += BALANCE_ROUNDINGS * UNIT * abs(balance)
+    left = max(moved - max(down if missing > 0 else up, 0.0), 0.0)
+    if left > BALANCED * (size + abs(balance)):
+        return moved, np.inf
+    slope = mildest if moved <= 0.5 * margin and mildest < NONE_FREE else steepest
+    return moved, moved * slope + left * abs(b)
+
+
+@njit(**OPTIONS)
+def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
+    """The sums of `sum_rows` at the scores f = s + b, each s_i off by `errors` at most, and what rounding may hide.
+
+    Returns (losses, what they may be off by, conjugates, what these may be off by, sum of remainders, the most they
+    can be, sum of duals, what it has lost, sum of their sizes, mildest slope, steepest slope, leverage, room upwards,
+    room downwards, violation, inside). A remainder is c l(f) + conj(a) + a f, convex in f, so that the larger of its
+    values at both ends of the interval of f bounds it. A slope is what one unit of a dual costs: the mildest of duals
+    that are free to move by `margin`, and the steepest of all. The leverage is sum_i |a_i| slope_i.
+    """
+    losses = loss_rises = conjugates = conjugate_sizes = remainders = most = size = leverage = 0.0
+    total = carry = up = down = violation = steepest = 0.0
+    mildest, inside = 1e308, True
+    for start in range(0, s.shape[0], CHUNK):
+        loss = rise = conjugate = conjugate_size = remainder = high = sizes = lever = 0.0
+        for k in range(start, min(start + CHUNK, s.shape[0])):
+            f, dual = s[k] + b, a[k]
+            push = -(f + p[k])
+            wide = errors[k] + abs(lose(s[k], b, f)) + abs(lose(f, p[k], -push))
+            if wide > 0:
+                wide += 4.0 * UNIT * (wide + abs(push))
+            value = evaluate_loss(push, d[k], e[k], lo[k], hi[k])
+            left = evaluate_loss(push - wide, d[k], e[k], lo[k], hi[k])
+            right = evaluate_loss(push + wide, d[k], e[k], lo[k], hi[k])
+            loss += value
+            rise += max(max(left, right) - value, 0.0)
+            linear, square, kink = p[k] * dual, 0.5 * d[k] * dual * dual, e[k] * abs(dual)
+            conjugate += linear + square + kink
+            conjugate_size += abs(linear) + square + kink
+            remainder += measure_remainder(push, dual, d[k], e[k], lo[k], hi[k])
+            below = measure_remainder(push - wide, dual, d[k], e[k], lo[k], hi[k])
+            high += max(below, measure_remainder(push + wide, dual, d[k], e[k], lo[k], hi[k]))
+            slope = abs(push) + wide + e[k] + d[k] * abs(dual)
+            if lo[k] + margin < dual < hi[k] - margin:
+                mildest = min(mildest, slope)
+            if lo[k] < hi[k]:
+                steepest = max(steepest, slope)
+            lever += abs(dual) * slope
+            sizes += abs(dual)
+            up, down = up + (hi[k] - dual), down + (dual - lo[k])
+            sum_before = total
+            total += dual
+            carry += lose(sum_before, dual, total)
+            inside = inside and lo[k] <= dual <= hi[k]
+            violation = max(violation, measure_distance(push, dual, d[k], e[k], lo[k], hi[k], margin))
+        losses, loss_rises = losses + loss, loss_rises + rise
+        conjugates, conjugate_sizes = conjugates + conjugate, conjugate_sizes + conjugate_size
+        remainders, most = remainders + remainder, most + high
+        size, leverage = size + sizes, leverage + lever
+    most += 4.0 * UNIT * (losses + leverage)  # c = C times weight is a product of rounded numbers
+    slack = (FEW + min(CHUNK, s.shape[0]) + s.shape[0] / CHUNK) * UNIT
+    return (
+        losses, loss_rises * (1.0 + slack) + slack * losses, conjugates, slack * conjugate_sizes, remainders,
+        most * (1.0 + slack), total, carry, size * (1.0 + slack), mildest, steepest, leverage * (1.0 + slack),
+        up, down, violation, 1.0 if inside else 0.0,
+    )  # fmt: skip

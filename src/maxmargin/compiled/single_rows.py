@@ -32,6 +32,7 @@ OPTIONS = {
 }  # fmt: skip
 U = np.uintp
 LINEAR, POLYNOMIAL, RBF, SIGMOID, LAPLACIAN = 0, 1, 2, 3, 4
+RBF_APART = 5  # the Gaussian kernel from differences, where norms and products would cancel
 
 
 @njit(**OPTIONS)
@@ -46,7 +47,7 @@ def evaluate_row(i, source, row):
     for part in range(2):
         flat, norms = (first.reshape(-1), first_norms) if part == 0 else (second.reshape(-1), second_norms)
         last = U(norms.shape[0])
-        four = U(0) if kind == LAPLACIAN else last - last % (U(4) * width)
+        four = U(0) if kind >= LAPLACIAN else last - last % (U(4) * width)
         for j in range(U(0), four, U(4) * width):  # four blocks at once: a product waits for the one before it
             one, other, third, fourth, stride = zero, zero, zero, zero, d * width
             for k in range(d):
@@ -71,12 +72,16 @@ def evaluate_row(i, source, row):
             if kind == LAPLACIAN:
                 for k in range(d):
                     value = subtract(value, absolute(subtract(spread(x[k]), load(flat, j * d + k * width))))
+            elif kind == RBF_APART:
+                for k in range(d):
+                    apart = subtract(spread(x[k]), load(flat, j * d + k * width))
+                    value = subtract(value, multiply(apart, apart))
             else:
                 for k in range(d):
                     value = multiply_add(spread(x[k]), load(flat, j * d + k * width), value)
             if kind == RBF:
                 value = subtract(multiply_add(two, value, minus), load_some(norms, j, count, zero))
-            if kind == RBF or kind == LAPLACIAN:
+            if kind == RBF or kind >= LAPLACIAN:
                 value = exp_nonpositive(multiply(scale, value))
             store_some(row, start + j, count, value)
         start += U(norms.shape[0])

@@ -46,7 +46,7 @@ CHECK = 32  # iterations between two looks at the duality gap
 CONVERGED, MISSING, BUDGET, STALLED = 0, 1, 2, 3
 SECOND_ORDER, MAXIMAL_VIOLATING_PAIR, KEERTHI = 0, 1, 2
 # places in `numbers` (float64) and `tally` (int64), the state that outlives a call
-DUAL, GAP, VIOLATION, FLOOR, RESOLUTION, HELD = 0, 1, 2, 3, 4, 5
+DUAL, GAP, VIOLATION, FLOOR, HELD = 0, 1, 2, 3, 4
 ITERATIONS, CLOCK, WANTED, NEGATIVE, SWEEPING, POSITION, MISSES = 0, 1, 2, 3, 4, 5, 6
 
 U = np.uintp
@@ -334,9 +334,9 @@ def estimate_gap(f, a, p, d, e, lo, hi, up, low, paired, intercepts):
 
 @njit(**OPTIONS)
 def within(gap, tol, numbers):
-    """(P - D) / max(|P|, |D|, floor) <= tol, or P - D is nothing but rounding."""
+    """(P - D) / max(|P|, |D|, floor) <= tol."""
     dual = numbers[DUAL]
-    return gap <= max(tol * max(max(abs(dual + gap), abs(dual)), numbers[FLOOR]), numbers[RESOLUTION])
+    return gap <= tol * max(max(abs(dual + gap), abs(dual)), numbers[FLOOR])
 
 
 @njit(**OPTIONS)

@@ -150,14 +150,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         support, self._n_support = order_support(duals, y, n_classes)
         duals = duals[:, support]
         self._store_support(support)
-        b = np.array([fit.machine.b for fit in fits], float)
+        self._dual_coef_, self._intercept_ = duals, np.array([fit.machine.b for fit in fits], float)
         if self._rest:
-            self.dual_coef_, self.intercept_ = duals, b
-            self._dual_coef_, self._intercept_ = self.dual_coef_, self.intercept_
+            self.dual_coef_, self.intercept_ = self._dual_coef_, self._public_intercepts()
         else:
-            self._dual_coef_, self._intercept_ = duals, b
             flip = -1.0 if n_classes == 2 else 1.0
-            self.dual_coef_, self.intercept_ = flip * self._dual_coef_ + 0.0, flip * self._intercept_ + 0.0
+            self.dual_coef_, self.intercept_ = flip * self._dual_coef_ + 0.0, flip * self._public_intercepts() + 0.0
         self.n_iter_ = np.array([fit.result.n_iter for fit in fits], np.int32)
         self._probA = self._probB = np.empty(0)
         self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided

@@ -17,10 +17,11 @@ from ..blocks.survey import Survey
 from ..features import Design
 from ..formulations import Risk
 from ..interrupt import watch_interrupt
+from ..kernels import Linear
 from ..loop import leave_out
 from ..problem import Point, Problem
 from ..result import Result
-from ..samples import Dense, Sparse, tile_rows, wrap
+from ..samples import Dense, Sparse, tile_rows
 from ..scikit_learn import LinearClassifierMixin, SparseCoefMixin, fit_context
 from ..threads import STRIPS, quiet_blas, run_strips
 from .block_machine import comes_in_blocks, cost_of, fit_blocks, open_store, over_blocks, pose_blocks
@@ -68,7 +69,8 @@ class LinearMachine(CertifiedMachine):
         budget, labels = Budget(self.max_seconds), y
         X, y, weight = self._validate(X, y, sample_weight)
         with quiet_blas():
-            features, tasks = self._features(X), self._tasks(y, weight)
+            self._kernel, tasks = self._bind(X), self._tasks(y, weight)
+            features = self._features(X, self._kernel)
             check_loss_weights(np.concatenate([task.c for task in tasks]))
             with self._observe(X, labels, sample_weight, len(tasks)) as observation:
                 with watch_interrupt() as interrupt:
@@ -89,11 +91,10 @@ class LinearMachine(CertifiedMachine):
         """The first of the problems of a fit."""
         X, y, weight = self._validate(X, y, None)
         task = self._tasks(y, weight)[0]
-        return self._pose(task.cut(self._features(X)), task)
+        return self._pose(task.cut(self._features(X, self._bind(X))), task)
 
     def _take(self, features: Design, tasks: list[Task], fits: list[LinearFit]) -> None:
         """The fitted attributes."""
-        self._kernel = features.kernel
         self._keep_results(tasks, [fit.result for fit in fits])
         self._unpack(fits)
         self.n_iter_ = max(result.n_iter for result in self.results_)
@@ -116,9 +117,18 @@ class LinearMachine(CertifiedMachine):
         """The constant column of a regularised intercept, or 0."""
         return float(self.intercept_scaling) if self._intercept_kind == "regularised" else 0.0
 
-    def _features(self, X) -> Design:
-        """X itself, and the constant column."""
-        return Design(wrap(X), self._scaling)
+    @property
+    def _translates(self) -> bool:
+        """Whether x - m in place of x changes b alone, whatever m."""
+        return self._intercept_kind == "free"
+
+    def _bind(self, X) -> Linear:
+        """The kernel <x - m, z - m> with the mean m, where X lie far from the origin and may be moved; else <x, z>."""
+        return Linear().centre(X) if self._translates else Linear()
+
+    def _features(self, X, kernel: Linear) -> Design:
+        """X as the kernel sees it, and the constant column."""
+        return Design(kernel.samples(X), self._scaling)
 
     def _pose(self, features: Design, task: Task) -> Problem:
         """1/2 |w|^2 + sum_i c_i l(f_i; y_i)."""
@@ -173,6 +183,7 @@ class LinearMachine(CertifiedMachine):
     def _store(self, w: np.ndarray, b: np.ndarray) -> None:
         """coef_ and intercept_; an intercept that is not there is the number 0.0, as in scikit-learn."""
         self.coef_ = np.array(w, dtype=np.float64, order="C")
+        b = self._kernel.move_to_origin(w, b)
         self.intercept_ = 0.0 if self._intercept_kind == "none" else np.array(b, dtype=np.float64)
 
     def _check_finite(self) -> None:
@@ -305,13 +316,13 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         balance = np.zeros(k) if self._intercept_kind == "free" else None
         return Problem(ClassDesign(features, k), task.y, task.c, self._joint_loss(), balance)
 
-    def _features(self, X) -> Design:
-        """X itself, with the norm of the penalty."""
+    def _features(self, X, kernel: Linear) -> Design:
+        """X as the kernel sees it, with the norm of the penalty."""
         if self._joint or getattr(self, "penalty", "l2") == "l2":
-            return super()._features(X)
+            return super()._features(X, kernel)
         from ..features import AbsoluteDesign
 
-        return AbsoluteDesign(wrap(X), self._scaling)
+        return AbsoluteDesign(kernel.samples(X), self._scaling)
 
     def _joint_loss(self):
         """The loss of all classes at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import fsum
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +14,7 @@ from ..choice import Automatic
 from ..features import Gram
 from ..formulations import Formulation
 from ..interrupt import watch_interrupt
-from ..kernels import make_kernel
+from ..kernels import Linear, make_kernel
 from ..problem import Problem
 from ..result import Result, Status
 from ..samples import suit
@@ -96,12 +97,12 @@ class KernelMachine(CertifiedMachine):
     def _after(self, posed: Posed, budget: Budget, observation: Observation) -> None:
         """What a machine adds once it is fitted."""
 
-    def _features(self, X, weight, formulation: Formulation) -> Gram:
-        """The Gram matrix over X, its parameters bound to the training data."""
+    def _features(self, X, weight, formulation: Formulation, translates: bool = True) -> Gram:
+        """The Gram matrix over X, its parameters bound to the training data, which are moved where that is allowed."""
         kernel = make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         positive = None if weight is None else np.maximum(weight, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            features = Gram.from_data(kernel, X, formulation.offset, positive)
+            features = Gram.from_data(kernel, X, formulation.offset, positive, translates and formulation.translates)
             check_kernel_values(features, X)
         return features
 
@@ -242,10 +243,32 @@ class KernelMachine(CertifiedMachine):
 
     def _linear_coef(self):
         """dual_coef_ times the support vectors."""
-        weights = self._expansion().T
-        if self._sparse:
-            return type(self.support_vectors_)(sp.csr_array(weights) @ self.support_vectors_)
-        return weights @ self.support_vectors_
+        return self._weigh_vectors()
+
+    def _weigh_vectors(self):
+        """w = sum_i coef_i x_i of each machine, one row each.
+
+        Added up as if in twice the precision, and rounded once. Samples far from the origin are added up from their
+        shift m: with d the sum of the coef_i, which is zero but for rounding, w = sum_i coef_i (x_i - m) + d m.
+        """
+        samples = self._kernel.samples(self.support_vectors_)
+        rows = [self._weigh(samples, weights) for weights in self._expansion().T]
+        if sp.issparse(self.support_vectors_):
+            return type(self.support_vectors_)(sp.vstack([sp.csr_array(row[None]) for row in rows]))
+        return np.stack(rows)
+
+    def _weigh(self, samples, weights: np.ndarray) -> np.ndarray:
+        """sum_i coef_i x_i of one machine, in the frame of the user."""
+        high, low, _ = samples.combine_closely(weights)
+        shift = self._kernel.shift
+        return high + low if shift is None else high + (low + fsum(weights) * shift)
+
+    def _public_intercepts(self) -> np.ndarray:
+        """b - <w, shift> of each machine, in LIBSVM's sign: that of f(x) = sum_i coef_i <x_i, x> + b."""
+        b = self._intercept_
+        if not isinstance(self._kernel, Linear) or self._kernel.shift is None:
+            return b
+        return self._kernel.move_to_origin(self._weigh_vectors(), b)
 
     @property
     def n_support_(self) -> np.ndarray:

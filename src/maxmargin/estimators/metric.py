@@ -173,7 +173,7 @@ class MetricSVC(LinearClassifier):
     def _store(self, w: np.ndarray, b: np.ndarray) -> None:
         super()._store(w, b)
         if self.intercept != "none":
-            self.intercept_ = np.array(b, dtype=np.float64)
+            self.intercept_ = np.array(self._kernel.move_to_origin(w, b), dtype=np.float64)
 
 
 def choose_cut(f: np.ndarray, weight: np.ndarray, wanted: float) -> float:

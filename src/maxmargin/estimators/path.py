@@ -94,7 +94,8 @@ def path(
         return None if callback is None else callback(progress)
 
     with quiet_blas(), line:
-        features, task = tasks[0].cut(machine._features(X)), tasks[0]
+        kernel, task = machine._bind(X), tasks[0]
+        features = task.cut(machine._features(X, kernel))
         check_loss_weights(np.outer([Cs.min(), Cs.max()], task.c))
         results = follow(
             pose, Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
@@ -103,9 +104,9 @@ def path(
         solved = np.array([result is not None for result in results])
         results = [result for result in results if result is not None]
         machines = [machine._read(machine._pose(features, task), result.point) for result in results]
-    report(X, features.kernel, results, Cs[solved], tol, left_out=len(Cs) - len(results))
-    w, b = zip(*machines, strict=True)
-    return Path(Cs[solved], np.stack(w), np.array(b, float), results, loss)
+    report(X, kernel, results, Cs[solved], tol, left_out=len(Cs) - len(results))
+    w, b = map(np.stack, zip(*machines, strict=True))
+    return Path(Cs[solved], w, np.array(kernel.move_to_origin(w, b), float), results, loss)
 
 
 def make_machine(loss: str, class_weight, loss_parameters: dict):

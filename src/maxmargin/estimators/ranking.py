@@ -53,6 +53,7 @@ class RankSVM(LinearRegressor):
 
     _parameter_constraints: ClassVar[dict] = {**SOLVE_CONSTRAINTS, "C": C_CONSTRAINT}
     _intercept_kind, _scaling = "none", 0.0
+    _translates = True  # differences of scores do not see it
     _splits = False
     _group = None
 

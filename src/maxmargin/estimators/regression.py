@@ -44,8 +44,8 @@ class SingleMachine(KernelMachine):
         self._store_support(task.index[used])
         self._n_support = np.array([len(used)], np.int32)
         self.dual_coef_ = self._dual_coef_ = fit.machine.coef[used][None, :]
-        self.intercept_ = np.array([fit.machine.b], float)
-        self._intercept_ = self.intercept_.copy()
+        self._intercept_ = np.array([fit.machine.b], float)
+        self.intercept_ = self._public_intercepts().copy()
         self.n_iter_ = fit.result.n_iter
         self._match_sparsity()
 

@@ -192,7 +192,8 @@ class StructuredSVM(ObservedFit, BaseEstimator):
         known = f"The certified relative gap is {gap:.2g}, tol is {self.tol:g}."
         if self.result_.status is Status.STALLED and not examples.exact:
             return f"{name} has an approximate argmax, and its upper_bound leaves a gap that no w can close. {known}"
-        return f"{self.result_.message} {known} Allow more time or iterations, a larger tol, or a smaller C."
+        more = "" if self.result_.status is Status.ROUNDING_LIMIT else "more time or iterations, "
+        return f"{self.result_.message} {known} Allow {more}a larger tol, or a smaller C."
 
     def predict(self, X) -> list:
         """argmax_z <w, psi(x, z)>.

@@ -27,6 +27,7 @@ from ..blocks.libsvm_text import Rows, Rule, gather, parse_chunks
 from ..estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from ..estimators.classification import KernelClassifier
 from ..estimators.machine import KernelMachine
+from ..formulations import sums_to_zero
 from ..kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid, make_kernel
 from ..streams import write_file
 from .model_text import UNKNOWN, ModelText, check_features, read_labels, read_text, write_labels
@@ -83,14 +84,14 @@ def lay_out(model: KernelMachine) -> Layout:
     table = model._dual_coef_.toarray() if sp.issparse(model._dual_coef_) else model._dual_coef_
     order = np.arange(table.shape[1])
     if not isinstance(model, KernelClassifier):
-        return Layout(order, table, model._intercept_)
+        return Layout(order, table, model._public_intercepts())
     if model._rest:
         raise ValueError("LIBSVM's model files hold machines for pairs of classes, and not multi_class='ovr'.")
     places = np.arange(len(model.classes_)) if model._preference is None else model._preference
     pairs, signs = order_pairs(places)
     order, table = order_vectors(places, model._n_support, table)
     sigmoids = (model._probA[pairs], signs * model._probB[pairs] + 0.0) if len(model._probA) else None
-    return Layout(order, table, signs * model._intercept_[pairs], places, sigmoids)
+    return Layout(order, table, signs * model._public_intercepts()[pairs], places, sigmoids)
 
 
 def describe_machine(model: KernelMachine, name: str, machine: Layout) -> list[str]:
@@ -179,6 +180,7 @@ def read_libsvm_model(path: str | os.PathLike, *, n_features: int | None = None)
         model._n_support = np.array([table.shape[1]], np.int32)
     model._dual_coef_, model._intercept_ = table, b
     put_vectors(text, model, rows, order, n_features)
+    centre_machine(model)
     put_parameters(text, model)
     check_kernel_machine(model)
     finish_kernel_machine(model)
@@ -287,6 +289,14 @@ def put_vectors(text: ModelText, model: KernelMachine, rows: Rows, order: np.nda
     model.support_vectors_, model.n_features_in_, model.first_index_ = X, d, first
     known = {key: getattr(model, key) for key in ("degree", "gamma", "coef0")}
     model._kernel = make_kernel(model.kernel, **known)
+
+
+def centre_machine(model: KernelMachine) -> None:
+    """A linear kernel seen from the mean of the support vectors, where they lie far out, as a fit would see it."""
+    kernel, table = model._kernel, model._expansion()
+    if isinstance(kernel, Linear) and len(table) and model._formulation().translates and sums_to_zero(table.T):
+        model._kernel = kernel.centre(model.support_vectors_)
+        model._intercept_ = model._kernel.move_to_shift(model._weigh_vectors(), model._intercept_)
 
 
 def read_places(text: ModelText, rows: Rows) -> np.ndarray:

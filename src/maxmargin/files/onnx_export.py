@@ -16,7 +16,7 @@ from ..estimators.machine import KernelMachine
 from ..estimators.novelty import OneClassSVM
 from ..estimators.risk import STEEPNESS, RiskClassifier, RiskRegressor
 from ..estimators.structured import StructuredSVM
-from ..kernels import Linear, Precomputed
+from ..kernels import Linear, Precomputed, translate
 from ..sparse_format import check_sparse
 from ..structures import ChainModel
 from .models import MODELS
@@ -113,7 +113,8 @@ def weigh_kernels(graph: Graph, model: KernelMachine) -> str:
     if len(b) == 1:
         coef, b = coef[:, 0], b[0]
     if isinstance(kernel, Linear):
-        return graph.shift(graph.times("X", multiply(model.support_vectors_.T, coef)), b)
+        x = "X" if kernel.shift is None else graph.shift("X", -kernel.shift)
+        return graph.shift(graph.times(x, multiply(translate(model.support_vectors_, kernel.shift).T, coef)), b)
     if not len(coef):  # nothing but intercepts
         coef, support = np.zeros((1, *coef.shape[1:])), np.zeros((1, model.n_features_in_))
     else:

@@ -26,6 +26,7 @@ RECORDS: dict[str, type] = {
 TYPES: dict[str, type] = {kind.__name__: kind for kind in (Risk, OneClass, NuClassification, NuRegression)}
 PARAMETERS = {"ChainModel": ("label_costs",), "MulticlassModel": ("label_costs",)}
 LEFT_OUT = {"Bundle": ("memory",)}  # cuts that a path shares: they belong to a run
+GONE = {"Certificate": ("resolution",)}  # fields of files of earlier versions, which are not read any more
 
 
 def fields_of(kind: str) -> tuple[str, ...]:

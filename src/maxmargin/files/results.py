@@ -42,7 +42,7 @@ def list_certificates(model) -> list[Certificate]:
 def strip(certificate: Certificate) -> Certificate:
     """The numbers without the scores."""
     kept = (certificate.primal, certificate.dual, certificate.kkt, certificate.convex)
-    return Certificate(*kept, certificate.floor, certificate.resolution)
+    return Certificate(*kept, certificate.floor, certificate.rounding, certificate.bound)
 
 
 def take_result(result: Result) -> dict:

@@ -101,7 +101,7 @@ def check_kernel_machine(model: KernelMachine) -> None:
     expect(isinstance(kernel, Kernel) and isinstance(d, Integral), "_kernel")
     check_kernel(kernel)
     expect(isinstance(kernel, Precomputed) == is_precomputed(model.kernel), "kernel")
-    if isinstance(kernel, RBF):
+    if isinstance(kernel, Linear | RBF):
         expect(kernel.shift is None or is_finite(kernel.shift, d), "shift of the kernel")
     expect(is_finite(table, None, None), "_dual_coef_")
     m = table.shape[1]
@@ -171,7 +171,8 @@ def finish_kernel_machine(model: KernelMachine) -> None:
     model._support = None if precomputed else suit(model._kernel.samples(model.support_vectors_))
     two = isinstance(model, KernelClassifier) and len(model.classes_) == 2
     model.dual_coef_ = -model._dual_coef_ + 0.0 if two else model._dual_coef_.copy()
-    model.intercept_ = -model._intercept_ + 0.0 if two else model._intercept_.copy()
+    public = model._public_intercepts()
+    model.intercept_ = -public + 0.0 if two else public.copy()
     if isinstance(model, OneClassSVM):
         model.offset_ = -model._intercept_
     model._match_sparsity()

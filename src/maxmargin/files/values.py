@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .archive import KINDS, Damaged
-from .records import RECORDS, TYPES, fields_of
+from .records import GONE, RECORDS, TYPES, fields_of
 
 CSR = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
 PARTS = ("data", "indices", "indptr")
@@ -185,6 +185,7 @@ class Unpacker:
         kind, fields = value["record"], value["fields"]
         if kind not in RECORDS:
             raise Damaged(f"it names the unknown class {str(kind)[:60]!r}")
+        fields = {name: each for name, each in fields.items() if name not in GONE.get(kind, ())}
         strange = sorted(set(fields) - set(fields_of(kind)))
         if strange:
             raise Damaged(f"{kind} has no {strange[0][:60]!r}")

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 
 from ..audit import Posed, pose_model
-from ..certificate import Certificate, judge, worst
+from ..certificate import Certificate, judge_sharply, worst
 from ..interrupt import watch_interrupt
 from ..problem import Problem
 from ..threads import quiet_blas
@@ -90,7 +90,7 @@ def bound_problem(posed: Posed, weight: np.ndarray, positive, terms: Terms, exac
     """All bounds of one problem."""
     problem, point, _ = posed
     check_problem(problem)
-    certificate = judge(problem, point)
+    certificate = judge_sharply(problem, point)
     labels = problem.loss.target == "label"
     f = problem.shift(certificate.scores, point.b)
     losses = measure_losses(problem, f)

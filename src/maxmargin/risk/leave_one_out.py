@@ -12,7 +12,7 @@ from ..interrupt import Interrupt
 from ..loop import solve
 from ..problem import Point, Problem
 from ..result import Result, Status
-from .stability import Reach, centre_intercept, fixes_intercept
+from .stability import Reach, centre_intercept, fixes_intercept, leaves_intercept
 
 TOL = 1e-6  # relative gap of every refit
 CUT_SHORT = (Status.MAX_SECONDS, Status.INTERRUPTED)  # fits that may not even have been judged
@@ -89,7 +89,7 @@ def leave_each_out(
             return None, describe_limit(done, len(rows))
         losses[t] = measure_losses(problem, score(without, refit))[t]
         gaps.append(refit.certificate.relative_gap)
-        undetermined[t] = not fixes_intercept(without, refit.point.a)
+        undetermined[t] = leaves_intercept(without, refit.point.a, refit.certificate.scores)
     losses = np.where(problem.c > 0, losses, np.nan)
     error = float(np.nansum(weight * losses) / weight.sum())
     return LeaveOneOut(error, len(rows), max(gaps), time.perf_counter() - began, losses, undetermined), ""

@@ -23,6 +23,7 @@ from ..interrupt import Interrupt
 from ..problem import Problem
 
 TILE = 1 << 22  # kernel values looked at together
+SAME = 1e-9  # of the scale of the scores: intercepts as near as this are one
 
 
 class Reach(NamedTuple):
@@ -63,12 +64,25 @@ def fixes_intercept(problem: Problem, a: np.ndarray) -> bool:
     return bool(((a > row.lo) & (a < row.hi) & ((a != 0) | (row.e == 0)) & (problem.c > 0)).any())
 
 
-def centre_intercept(problem: Problem, a: np.ndarray, scores: np.ndarray) -> float:
-    """The middle of the intercepts with -scores_i - b between the slopes of conj_i at a_i for all i; or the one end."""
+def find_intercepts(problem: Problem, a: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
+    """The least and the largest b with -scores_i - b between the slopes of conj_i at a_i for all i."""
     left, right = problem.row.slopes(snap(a, problem.row))
     counted = problem.c > 0
     low = float((-right - scores).max(initial=-np.inf, where=counted))
-    high = float((-left - scores).min(initial=np.inf, where=counted))
+    return low, float((-left - scores).min(initial=np.inf, where=counted))
+
+
+def leaves_intercept(problem: Problem, a: np.ndarray, scores: np.ndarray) -> bool:
+    """Whether more than one intercept is optimal; where no dual is free, a single one may be left even so."""
+    if fixes_intercept(problem, a):
+        return False
+    low, high = find_intercepts(problem, a, scores)
+    return not high - low <= SAME * problem.scale
+
+
+def centre_intercept(problem: Problem, a: np.ndarray, scores: np.ndarray) -> float:
+    """The middle of the optimal intercepts; or the one end."""
+    low, high = find_intercepts(problem, a, scores)
     if np.isinf(low) or np.isinf(high):
         return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
     return 0.5 * (low + high)

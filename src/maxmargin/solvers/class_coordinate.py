@@ -19,6 +19,7 @@ SEED = 88172645463325252  # of the order of the samples
 FALL = 0.5  # of the violation at which the gap was last looked at, it is looked at again
 MISSED = 0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
 LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
+STALE, LEAST = 32, 5000  # times the passes at the last such fall, and passes more, after which it gives up too
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class ClassCoordinateRun:
         self.seed = np.array([SEED], np.uint64)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.primal, self.dual = np.inf, -np.inf
-        self.seen, self.patience = np.inf, Patience(LOOKS)
+        self.seen, self.patience, self.next_look, self.fell = np.inf, Patience(LOOKS), LEAST, 0
         self.recompute()
 
     @property
@@ -97,7 +98,8 @@ class ClassCoordinateRun:
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while self.n_iter < last:
             largest = self.take_pass()
-            if largest <= FALL * self.seen or self.active == 0 or self.n_iter >= self.solver.effort:
+            due = self.n_iter >= min(self.solver.effort, self.next_look)
+            if largest <= FALL * self.seen or self.active == 0 or due:
                 outcome = self.look(largest)
                 if outcome is not Outcome.GOING:
                     return outcome
@@ -125,12 +127,15 @@ class ClassCoordinateRun:
     def look(self, largest: float) -> Outcome:
         """P and D from exact scores; done if they meet, and all samples take part again."""
         self.counters["looks"] += 1
-        self.seen = largest
+        self.seen, self.next_look = largest, 2 * self.n_iter + LEAST
         self.measure()
         if self.reached():
             return Outcome.DONE
-        missed = self.gap > MISSED * self.patience.best or self.active == 0
-        if self.patience.wears_out(self.gap) or largest == 0.0 or self.n_iter >= self.solver.effort:
+        best, missed = self.patience.best, self.gap > MISSED * self.patience.best or self.active == 0
+        impatient = self.patience.wears_out(self.gap)
+        self.fell = self.n_iter if self.patience.best < best else self.fell
+        stale = self.n_iter > STALE * self.fell + LEAST  # looks may be as rare as passes are many
+        if impatient or stale or largest == 0.0 or self.n_iter >= self.solver.effort:
             return Outcome.STALLED
         if missed:  # samples that were left out have a part in the gap
             self.recompute()

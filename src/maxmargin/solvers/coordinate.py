@@ -22,6 +22,7 @@ FIRST = 4  # passes from zero before the gap is looked at
 MISSED = 0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
 PART = 1 << 24  # numbers of the samples in a part of a pass, after which it may be left: about 20 ms
 LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
+STALE, LEAST = 32, 5000  # times the passes at the last such fall, and passes more, after which it gives up too
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class CoordinateRun:
         self.numbers = np.zeros(4)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.gap = np.inf
-        self.patience, self.seen, self.next_look = Patience(LOOKS), np.inf, 50
+        self.patience, self.seen, self.next_look, self.fell = Patience(LOOKS), np.inf, 50, 0
         self.first_look = FIRST if warm is None else 1
         self.recompute(a.any())
         self.primal, self.dual = np.inf, -np.inf
@@ -145,8 +146,10 @@ class CoordinateRun:
         self.measure()
         if self.reached():
             return Outcome.DONE
-        missed = self.gap > MISSED * self.patience.best or self.active == 0
+        best, missed = self.patience.best, self.gap > MISSED * self.patience.best or self.active == 0
         impatient = self.patience.wears_out(self.gap)
+        self.fell = self.n_iter if self.patience.best < best else self.fell
+        impatient = impatient or self.n_iter > STALE * self.fell + LEAST  # looks may be as rare as passes are many
         worn_out = self.counters["updates"] > self.solver.effort * self.problem.n
         settled = largest == 0.0 and not self.missing  # while duals do not balance, a free intercept still moves
         if impatient or settled or worn_out:
@@ -173,7 +176,7 @@ class CoordinateRun:
 
     def reached(self) -> bool:
         """Whether the gap, and what the imbalance may add to it, are within tol."""
-        limit = max(self.tol * max(abs(self.primal), abs(self.dual), self.problem.floor), self.problem.resolution)
+        limit = self.tol * max(abs(self.primal), abs(self.dual), self.problem.floor)
         return self.gap + self.missing * self.spread <= 0.9 * limit
 
     @property

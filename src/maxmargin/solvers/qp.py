@@ -244,7 +244,7 @@ class QPRun:
     def is_within(self, primal: float, dual: float) -> bool:
         """Whether a gap is within tol."""
         size = max(abs(primal), abs(dual), self.problem.floor)
-        return abs(primal - dual) <= max(0.9 * self.tol * size, self.problem.resolution)
+        return abs(primal - dual) <= 0.9 * self.tol * size
 
     def reached(self) -> bool:
         """Whether the gap of the best point is within tol."""

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import scipy.sparse as sp
 
+from ..rounding import bound_sum
 from ..sparse_format import check_sparse
 from ..threads import run_strips
 from .examples import Pace
@@ -91,6 +92,46 @@ class ChainExamples:
         combine_chains(self.chains, sheet, weight, total)
         self.pace.note_sheet(time.perf_counter() - began)
         return total
+
+    # ---- what rounding may do, for the judge ----------------------------------------------------------------
+
+    @property
+    def additions(self) -> int:
+        """Terms of a sum over tokens, at most, of a weight or of a loss."""
+        return 2 * len(self.right) + 2 * self.n
+
+    def add_up_tokens(self, values: np.ndarray) -> np.ndarray:
+        """The sum over the tokens of each sequence."""
+        return np.add.reduceat(values, self.chains.starts[:-1])
+
+    def bound_rounding(self, sheet: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """By how much the heights of a sheet may be off, or of any other: by the largest weights of any label.
+
+        A height is Delta + <w, psi(x, z)> - <w, psi(x, y)>, each a sum of unary terms, transitions, start and end.
+        """
+        chains, k = self.chains, self.chains.n_labels
+        base, lengths = chains.n_features * k, np.diff(chains.starts)
+        steepest = np.abs(w[:base]).reshape(-1, k).max(axis=1)
+        terms = np.append(0.0, np.cumsum(np.abs(chains.data) * steepest[chains.indices]))
+        places = chains.indptr[chains.starts]
+        sizes = np.diff(terms[places]) + self.add_up_tokens(chains.costs.max(axis=1)[self.right])
+        if chains.edges:
+            edges = np.abs(w[base:])
+            sizes = sizes + lengths * edges[: k * k].max() + 2.0 * edges[k * k :].max()
+        sizes = sizes + bound_sum(len(chains.data) + 8) * terms[-1]
+        return 2.0 * bound_sum(int((2 * np.diff(places) + 4 * lengths).max()) + 16) * sizes
+
+    def bound_lengths(self, sheet: np.ndarray) -> np.ndarray:
+        """|psi(x_i, y_i)| + |psi(x_i, z_i)|, from above: sum_t |x_t| for each, and its transitions, start and end.
+
+        0 where z_i is y_i, and nothing is subtracted.
+        """
+        chains = self.chains
+        squares = np.append(0.0, np.cumsum(np.square(chains.data)))
+        slack = bound_sum(len(chains.data) + 16)
+        rows = np.sqrt(np.diff(squares[chains.indptr]) + slack * squares[-1])
+        differ = self.add_up_tokens((sheet != self.right).astype(float)) > 0
+        return np.where(differ, 2.0 * (self.add_up_tokens(rows) + np.diff(chains.starts) + 2.0) * (1.0 + slack), 0.0)
 
     def predict(self, w: np.ndarray) -> np.ndarray:
         """argmax_z <w, psi(x, z)> of all sequences, one after the other, as numbers."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..rounding import bound_sum
 from ..threads import heed
 
 ROUNDING = 1e-9  # of the terms of a score: an oracle may miss the labels themselves by so much
@@ -234,6 +235,30 @@ class ListedExamples:
                 total[indices] += each * values
         self.pace.note_sheet(time.perf_counter() - began)
         return total
+
+    # ---- what rounding may do, for the judge ----------------------------------------------------------------
+
+    @property
+    def additions(self) -> int:
+        """Terms of a sum over samples, at most, of a weight or of a loss."""
+        return self.n
+
+    def bound_rounding(self, sheet: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """By how much the heights of a sheet may be off: those formed here, and those by which an oracle compares."""
+        sizes, errors = np.abs(w), np.empty(self.n)
+        for i, row in enumerate(sheet):
+            (places, features), (indices, values) = self.truths[i], self.entries[row]
+            size = (
+                self.costs[row] + float(np.abs(values) @ sizes[indices]) + 2.0 * float(np.abs(features) @ sizes[places])
+            )
+            errors[i] = 2.0 * bound_sum(len(values) + len(features) + 16) * size
+        return errors
+
+    def bound_lengths(self, sheet: np.ndarray) -> np.ndarray:
+        """|psi(x_i, y_i)| + |psi(x_i, z_i)|, from above; 0 where z_i is y_i, and nothing is subtracted."""
+        truths = np.array([np.linalg.norm(values) for _, values in self.truths])
+        others = np.array([np.linalg.norm(self.entries[row][1]) for row in sheet])
+        return np.where(sheet == self.right, 0.0, others + 2.0 * truths) * (1.0 + bound_sum(self.size + 16))
 
     def predict(self, w: np.ndarray) -> list:
         """argmax_z <w, psi(x, z)>."""

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..problem import TINY
-from ..threads import cached_property
+from ..problem import FLOOR
 from .examples import Sheet, count_jobs
 
 
@@ -70,12 +69,7 @@ class StructuredProblem:
     @property
     def floor(self) -> float:
         """P and D have a scale of their own, that of Delta."""
-        return TINY
-
-    @cached_property
-    def resolution(self) -> float:
-        """How far P and D may differ by rounding alone."""
-        return 1e-15 * float(self.c.sum())
+        return FLOOR
 
     def origin(self, warm: StructuredPoint | None) -> StructuredPoint:
         """The labels themselves, with all the weight: w = 0, and D = 0."""

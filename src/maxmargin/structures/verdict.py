@@ -1,43 +1,130 @@
-"""The judge of structured problems: P from the model's oracle, D from the model's features, nothing from a solver."""
+"""The judge of structured problems: P from the model's oracle, D from the model's features, nothing from a solver.
+
+With heights h_i(z) = Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)> and weights alpha_i(z) that sum to c_i,
+
+    P(w) - D(alpha) = 1/2 |w - w(alpha)|^2 + sum_i [ c_i max_z h_i(z) - sum_z alpha_i(z) h_i(z) ],
+
+a sum of terms of which none is negative.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ..certificate import Certificate, judge
+from ..rounding import UNIT, Enclosed, bound_sum
+from .examples import Sheet
 from .problem import StructuredPoint, StructuredProblem
 
 
+class Mixture(NamedTuple):
+    """Sums over the labellings of a point, with their weights.
+
+    Attributes
+    ----------
+    pulled : Enclosed
+        w(alpha), and a bound on the length of its error.
+    losses, heights : Enclosed
+        sum alpha_i(z) Delta(y_i, z) and sum alpha_i(z) h_i(z).
+    means : ndarray
+        The mean height of each sample.
+    """
+
+    pulled: Enclosed
+    losses: Enclosed
+    heights: Enclosed
+    means: np.ndarray
+
+
 @judge.register
-def judge_structure(problem: StructuredProblem, point: StructuredPoint) -> Certificate:
+def judge_structure(problem: StructuredProblem, point: StructuredPoint, closely: bool = False) -> Certificate:
     """P(w), D(alpha) and their gap, from the model and the point alone.
 
     The oracle is asked for every sample at w. Where it may miss the best labelling, the model's upper bound takes its
     place, and without one P is infinite. Every labelling of the point is looked at afresh; its weights are clipped at
     zero and scaled so that those of each sample sum to c_i: D is a true lower bound whatever was handed in. Where all
-    of them are too heavy, some of their weight goes to the labels themselves.
+    of them are too heavy, some of their weight goes to the labels themselves. What a model returns counts as exact, and
+    `closely` changes nothing: the scores of an oracle are its own.
     """
     examples, c = problem.examples.afresh(), problem.c
     w = np.ascontiguousarray(point.w, float)
     sheet, values, bounds = examples.blank(), np.empty(problem.n), np.empty(problem.n)
     examples.maximise(w, 0, problem.n, sheet, values, bounds)
-    sums = sum((np.maximum(each.weight, 0.0) for each in point.sheets), np.zeros(problem.n))
-    scale = np.where(sums > 0, c / np.where(sums > 0, sums, 1.0), 0.0)  # without weights all of it is on y, worth 0
-    w_of_a, linear, means = np.zeros(problem.size), 0.0, np.zeros(problem.n)
-    for each in point.sheets:
-        a = np.maximum(each.weight, 0.0) * scale
-        labelling = examples.admit(each.labelling)
-        losses, heights = examples.measure(labelling, w)
-        examples.combine(labelling, a, w_of_a)
-        linear += float(a @ losses)
-        means += a / c * heights
-    square = float(w_of_a @ w_of_a)
-    share = float(np.clip(linear / square, 0.0, 1.0)) if square > 0 else 1.0  # the rest goes to y, which is worth 0
+    bounds = np.maximum(bounds, 0.0)  # the height of y itself
+    best = add_products(c, bounds, examples.bound_rounding(sheet, w))
+    penalty = 0.5 * float(w @ w)
+    primal = Enclosed(penalty + best.value, bound_sum(len(w) + 8) * penalty + best.error)
+    mixture = mix(problem, examples, point.sheets, w)
+    share, dual = bound_dual(mixture)
+    kkt = float(np.maximum(bounds - mixture.means, 0.0).max())
+    if not np.isfinite(primal.high):
+        return Certificate(np.inf, dual, kkt, floor=problem.floor)
+    plain, bound = bound_gap(w, best, mixture, share)
+    below = float(primal.low) - bound
     return Certificate(
-        primal=0.5 * float(w @ w) + float(c @ bounds),
-        dual=share * linear - 0.5 * share**2 * square,
-        kkt=float(np.maximum(bounds - means, 0.0).max()),
-        convex=True,
-        floor=problem.floor,
-        resolution=problem.resolution,
-    )
+        float(primal.high), max(dual, below - UNIT * abs(below)), kkt, floor=problem.floor,
+        rounding=max(bound - plain, 0.0), bound=bound,
+    )  # fmt: skip
+
+
+def add_products(weights: np.ndarray, values: np.ndarray, errors: np.ndarray) -> Enclosed:
+    """sum_i weight_i value_i of values that are off by `errors`, for weights that are not negative."""
+    slack = bound_sum(len(weights) + 8)
+    size = float(weights @ np.abs(values)) if np.isfinite(values).all() else np.inf
+    return Enclosed(float(weights @ values), (float(weights @ errors) + slack * size) * (1.0 + 2.0 * slack))
+
+
+def mix(problem: StructuredProblem, examples, sheets: tuple[Sheet, ...], w: np.ndarray) -> Mixture:
+    """The sums over all labellings, their weights scaled so that those of a sample sum to c_i at most.
+
+    They are made smaller by a few roundings, so that they do so in exact arithmetic; the rest is on y_i, where loss,
+    height and pull are zero.
+    """
+    c, parts = problem.c, len(sheets)
+    sums = sum((np.maximum(each.weight, 0.0) for each in sheets), np.zeros(problem.n))
+    scale = np.where(sums > 0, c / np.where(sums > 0, sums, 1.0), 0.0) * (1.0 - 2.0 * bound_sum(parts + 8))
+    pulled, doubt, length, means = np.zeros(problem.size), 0.0, 0.0, np.zeros(problem.n)
+    losses, heights = Enclosed(0.0, 0.0), Enclosed(0.0, 0.0)
+    for each in sheets:
+        a, sheet = np.maximum(each.weight, 0.0) * scale, examples.admit(each.labelling)
+        costs, reached = examples.measure(sheet, w)
+        part = examples.combine(sheet, a, np.zeros(problem.size))
+        pulled += part
+        doubt += bound_sum(examples.additions + 8) * float(a @ examples.bound_lengths(sheet))
+        length += float(np.linalg.norm(part))
+        found = add_products(a, costs, bound_sum(examples.additions) * costs)
+        losses = Enclosed(losses.value + found.value, losses.error + found.error)
+        found = add_products(a, reached, examples.bound_rounding(sheet, w))
+        heights = Enclosed(heights.value + found.value, heights.error + found.error + UNIT * abs(heights.value))
+        means += a / c * reached
+    slack = bound_sum(parts + problem.n + 8)
+    return Mixture(
+        Enclosed(pulled, (doubt + bound_sum(parts + 8) * length) * (1.0 + slack)),
+        Enclosed(losses.value, losses.error * (1.0 + slack) + bound_sum(parts + 8) * losses.value),
+        Enclosed(heights.value, heights.error * (1.0 + slack) + bound_sum(parts + 8) * abs(heights.value)), means,
+    )  # fmt: skip
+
+
+def bound_dual(mixture: Mixture) -> tuple[float, float]:
+    """The share t of the weights that are best left where they are, and D = t losses - t^2 |w(alpha)|^2 / 2 there."""
+    square = float(mixture.pulled.value @ mixture.pulled.value)
+    linear = mixture.losses.value
+    share = float(np.clip(linear / square, 0.0, 1.0)) if square > 0 else 1.0  # the rest goes to y, which is worth 0
+    length = np.sqrt(square) * (1.0 + bound_sum(len(mixture.pulled.value) + 8)) + mixture.pulled.error
+    gained, lost = share * max(float(mixture.losses.low), 0.0), 0.5 * (share * length) ** 2
+    return share, float(gained - lost - 8.0 * UNIT * (gained + lost))
+
+
+def bound_gap(w: np.ndarray, best: Enclosed, mixture: Mixture, share: float) -> tuple[float, float]:
+    """P - D as the sum of its terms, and the same with all that rounding may hide."""
+    pulled, length = share * mixture.pulled.value, float(np.linalg.norm(w))
+    slack = bound_sum(len(w) + 8)
+    apart = float(np.linalg.norm(w - pulled)) * (1.0 + slack)
+    doubt = share * mixture.pulled.error + 4.0 * UNIT * (length + apart)
+    heights = share * mixture.heights.value
+    plain = 0.5 * apart * apart + best.value - heights
+    errors = best.error + share * mixture.heights.error + (apart + doubt) * doubt
+    sizes = abs(best.value) + abs(heights) + apart * apart
+    return plain, max((plain + errors + 8.0 * UNIT * (sizes + errors)) * (1.0 + 4.0 * UNIT), 0.0)

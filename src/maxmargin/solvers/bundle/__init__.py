@@ -89,11 +89,12 @@ class Bundle:
 
 
 class Memory:
-    """The cuts of the last problem: those of C r are C times those of r."""
+    """The cuts of the last problem, those of C r being C times those of r, and the run that made them."""
 
     def __init__(self):
         self.problem: Problem | None = None
         self.cuts: Cuts | None = None
+        self.run: BundleRun | None = None
 
     def recall(self, problem: Problem) -> Cuts | None:
         """The cuts, scaled to the problem, if it differs from the last one in C only."""
@@ -108,9 +109,9 @@ class Memory:
         self.cuts.factor *= ratio
         return self.cuts
 
-    def store(self, problem: Problem, cuts: Cuts) -> None:
-        """Keep the cuts."""
-        self.problem, self.cuts = problem, cuts
+    def store(self, problem: Problem, cuts: Cuts, run: BundleRun) -> None:
+        """Keep the cuts, and the run whose best point is where the next one begins."""
+        self.problem, self.cuts, self.run = problem, cuts, run
 
 
 class BundleRun:
@@ -123,8 +124,10 @@ class BundleRun:
         cuts = None if solver.memory is None else solver.memory.recall(problem)
         if cuts is None:
             cuts = Cuts(self.oracle.size, self.oracle.blocks, solver.max_cuts)
+        elif warm is None:
+            warm = solver.memory.run.point()
         if solver.memory is not None:
-            solver.memory.store(problem, cuts)
+            solver.memory.store(problem, cuts, self)
         self.oracle.answers.unit = cuts.factor
         self.descent = Descent(self.oracle, rule, self.place(warm), cuts, self.ridges())
         if self.oracle.tails:  # without that the steps of free intercepts are those of a linear program

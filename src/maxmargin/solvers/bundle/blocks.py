@@ -155,8 +155,7 @@ class BlockBundleRun:
     def reached(self) -> bool:
         """Whether the gap is within tol."""
         least, bound = self.descent.least, self.descent.bound
-        limit = max(self.tol * max(abs(least), abs(bound)), self.problem.resolution)
-        return bool(np.isfinite(bound)) and self.descent.gap <= 0.9 * limit
+        return bool(np.isfinite(bound)) and self.descent.gap <= 0.9 * self.tol * max(abs(least), abs(bound))
 
     @property
     def n_iter(self) -> int:

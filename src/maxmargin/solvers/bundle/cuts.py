@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg.blas import daxpy
+
+from ...rounding import bound_sum
+
+
+class Mean(NamedTuple):
+    """sum_k weight_k (phi_k, offset_k), for weights that sum to one, and what rounding may do to it.
+
+    `error` bounds what the offset is off by, `tilt` the length of what the slope is off by.
+    """
+
+    slope: np.ndarray
+    offset: float
+    error: float = 0.0
+    tilt: float = 0.0
 
 
 class Cuts:
@@ -16,6 +32,7 @@ class Cuts:
         self.blocks, self.capacity, self.factor = blocks, capacity, 1.0
         self.m = 0
         self._slopes, self._offsets = np.empty((8, size)), np.empty(8)
+        self._errors = np.empty((2, 8))  # what offsets are off by, and the lengths of what slopes are off by
         self._products = np.empty((len(blocks), 8, 8))
         self.idle = np.zeros(0, int)
         self.keys: list = []
@@ -31,18 +48,33 @@ class Cuts:
         """Offsets, before the factor."""
         return self._offsets[: self.m]
 
+    @property
+    def errors(self) -> np.ndarray:
+        """What rounding did to offsets (first row) and to slopes, as lengths (second row), before the factor."""
+        return self._errors[:, : self.m]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """|phi_k|, before the factor."""
+        squares = np.einsum("bkk->k", self._products[:, : self.m, : self.m])
+        return np.sqrt(squares) * (1.0 + bound_sum(self._slopes.shape[1] + 8))
+
     def products(self, curvatures: tuple[float, ...]) -> np.ndarray:
         """G_kl = sum over blocks of <phi_k, phi_l> / curvature, with the factor."""
         scale = self.factor**2
         parts = [scale / h * self._products[k, : self.m, : self.m] for k, h in enumerate(curvatures)]
         return sum(parts[1:], parts[0])
 
-    def add(self, slope: np.ndarray, offset: float, key=None) -> None:
-        """Take a cut of factor * r; `key` goes with it to wherever the owner keeps more of it."""
+    def add(self, slope: np.ndarray, offset: float, key=None, error: float = 0.0, tilt: float = 0.0) -> None:
+        """Take a cut of factor * r; `key` goes with it to wherever the owner keeps more of it.
+
+        `error` and `tilt` are what rounding did to it, as of a `Mean`.
+        """
         m = self.m
         if m == len(self._offsets):
             self._grow()
         self._slopes[m], self._offsets[m] = slope / self.factor, offset / self.factor
+        self._errors[:, m] = error / self.factor, tilt / self.factor
         for k, block in enumerate(self.blocks):
             row = self._slopes[: m + 1, block] @ self._slopes[m, block]
             self._products[k, m, : m + 1] = self._products[k, : m + 1, m] = row
@@ -57,22 +89,29 @@ class Cuts:
         slopes[: self.m], offsets[: self.m] = self.slopes, self.offsets
         products[:, : self.m, : self.m] = self._products[:, : self.m, : self.m]
         self._slopes, self._offsets, self._products = slopes, offsets, products
+        self._errors = np.hstack([self.errors, np.zeros((2, room - self.m))])
 
     def keep(self, kept: np.ndarray) -> None:
         """Let go of all other cuts; `kept` holds indices in ascending order."""
         self._slopes[: len(kept)] = self._slopes[kept]
         self._offsets[: len(kept)] = self._offsets[kept]
+        self._errors[:, : len(kept)] = self._errors[:, kept]
         for k in range(len(self.blocks)):
             self._products[k, : len(kept), : len(kept)] = self._products[k][np.ix_(kept, kept)]
         self.idle, self.keys, self.m = self.idle[kept], [self.keys[k] for k in kept], len(kept)
         self._along = self._along[kept[kept < len(self._along)]]
 
-    def combine(self, weights: np.ndarray) -> tuple[np.ndarray, float]:
-        """sum_k weight_k (phi_k, offset_k), with the factor."""
-        slope = np.zeros(self._slopes.shape[1])
-        for k in np.flatnonzero(weights):  # few of many: a product with all of them would read the rest in vain
+    def combine(self, weights: np.ndarray) -> Mean:
+        """sum_k weight_k (phi_k, offset_k), with the factor; `weights` sum to one to rounding."""
+        slope, used = np.zeros(self._slopes.shape[1]), np.flatnonzero(weights)
+        for k in used:  # few of many: a product with all of them would read the rest in vain
             daxpy(self._slopes[k], slope, a=self.factor * weights[k])
-        return slope, self.factor * float(weights @ self.offsets)
+        slack = bound_sum(2 * len(weights) + 16)
+        sizes = np.abs(weights) @ np.column_stack([np.abs(self.offsets), self.lengths, *self.errors])
+        error, tilt = slack * sizes[:2] + sizes[2:] * (1.0 + slack)
+        return Mean(
+            slope, self.factor * float(weights @ self.offsets), self.factor * float(error), self.factor * float(tilt)
+        )
 
     def lean(self, centre: np.ndarray) -> np.ndarray:
         """<phi_k, centre> of every cut, with the factor; those of the last centre are remembered."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...result import Outcome
-from .cuts import Cuts
+from ...rounding import UNIT, Enclosed, bound_sum
+from .cuts import Cuts, Mean
 from .model import Model, Step
 
 LARGEST = np.finfo(float).max
@@ -32,7 +33,7 @@ class Round(NamedTuple):
 
 
 class Optimality(NamedTuple):
-    """F(y) >= F(x) - error + <g, y - x> for all y, with |g| = slope: both are zero at a minimum."""
+    """F(y) >= F(x) - error + <g, y - x> for all y, with |g| = slope: both are zero at a minimum, but for rounding."""
 
     error: float
     slope: float
@@ -53,6 +54,7 @@ class Descent:
         self.model = Model(cuts, ridges, lo, hi)
         self.start, self.best = start, best
         self.n_iter, self.bound, self.serious, self.melted = 0, -np.inf, True, 0
+        self.rounding, self.blur = 0.0, Optimality(0.0, 0.0)  # what is there for rounding, of bound and optimality
         self.last_serious = 0
         self.hold: tuple[float, ...] | None = None  # proximities of blocks whose ridge is too faint to hold a step
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
@@ -62,8 +64,10 @@ class Descent:
     # ---- where it stands ----------------------------------------------------------------------------------
 
     def value(self, place) -> float:
-        """F at a place."""
-        return place.value + self.model.quadratic(place.x)
+        """F at a place, rounded upwards."""
+        quadratic = self.model.quadratic(place.x) * (1.0 + bound_sum(len(place.x) + 8))
+        value = place.value + quadratic
+        return value + UNIT * abs(value) if quadratic else value
 
     @property
     def least(self) -> float:
@@ -100,7 +104,8 @@ class Descent:
         slope, offset, key = self.oracle.cut(place)
         if self.cuts.m:
             self.oracle.check(self.best, place, slope, self.cuts)
-        self.cuts.add(slope, offset, key)
+        size = abs(place.value) + float(np.abs(slope) @ np.abs(place.x))  # of which the offset is the difference
+        self.cuts.add(slope, offset, key, bound_sum(len(slope) + 8) * size)
         self.weights, self.plain = self.weigh(self.weights), self.weigh(self.plain)
 
     def take(self, step: Step) -> None:
@@ -109,17 +114,21 @@ class Descent:
         self.raise_bound(self.model.bound(step))
         self.measure(step.mean)
 
-    def measure(self, mean: tuple[np.ndarray, float]) -> None:
-        """How far the best place is from a minimum, by a mean of the cuts."""
-        slope, offset = mean
-        x = self.best.x
-        error = self.best.value - offset - float(slope @ x)
-        slope = slope + self.model.spread(self.model.ridges) * x
+    def measure(self, mean: Mean) -> None:
+        """How far the best place is from a minimum, by a mean of the cuts; with what rounding may hide."""
+        slope, x = mean.slope, self.best.x
+        size = abs(self.best.value) + abs(mean.offset) + float(np.abs(slope) @ np.abs(x))
+        blur = mean.error + mean.tilt * float(np.linalg.norm(x)) + bound_sum(len(x) + 8) * size
+        error = self.best.value - mean.offset - float(slope @ x)
+        bend = self.model.spread(self.model.ridges) * x
+        tilt = mean.tilt + 4.0 * UNIT * float(np.linalg.norm(slope) + np.linalg.norm(bend))
+        slope = slope + bend
         if self.model.boxed:  # what pushes against a bound is no way down
             slope = np.where(((x <= self.model.lo) & (slope > 0)) | ((x >= self.model.hi) & (slope < 0)), 0.0, slope)
-        found, stands = Optimality(max(error, 0.0), float(np.linalg.norm(slope))), self.best is self.measured
+        length = float(np.linalg.norm(slope)) * (1.0 + bound_sum(len(x) + 8))
+        found, stands = Optimality(max(error + blur, 0.0), length + tilt), self.best is self.measured
         if not stands or self.doubt(found) < self.doubt(self.optimality):
-            self.optimality, self.measured = found, self.best
+            self.optimality, self.measured, self.blur = found, self.best, Optimality(blur, tilt)
 
     @property
     def reach(self) -> float:
@@ -131,9 +140,11 @@ class Descent:
         """What F may still fall by within reach of the best place."""
         return optimality.error + optimality.slope * self.reach
 
-    def raise_bound(self, bound: float) -> None:
-        """Keep the best bound."""
-        self.bound = max(self.bound, bound)
+    def raise_bound(self, bound: Enclosed) -> None:
+        """Keep the best bound, rounded downwards."""
+        low = float(bound.low) if np.isfinite(bound.value) else -np.inf
+        if low > self.bound:
+            self.bound, self.rounding = low, float(bound.value) - low
 
     def bound_by_ridge(self) -> Step:
         """The minimum of the model without proximity: BMRM's step, and the best bound the cuts can give."""
@@ -222,8 +233,9 @@ class Descent:
         share = np.zeros(self.cuts.m)
         share[gone] = weights[gone] / mass
         used = np.flatnonzero(share)
-        slope, offset = self.cuts.combine(share)
-        self.cuts.add(slope, offset, self.oracle.melt([self.cuts.keys[k] for k in used], share[used]))
+        mean = self.cuts.combine(share)
+        key = self.oracle.melt([self.cuts.keys[k] for k in used], share[used])
+        self.cuts.add(mean.slope, mean.offset, key, mean.error, mean.tilt)
         weights = self.weigh(weights)
         weights[gone] = 0.0
         weights[-1] = mass

@@ -12,10 +12,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.optimize import linprog
 
+from ...rounding import UNIT, Enclosed, bound_sum
 from ...threads import quiet_blas
-from .cuts import Cuts
+from .cuts import Cuts, Mean
 from .master import maximise_on_simplex
 
 EPSILON = float(np.finfo(float).eps)
@@ -28,7 +30,7 @@ class Step(NamedTuple):
 
     x: np.ndarray
     weights: np.ndarray
-    mean: tuple[np.ndarray, float]
+    mean: Mean
     height: float
 
 
@@ -137,7 +139,8 @@ class Model:
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )  # fmt: skip
         if answer.x is None:
-            return Step(centre.copy(), np.eye(cuts.m)[top], (slopes[top], float(offsets[top])), float(base[top])), False
+            weights = np.eye(cuts.m)[top]
+            return Step(centre.copy(), weights, cuts.combine(weights), float(base[top])), False
         x = np.clip(centre + scope * answer.x[:-1], near, far)
         weights = np.maximum(-answer.ineqlin.marginals / units, 0.0)
         weights = weights / weights.sum() if weights.sum() > 0 else np.eye(cuts.m)[top]
@@ -148,11 +151,8 @@ class Model:
         return Step(x, weights, cuts.combine(weights), float((offsets + slopes @ x).max())), not held.any()
 
     def bound_within(self, step: Step, centre: np.ndarray, radius: float) -> float:
-        """The bound over the box, closed by a radius around the centre where it is open.
-
-        A minimum of the cuts off the border of a made-up box is one of the whole space, since they are convex.
-        """
-        slope, offset = step.mean
+        """About the least of the model within the box, closed by a radius around the centre where it is open."""
+        slope, offset = step.mean[:2]
         lo, hi = self.close_box(centre, radius)
         return offset + float(np.minimum(slope * lo, slope * hi).sum())
 
@@ -162,22 +162,92 @@ class Model:
         hi = centre + radius if self.hi is None else np.where(np.isfinite(self.hi), self.hi, centre + radius)
         return lo, hi
 
-    def bound(self, step: Step) -> float:
-        """min over the box of sum_k a_k (offset_k + <phi_k, x>) + ridge/2 |x|^2: below every value, whatever a is."""
-        slope, offset = step.mean
-        if not self.boxed and min(self.ridges) > 0:
-            return offset - sum(
-                0.5 / ridge * float(slope[block] @ slope[block])
-                for block, ridge in zip(self.cuts.blocks, self.ridges, strict=True)
-            )
+    def bound(self, step: Step) -> Enclosed:
+        """min over the box of sum_k a_k (offset_k + <phi_k, x>) + ridge/2 |x|^2: below every value, whatever a is.
+
+        With what rounding may do to it: to the weights, which sum to one, to the mean of the cuts, and to its minimum.
+        """
+        if self.boxed or min(self.ridges) <= 0:
+            return self.bound_in_box(step)
+        slope, offset, error, tilt = step.mean
+        parts = [
+            (0.5 / ridge, float(np.linalg.norm(slope[block])))
+            for block, ridge in zip(self.cuts.blocks, self.ridges, strict=True)
+        ]
+        fall = sum(half * length**2 for half, length in parts)
+        more = sum(half * (2.0 * length + tilt) * tilt for half, length in parts)
+        slack = bound_sum(len(slope) + 16)
+        return Enclosed(offset - fall, (error + more) * (1.0 + slack) + slack * (fall + abs(offset)))
+
+    def bound_in_box(self, step: Step) -> Enclosed:
+        """The same coordinate by coordinate; along one without end, the mean must be flat in exact arithmetic."""
+        weights, extra = step.weights, np.zeros(self.cuts.m)
+        flat = np.flatnonzero(np.isinf(self.find_minimum(weights, extra)[2]))
+        if len(flat):
+            found = flatten_mean(self.cuts.slopes[:, flat], weights)
+            if found is None or self.cuts.errors[1, weights > 0].any():
+                return Enclosed(-np.inf, 0.0)
+            weights, extra = found
+        mean = self.cuts.combine(weights)
+        error = mean.error + self.cuts.factor * float(extra @ np.abs(self.cuts.offsets))
+        slope, off, furthest, x, ridge = (np.delete(part, flat) for part in self.find_minimum(weights, extra))
+        if np.isinf(furthest).any():
+            return Enclosed(-np.inf, 0.0)
+        terms = np.concatenate([slope * x, 0.5 * ridge * x * x])
+        slack = bound_sum(len(terms) + 16)
+        lost = float(off @ furthest) + mean.tilt * float(np.linalg.norm(furthest))
+        sizes = float(np.abs(terms).sum()) + abs(mean.offset)
+        return Enclosed(mean.offset + float(terms.sum()), (error + lost + slack * sizes) * (1.0 + slack))
+
+    def find_minimum(self, weights: np.ndarray, extra: np.ndarray) -> tuple[np.ndarray, ...]:
+        """s, what it is off by, how far off the minimum of s x + ridge/2 x^2 may be, where it is, and the ridge.
+
+        The minimum is at -s / ridge, or at a bound. `extra` is what the weights are off by.
+        """
+        slope, _, _, tilt = self.cuts.combine(weights)
+        off = (bound_sum(2 * len(weights) + 16) * weights + extra) @ (self.cuts.factor * np.abs(self.cuts.slopes))
         ridge = np.broadcast_to(self.spread(self.ridges), slope.shape)
-        lo = -np.inf if self.lo is None else self.lo
-        hi = np.inf if self.hi is None else self.hi
+        lo, hi = (np.full_like(slope, -np.inf), np.full_like(slope, np.inf)) if self.lo is None else (self.lo, self.hi)
+        nearest, wide = np.clip(0.0, lo, hi), off + tilt
         with np.errstate(divide="ignore", invalid="ignore"):
-            rest = np.where(ridge > 0, -slope / ridge, np.where(slope > 0, -np.inf, np.where(slope < 0, np.inf, 0.0)))
-            x = np.clip(rest, lo, hi)
-            linear = np.where(slope == 0, 0.0, slope * x)
-            return offset + float(linear.sum() + np.where(ridge > 0, 0.5 * ridge * x * x, 0.0).sum())
+            curved = np.maximum((np.abs(slope) + wide) / ridge, np.abs(nearest)) * (1.0 + 4.0 * UNIT)
+            end = np.where(slope > wide, np.abs(lo), np.where(slope < -wide, np.abs(hi), np.maximum(-lo, hi)))
+            end = np.where((slope == 0) & (wide == 0), np.abs(nearest), end)
+            furthest = np.where(ridge > 0, np.minimum(curved, np.maximum(np.abs(lo), np.abs(hi))), end)
+            x = np.where(ridge > 0, np.clip(-slope / ridge, lo, hi), np.where(slope > 0, lo, hi))
+        return slope, off, furthest, np.where((slope == 0) & (ridge == 0), nearest, x), ridge
+
+
+def flatten_mean(slopes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weights near which there are some with sum_k a_k phi_k = 0 and sum_k a_k = 1 exactly, and how near; or None.
+
+    As many cuts as there are equations take up what the others leave: B t = r for a matrix B that is seen to be
+    regular, since |I - R B| < 1 for its approximate inverse R. Then |t| <= |R| |r| / (1 - |I - R B|), and the weights
+    stay positive where they are larger than that.
+    """
+    slopes = slopes[:, slopes[weights > 0].any(axis=0)]
+    B, size = np.vstack([slopes.T, np.ones(len(slopes))]), slopes.shape[1] + 1
+    if np.count_nonzero(weights) < size:
+        return None
+    units = np.maximum(np.abs(B).max(axis=1, keepdims=True), 1e-300)
+    kept = qr(B / units * weights, mode="r", pivoting=True)[1][:size]
+    try:
+        R = np.linalg.inv(B[:, kept])
+    except np.linalg.LinAlgError:
+        return None
+    aim = np.append(np.zeros(size - 1), 1.0)
+    weights = weights.copy()
+    weights[kept] += R @ (aim - B @ weights)
+    slack = bound_sum(len(weights) + size + 16)
+    away = np.abs(np.eye(size) - R @ B[:, kept]) + slack * (np.abs(R) @ np.abs(B[:, kept]) + np.eye(size))
+    share = float(away.sum(axis=1).max())
+    if not share < 0.5 or (weights < 0).any():
+        return None
+    missing = np.abs(aim - B @ weights) + slack * (np.abs(B) @ weights + aim)
+    near = np.abs(R) @ missing
+    extra = np.zeros(len(weights))
+    extra[kept] = (near + share / (1.0 - share) * near.max()) * (1.0 + slack)
+    return (weights, extra) if (extra[kept] <= weights[kept]).all() else None
 
 
 def search_concave(slope, first: float) -> float:

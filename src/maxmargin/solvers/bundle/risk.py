@@ -45,7 +45,7 @@ class RiskOracle:
     def __init__(self, problem: Problem, tol: float):
         self.problem, self.features, self.tol = problem, problem.features, tol
         self.answers = choose_answers(problem)
-        self.many = getattr(self.features, "n_classes", 0)
+        self.many = self.features.n_classes or 0
         self.explosive = problem.loss.explosive
         seen = not getattr(problem.terms, "shift_invariant", False)  # an intercept that the loss does not see stays 0
         self.free = problem.balance is not None and not self.many and seen

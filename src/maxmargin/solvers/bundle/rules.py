@@ -54,8 +54,6 @@ class CuttingPlane:
         step, inside = descent.model.minimise_linear(descent.best.x, self.radius, self.scope)
         descent.take(step)
         self.scope = measure_scope(step, descent)
-        if inside and not descent.model.closed:
-            descent.raise_bound(descent.model.bound_within(step, descent.best.x, self.radius))
         self.held = not inside
         return step
 
@@ -165,14 +163,12 @@ class Proximal:
 
     def minimise_linear(self, descent: Descent, radius: float) -> tuple[Step, float]:
         """The minimum of the cuts alone, and how low F may be within the radius."""
-        step, inside = descent.model.minimise_linear(descent.best.x, radius, self.scope)
+        step, _ = descent.model.minimise_linear(descent.best.x, radius, self.scope)
         self.scope = measure_scope(step, descent)
         descent.plain = step.weights
         descent.measure(step.mean)
         within = descent.model.bound_within(step, descent.best.x, radius)
         descent.raise_bound(descent.model.bound(step))
-        if inside and not descent.model.closed:
-            descent.raise_bound(within)
         return step, descent.bound if descent.model.closed else within
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:

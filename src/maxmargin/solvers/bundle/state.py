@@ -26,7 +26,8 @@ def pack(descent: Descent) -> dict:
     state = {
         "method": descent.rule.name, "ridge": descent.model.ridges[0], "start": descent.start, "x": best.x,
         "value": best.value, "slope": best.slope, "slopes": cuts.slopes.copy(), "offsets": cuts.offsets.copy(),
-        "lo": lo, "hi": hi, "idle": cuts.idle.copy(), "bound": descent.bound,
+        "errors": cuts.errors.copy(), "lo": lo, "hi": hi, "idle": cuts.idle.copy(), "bound": descent.bound,
+        "rounding": descent.rounding,
         "n_iter": descent.n_iter, "n_calls": descent.oracle.n_calls,
     }  # fmt: skip
     for name in ("weights", "plain"):
@@ -40,8 +41,11 @@ def unpack(state: dict, oracle: FunctionOracle, cuts: Cuts, ridges: tuple[float,
     """A descent as it was packed, each cut with its key where keys are given."""
     descent = Descent.__new__(Descent)
     x = np.array(state["x"], float)
-    for slope, offset in zip(state["slopes"], state["offsets"], strict=True):
-        cuts.add(slope, float(offset))
+    # Files of earlier versions know no errors: what offsets have lost is taken from their size and that of x.
+    guess = 1e-14 * (np.abs(state["offsets"]) + np.abs(state["slopes"]) @ (np.abs(x) + np.abs(state["start"])))
+    errors = state.get("errors", np.vstack([guess, np.zeros_like(guess)]))
+    for slope, offset, error, tilt in zip(state["slopes"], state["offsets"], *errors, strict=True):
+        cuts.add(slope, float(offset), None, float(error), float(tilt))
     cuts.idle = np.array(state["idle"], int)
     best = FunctionPlace(x, float(state["value"]), np.array(state["slope"], float))
     rule = RULES[str(state["method"])]()
@@ -50,6 +54,7 @@ def unpack(state: dict, oracle: FunctionOracle, cuts: Cuts, ridges: tuple[float,
         if "rule_" + name in state:
             setattr(rule, name, np.asarray(state["rule_" + name]).item())
     descent.n_iter, descent.bound = int(state["n_iter"]), float(state["bound"])
+    descent.rounding = float(state.get("rounding", 0.0))
     oracle.n_calls = int(state["n_calls"])
     for name in ("weights", "plain"):
         weights = np.array(state[name], float)

@@ -37,7 +37,7 @@ class FirstOrder:
         features = problem.features
         if getattr(features, "penalty", "l2") != "l2":
             return refuse_penalty(problem, name)
-        many = hasattr(features, "n_classes")
+        many = features.n_classes is not None
         if not many and (problem.y.ndim > 1 or hasattr(features, "index")):
             return f"{name} does not take the problems of the nu machines; use 'smo'."
         if many and problem.kinked and problem.balance is not None:

@@ -67,7 +67,7 @@ class Objective:
         self.linear = isinstance(self.features, Design | ClassDesign)
         self.shape = self.features.combine(np.zeros(problem.shape)).shape
         self.size = int(np.prod(self.shape))
-        many = getattr(self.features, "n_classes", 0)
+        many = self.features.n_classes or 0
         self.tails = many if problem.balance is not None else 0
         self.free = problem.balance is not None and not many
 

@@ -126,7 +126,7 @@ class FirstOrderRun:
         if self.solver.stop == "patience":
             return self.worse >= self.solver.patience
         scale = max(abs(self.best.value), abs(self.bound), self.problem.floor)
-        return self.gap <= max(0.9 * self.tol * scale, self.problem.resolution)
+        return self.gap <= 0.9 * self.tol * scale
 
     # ---- what the loop asks for ---------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ class LagrangianRun:
     def reached(self) -> bool:
         """Whether the gap is within tol."""
         size = max(abs(self.primal), abs(self.dual), self.problem.floor)
-        return abs(self.gap) <= max(0.9 * self.tol * size, self.problem.resolution)
+        return abs(self.gap) <= 0.9 * self.tol * size
 
     @property
     def a(self) -> np.ndarray:

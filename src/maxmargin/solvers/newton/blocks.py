@@ -336,7 +336,7 @@ class BlockNewtonRun:
 
     def reached(self) -> bool:
         """Whether the gap and the intercept's part in it are within tol."""
-        limit = max(self.tol * max(abs(self.primal), abs(self.dual)), self.problem.resolution)
+        limit = self.tol * max(abs(self.primal), abs(self.dual))
         tail = abs(self.gradient[-1]) * self.problem.scale if self.free else 0.0
         return self.gap <= 0.9 * limit and tail <= limit
 

@@ -256,7 +256,6 @@ class NewtonRun:
     def reached(self) -> bool:
         """Whether the gap and the intercept's part in it are within tol."""
         limit = self.tol * max(abs(self.primal), abs(self.dual), self.problem.floor)
-        limit = max(limit, self.problem.resolution)
         tail = abs(self.whole.gradient[-1]) * self.scale if self.free else 0.0
         return self.gap <= 0.9 * limit and tail <= 1e2 * limit
 

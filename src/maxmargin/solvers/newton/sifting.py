@@ -124,9 +124,7 @@ class SiftingRun:
         size = max(abs(self.primal), self.problem.floor)
         if self.rough:
             return self.barrier.gap <= self.rough * size
-        return self.barrier.gap <= self.aim * max(
-            self.tol * max(abs(self.primal), abs(self.dual)), self.problem.resolution
-        )
+        return self.barrier.gap <= self.aim * self.tol * max(abs(self.primal), abs(self.dual))
 
     def close_barrier(self) -> Outcome:
         """Look at all rows again: P and D of the whole, and the rows that have crossed their kinks come back."""
@@ -171,7 +169,7 @@ class SiftingRun:
     def limit(self) -> float:
         """The gap that is small enough."""
         size = max(abs(self.primal), abs(self.dual), self.problem.floor)
-        return 0.9 * max(self.tol * size, self.problem.resolution)
+        return 0.9 * self.tol * size
 
     # ---- what the loop asks -------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge
 
 # places in `tally` and `numbers`, the state that compiled calls share (see compiled/smo.py)
 ITERATIONS, NEGATIVE, POSITION, MISSES = 0, 3, 5, 6
-DUAL, FLOOR, RESOLUTION, HELD = 0, 3, 4, 5
+DUAL, FLOOR, HELD = 0, 3, 4
 PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
 ROUGH = 30_000  # such steps with scores in float32, after which they are made exact
 HIDDEN = 0.3  # of the violation that is left: an error of the scores beyond this hides it
@@ -45,7 +45,7 @@ class ActiveRun:
         self.row[3:] = np.maximum(self.row[3], -1e300), np.minimum(self.row[4], 1e300)
         self.intercepts = np.zeros(len(self.a_full))
         self.tally = np.zeros(7, np.int64)
-        self.numbers = np.array([0.0, 0.0, 0.0, problem.floor, problem.resolution, 0.0])
+        self.numbers = np.array([0.0, 0.0, 0.0, problem.floor, 0.0])
         self.threshold = tol if solver.stop == "kkt" else 0.0
         self.polishing = solver.stop == "gap" and tol < POLISH_BELOW
         self.target = max(tol, POLISH_FROM) if self.polishing else tol

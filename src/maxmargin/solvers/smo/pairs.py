@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from ...cache import RowCache
-from ...kernels import UNIT
+from ...kernels import SINGLE_UNIT
 from ...result import Outcome
 from ...threads import step_aside
 from .active import CAREFUL, MISSES, ActiveRun
@@ -56,7 +56,7 @@ class PairRun(ActiveRun):
     def drift(self) -> float:
         """Each step rounds a score once, and the errors of many steps partly cancel."""
         steps = self.n_iter - self.exact_iter
-        return UNIT * float(np.abs(self.f).max(initial=0.0)) * float(np.sqrt(steps))
+        return SINGLE_UNIT * float(np.abs(self.f).max(initial=0.0)) * float(np.sqrt(steps))
 
     def sharpen(self) -> None:
         """Rows in float64 from now on."""

@@ -13,12 +13,13 @@ from ...cache import AT_ONCE
 from ...certificate import Certificate
 from ...class_pairs import ClassPairs
 from ...features import Segment
-from ...problem import TINY, Point
+from ...problem import FLOOR as LEAST
+from ...problem import Point
 from ...result import SENTENCES, Progress, Result, Status
 from ...threads import run_strips
 from ...tiles import open_tile
 from . import SMO
-from .active import FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_BELOW, RESOLUTION
+from .active import FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_BELOW
 
 LARGEST = 1000  # samples of a problem that is solved here; with more of them a step is worth the Python around it
 TOGETHER = 1024  # samples of the problems of one compiled call, after which the clock is looked at
@@ -54,8 +55,8 @@ def take_steps(problems: ClassPairs, tol: float, workers: int, is_over: Callable
     from ...compiled.class_pairs import solve_pairs
 
     total, features = len(problems.pairs), problems.features
-    numbers, tally = np.zeros((total, 6)), np.zeros((total, 7), np.int64)
-    numbers[:, FLOOR], numbers[:, RESOLUTION] = TINY, problems.resolution
+    numbers, tally = np.zeros((total, 5)), np.zeros((total, 7), np.int64)
+    numbers[:, FLOOR] = LEAST
     a, b = np.zeros(len(problems.y)), np.zeros(total)
     blocks, packed, norms = Packed.of(problems.samples)
     shared = (

@@ -1,0 +1,65 @@
+"""What rounding in float64 may do, as bounds that hold for every order of summation (Higham 2002, chapters 2 and 3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+BALANCED = 1e-14  # of the size of the duals: an imbalance that is rounding
+BALANCE_ROUNDINGS = 64  # of the balance nu sum(c), which is added up in pairs
+UNIT = 2.0**-53  # the unit roundoff u: fl(x op y) = (x op y)(1 + t) with |t| <= u
+
+
+def bound_sum(terms: float) -> float:
+    """gamma_k = k u / (1 - k u): the relative error of a sum or a dot product of k terms (Higham 2002, eq. 3.4).
+
+    Examples
+    --------
+    >>> bound_sum(1000) < 1.2e-13
+    True
+    """
+    return terms * UNIT / (1.0 - terms * UNIT) if terms * UNIT < 1.0 else np.inf
+
+
+def add_up_sizes(values: np.ndarray) -> float:
+    """sum_i |v_i|, rounded upwards."""
+    return float(np.abs(values).sum()) * (1.0 + bound_sum(np.size(values) + 1))
+
+
+class Enclosed(NamedTuple):
+    """A number or an array as it was computed, and a bound on |computed - exact|."""
+
+    value: float | np.ndarray
+    error: float | np.ndarray
+
+    @property
+    def high(self):
+        """No less than the exact value."""
+        return self.value + self.error * (1.0 + 2.0 * UNIT) + UNIT * abs(self.value)
+
+    @property
+    def low(self):
+        """No more than the exact value."""
+        return self.value - self.error * (1.0 + 2.0 * UNIT) - UNIT * abs(self.value)
+
+
+class Remainder(NamedTuple):
+    """R(w) + R*(v) - <w, v> >= 0 for v = sum_i a_i phi(x_i), from above.
+
+    Attributes
+    ----------
+    value : float
+        A bound on the remainder.
+    plain : float
+        The same without what is there for rounding.
+    distance : float
+        A bound on |w - v|, for the penalty 1/2 |w|^2.
+    shrink : float
+        By which share duals must be made smaller before R*(v) is finite, for the penalty |w|_1; else 0.
+    """
+
+    value: float
+    plain: float = 0.0
+    distance: float = 0.0
+    shrink: float = 0.0

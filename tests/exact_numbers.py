@@ -1,0 +1,231 @@
+"""Small convex programs in eighty digits: linear systems, quadratic programs, cutting planes, Newton's method.
+
+Every float64 is a decimal number, and Decimal takes it over as it is. Eighty digits are as good as exact numbers here:
+what is compared with them has sixteen. Nothing of the library is used, so no error of the library can hide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from typing import NamedTuple
+
+import numpy as np
+
+ZERO, ONE, HALF, TWO = Decimal(0), Decimal(1), Decimal("0.5"), Decimal(2)
+NONE = Decimal("Infinity")  # a bound that is none
+NULL = Decimal("1e-60")  # of the largest entry: a pivot below this is zero
+SHARP = Decimal("1e-30")  # of the size of the value: where an interior point method is done
+BACK = Decimal("0.995")  # of the way to the boundary
+
+exact = np.frompyfunc(lambda value: Decimal(float(value)), 1, 1)
+positive_part = np.frompyfunc(lambda value: value if value > 0 else ZERO, 1, 1)
+exponential = np.frompyfunc(lambda value: value.exp(), 1, 1)
+logarithm = np.frompyfunc(lambda value: value.ln(), 1, 1)
+
+
+@contextmanager
+def many_digits(digits: int = 80):
+    """Decimal numbers of so many digits and of any size; what overflows is infinite."""
+    with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])):
+        yield
+
+
+def zeros(*shape: int) -> np.ndarray:
+    """An array of exact zeros."""
+    return np.full(shape, ZERO, dtype=object)
+
+
+def total(values) -> Decimal:
+    """The sum of an array of numbers, also of an empty one."""
+    return sum(np.ravel(values), ZERO)
+
+
+def largest(values) -> Decimal:
+    """max |v|, and 0 of nothing."""
+    return max((abs(value) for value in np.ravel(values)), default=ZERO)
+
+
+class Factors:
+    """P A = L U, for as many right sides as are asked for; unknowns without a pivot are zero."""
+
+    def __init__(self, A: np.ndarray):
+        A, n = A.copy(), len(A)
+        self.order, self.null, least = list(range(n)), np.zeros(n, bool), NULL * largest(A)
+        for k in range(n):
+            p = max(range(k, n), key=lambda i: abs(A[i, k]))
+            if abs(A[p, k]) <= least:
+                self.null[k] = True
+                A[k:, k] = ZERO
+                continue
+            if p != k:
+                A[[k, p]] = A[[p, k]]
+                self.order[k], self.order[p] = self.order[p], self.order[k]
+            A[k + 1 :, k] /= A[k, k]
+            A[k + 1 :, k + 1 :] -= A[k + 1 :, k, None] * A[k, k + 1 :]
+        self.A = A
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """x with A x = b."""
+        x, n = b[self.order].copy(), len(b)
+        for k in range(n):
+            x[k + 1 :] -= self.A[k + 1 :, k] * x[k]
+        for k in reversed(range(n)):
+            x[k] = ZERO if self.null[k] else (x[k] - total(self.A[k, k + 1 :] * x[k + 1 :])) / self.A[k, k]
+        return x
+
+
+class BoxProgram(NamedTuple):
+    """min 1/2 x'Hx + q'x over lo <= x <= hi and A x = b; bounds may be infinite."""
+
+    H: np.ndarray
+    q: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    A: np.ndarray
+    b: np.ndarray
+
+
+def solve_in_box(program: BoxProgram, rounds: int = 90) -> tuple[np.ndarray, np.ndarray]:
+    """x and the multipliers of A x = b, by Mehrotra's predictor and corrector."""
+    state = Interior(program)
+    best = (state.error, state.x, state.y)
+    for _ in range(rounds):
+        if best[0] <= SHARP or not state.error <= max(best[0] / SHARP, ONE):  # done, or lost in rounding
+            break
+        state.advance()
+        best = min(best, (state.error, state.x, state.y), key=lambda each: (each[0].is_nan(), each[0]))
+    return best[1:]
+
+
+class Interior:
+    """(x, y, z) inside: below and above are the multipliers of the bounds."""
+
+    def __init__(self, program: BoxProgram):
+        self.program = program
+        H, q, lo, hi, _, b = program
+        self.has_lo, self.has_hi = lo > -NONE, hi < NONE
+        both, width = self.has_lo & self.has_hi, largest(b) + ONE
+        inner = np.where(self.has_lo, lo + width, np.where(self.has_hi, hi - width, ZERO))
+        self.x = np.where(both, HALF * (lo + hi), inner)
+        self.y = zeros(len(b))
+        steep = largest(H @ self.x + q) + NULL
+        self.below, self.above = np.where(self.has_lo, steep, ZERO), np.where(self.has_hi, steep, ZERO)
+        self.measure()
+
+    def measure(self) -> None:
+        """Room to the bounds, residuals, and the mean of the products."""
+        H, q, lo, hi, A, b = self.program
+        self.low = np.where(self.has_lo, self.x - np.where(self.has_lo, lo, ZERO), ONE)
+        self.high = np.where(self.has_hi, np.where(self.has_hi, hi, ZERO) - self.x, ONE)
+        self.pull = H @ self.x
+        self.rest = self.pull + q + A.T @ self.y - self.below + self.above
+        self.missed = A @ self.x - b
+        self.count = int(self.has_lo.sum() + self.has_hi.sum())
+        self.products = total(self.low * self.below) + total(self.high * self.above)
+
+    @property
+    def error(self) -> Decimal:
+        """The largest of products and residuals, each over the size of what it is made of."""
+        size = abs(self.pull @ self.x) + abs(self.program.q @ self.x) + NULL
+        left = self.products + abs(self.rest @ self.x) + abs(self.missed @ self.y)
+        steep = largest(self.pull) + largest(self.program.q) + largest(self.y) + NULL
+        return max(left / size, largest(self.rest) / steep, largest(self.missed) / (largest(self.x) + NULL))
+
+    def advance(self) -> None:
+        """One step to the boundary and back."""
+        H, A = self.program.H, self.program.A
+        n, m = len(self.x), len(self.y)
+        system = np.block([[H + np.diag(self.below / self.low + self.above / self.high) + ZERO, A.T], [A, zeros(m, m)]])
+        factors = Factors(system)
+        mean = self.products / self.count if self.count else ZERO
+        first = self.find_step(factors, ZERO, zeros(n), zeros(n))
+        reach = self.find_length(first)
+        x, _, below, above = (reach * part for part in first)
+        after = total((self.low + self.has_lo * x) * (self.below + below))
+        after += total((self.high - self.has_hi * x) * (self.above + above))
+        share = (after / self.products) ** 3 if self.products > 0 else ZERO
+        step = self.find_step(factors, share * mean, first[0] * first[2], -first[0] * first[3])
+        reach = self.find_length(step)
+        reach = ONE if reach >= ONE else BACK * reach
+        self.x, self.y, self.below, self.above = (
+            old + reach * part for old, part in zip((self.x, self.y, self.below, self.above), step, strict=True)
+        )
+        self.measure()
+
+    def find_step(self, factors: Factors, aim: Decimal, bent_below: np.ndarray, bent_above: np.ndarray) -> tuple:
+        """dx, dy and the changes of the multipliers that lead to products of the size `aim`."""
+        n = len(self.x)
+        lower = np.where(self.has_lo, (aim - bent_below) / self.low - self.below, ZERO)
+        upper = np.where(self.has_hi, (aim - bent_above) / self.high - self.above, ZERO)
+        both = factors.solve(np.concatenate([lower - upper - self.rest, -self.missed]))
+        x = both[:n]
+        below = np.where(self.has_lo, lower - self.below / self.low * x, ZERO)
+        above = np.where(self.has_hi, upper + self.above / self.high * x, ZERO)
+        return x, both[n:], below, above
+
+    def find_length(self, step: tuple) -> Decimal:
+        """How far the step can be gone, at most 1."""
+        x, _, below, above = step
+        reach = ONE
+        for have, room, change in (
+            (self.has_lo, self.low, x), (self.has_hi, self.high, -x),
+            (self.has_lo, self.below, below), (self.has_hi, self.above, above),
+        ):  # fmt: skip
+            for value, slope in zip(room[have], change[have], strict=True):
+                if slope < 0:
+                    reach = min(reach, -value / slope)
+        return reach
+
+
+def cut_planes(oracle: Callable, start: list, free: np.ndarray, rounds: int = 25) -> tuple[Decimal, np.ndarray]:
+    """min over v of 1/2 |v|^2 without the free entries + R(v), R convex and polyhedral: the least value found, and v.
+
+    oracle(v) is (R(v), a subgradient). Each round minimises the maximum of the cuts so far and asks there again.
+    """
+    cuts, best, where, size = [], NONE, None, len(start[0])
+    for v in start:
+        value, slope = oracle(v)
+        cuts.append((value - slope @ v, slope))
+        best, where = min((best, where), (value + HALF * total((v * v)[~free]), v), key=lambda pair: pair[0])
+    for _ in range(rounds):
+        offsets, slopes = np.array([cut[0] for cut in cuts], object), np.array([cut[1] for cut in cuts], object)
+        held = slopes[:, ~free]
+        A = np.vstack([np.full(len(cuts), ONE), slopes[:, free].T])
+        right = zeros(len(A))
+        right[0] = ONE
+        program = BoxProgram(held @ held.T, -offsets, zeros(len(cuts)), np.full(len(cuts), NONE), A, right)
+        shares, multipliers = solve_in_box(program)
+        v = zeros(size)
+        v[~free], v[free] = -(shares @ held), -multipliers[1:]
+        value, slope = oracle(v)
+        model = max(offset + cut @ v for offset, cut in cuts)
+        reached = value + HALF * total((v * v)[~free])
+        best, where = min((best, where), (reached, v), key=lambda pair: pair[0])
+        if not value - model > Decimal("1e-24") * (abs(value) + abs(reached)):
+            break
+        least = Decimal("1e-12")
+        cuts = [cut for cut, share in zip(cuts, shares, strict=True) if share > least] + [(value - slope @ v, slope)]
+    return best, where
+
+
+def descend(value: Callable, derivatives: Callable, v: np.ndarray, rounds: int = 60) -> tuple[Decimal, np.ndarray]:
+    """min of a smooth convex function by Newton's method, each step halved until the value falls; the value, and v."""
+    best = value(v)
+    for _ in range(rounds):
+        slope, bend = derivatives(v)
+        step = -Factors(bend).solve(slope)
+        length, fallen = ONE, ZERO
+        for _ in range(60):
+            reached = value(v + length * step)
+            if reached < best:
+                fallen = best - reached
+                break
+            length *= HALF
+        if not fallen > 0:
+            break
+        v, best = v + length * step, reached
+        if fallen <= Decimal("1e-40") * abs(best):
+            break
+    return best, v

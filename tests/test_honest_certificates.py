@@ -1,0 +1,163 @@
+"""Certificates of hard but honest problems: separable classes with a large C, data far from the origin, a date.
+
+Each of these fits once claimed a gap that was not there. The optimum is known from the same problem where it is easy:
+moved to the origin, which changes b alone, or scaled, which changes P by a factor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin import SVC, SVR, LinearSVC, Status, certify
+from maxmargin.certificate import judge, judge_sharply
+from maxmargin.features import Gram
+from maxmargin.kernels import RBF, Linear
+from maxmargin.losses import Absolute, Hinge, SquaredHinge
+from maxmargin.neighbours import find_neighbours, stretch
+from maxmargin.problem import Point, Problem
+from maxmargin.rounding import Enclosed, bound_sum
+
+rng = np.random.default_rng(0)
+Z = rng.normal(size=(60, 2))
+LABELS = np.where(Z[:, 0] + 0.3 * rng.normal(size=60) > 0, 1, -1)
+PIXELS, DIGITS = (part[load_digits().target < 2] for part in load_digits(return_X_y=True))
+APART = np.vstack([rng.normal(size=(30, 2)) + 4.0, rng.normal(size=(30, 2)) - 4.0])
+SIDES = np.repeat([1, -1], 30)
+
+
+def shift_exactly(X: np.ndarray, offset: float) -> np.ndarray:
+    """(X + offset) - offset: the data as float64 holds them at the offset, moved back without another rounding."""
+    return (X + offset) - offset
+
+
+def check_around(certificate, optimum, slack: float = 1e-9) -> None:
+    """dual <= P* <= primal, for an optimum that is known to lie between the two numbers of another certificate."""
+    assert certificate.dual <= optimum.primal * (1.0 + slack)
+    assert certificate.primal >= optimum.dual * (1.0 - slack)
+    assert certificate.gap >= 0.0
+
+
+HARD = {
+    "pixels x 16, C 1e8, LinearSVC": (LinearSVC(loss="hinge", C=1e8), 16.0),
+    "pixels x 16, C 1e8": (SVC(kernel="linear", C=1e8), 16.0),
+    "pixels x 1000, C 1e6": (SVC(kernel="linear", C=1e6), 1000.0),
+}
+
+
+@pytest.mark.parametrize(("model", "scale"), HARD.values(), ids=HARD)
+def test_separable_classes(model, scale):
+    """w of X times s is w / s while no dual is near C, so P times s^2 is that of the pixels themselves."""
+    optimum = SVC(kernel="linear", C=1e3, tol=1e-9).fit(PIXELS / 16.0, DIGITS).certificate_.primal / 256.0
+    certificate = model.fit(scale * PIXELS, DIGITS).certificate_
+    assert model.result_.status is Status.CONVERGED
+    assert certificate.dual * scale**2 <= optimum * (1 + 1e-9)
+    assert certificate.primal * scale**2 == pytest.approx(optimum, rel=1e-4)
+
+
+def test_separable_classes_far_apart():
+    """X times 1e6 and C = 1e6: the hinges that rounding leaves would be ten thousand times the optimum."""
+    optimum = SVC(kernel="linear", C=1e6, tol=1e-10).fit(APART, SIDES).certificate_.primal
+    certificate = SVC(kernel="linear", C=1e6).fit(1e6 * APART, SIDES).certificate_
+    assert certificate.primal * 1e12 == pytest.approx(optimum, rel=1e-5)
+    assert certificate.dual * 1e12 <= optimum * (1 + 1e-9)
+
+
+def test_a_polynomial_kernel_of_raw_pixels():
+    """Kernel values of 1e10, C = 1000: k(s x, s z) is s^6 k(x, z), so P is that of small pixels over s^6."""
+    small = SVC(kernel="poly", gamma=1.0, C=1e12, tol=1e-8).fit(PIXELS / 16.0, DIGITS).certificate_
+    raw = SVC(kernel="poly", gamma=1.0, C=1e3).fit(PIXELS, DIGITS).certificate_
+    assert raw.primal * 16.0**6 == pytest.approx(small.primal, rel=1e-4)
+    assert raw.dual * 16.0**6 <= small.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e7, 1e8])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_kernels_of_distances_far_from_the_origin(kernel, offset, form):
+    """Gaussian and Laplacian kernels do not see translations, whatever formula evaluates them."""
+    near = SVC(kernel=kernel, gamma=0.3, tol=1e-9).fit(shift_exactly(Z, offset), LABELS).certificate_
+    model = SVC(kernel=kernel, gamma=0.3).fit(form(Z + offset), LABELS)
+    assert model.result_.status is Status.CONVERGED
+    check_around(model.certificate_, near)
+    assert model.certificate_.primal == pytest.approx(near.primal, rel=2e-5)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_data_in_two_places(form):
+    """At +-1e6 no shift helps; samples of different places have a kernel value of 0."""
+    far = np.where(np.arange(60) % 2, 1e6, -1e6)[:, None]
+    X = Z + far
+    exact = X - far
+    K = np.exp(-0.3 * ((exact[:, None] - exact) ** 2).sum(axis=2)) * (far == far.T)
+    known = SVC(kernel="precomputed", tol=1e-9).fit(K, LABELS).certificate_
+    model = SVC(gamma=0.3).fit(form(X), LABELS)
+    check_around(model.certificate_, known)
+    assert model.certificate_.primal == pytest.approx(known.primal, rel=2e-5)
+
+
+def test_the_limit_of_float64_is_a_status():
+    """A tol below what rounding allows: the message says what is certain, and what to do; nothing more is claimed."""
+    with pytest.warns(ConvergenceWarning, match=r"limit of float64.*it is certain that the optimum lies between"):
+        model = SVR(tol=1e-17).fit(Z, Z[:, 0] + 0.1 * Z[:, 1])
+    assert model.result_.status is Status.ROUNDING_LIMIT
+    assert model.fit_status_ == 1
+    assert model.tol < model.certificate_.relative_gap < 1e-10
+    assert 0.0 < model.certificate_.rounding <= model.certificate_.gap
+
+
+def test_a_closer_look_is_sharper():
+    """In twice the precision P and D are the same but for rounding, and less of the gap is there for it."""
+    X = 1e3 * rng.normal(size=(200, 3)) + 1e5
+    y = np.where(rng.uniform(size=200) > 0.5, 1.0, -1.0)
+    problem = Problem(Gram.from_data(Linear(), X), y, np.ones(200), Hinge())
+    point = Point(problem.feasible(y * rng.uniform(size=200)), 0.5)
+    plain, close = judge(problem, point), judge(problem, point, closely=True)
+    assert close.rounding < 0.01 * plain.rounding
+    assert plain.dual <= close.dual <= close.primal <= plain.primal
+    assert close.gap <= plain.gap
+    far = Point(problem.feasible(1e-9 * y), 0.5)  # a gap beside which rounding is nothing: the plain look is enough
+    assert judge_sharply(problem, far) == judge(problem, far)
+
+
+def test_certify_is_as_sharp_as_a_fit():
+    """Where rounding hides a part of the gap, certify looks as closely as the fit did."""
+    X = rng.uniform(0.0, 150.0, (300, 4))
+    y = (X[:, 0] + 20.0 * rng.normal(size=300) > 75.0).astype(int)
+    model = SVC(C=1e5, gamma=2.0, tol=1e-6).fit(X, y)
+    assert model.result_.converged
+    assert certify(model, X, y).relative_gap <= 1.01e-6
+
+
+def test_stretching_leaves_no_loss():
+    """Every margin is 1 or more afterwards, by a hair; other losses, and classes that overlap, are left alone."""
+    features = Gram.from_data(Linear(), APART)
+    problem = Problem(features, SIDES.astype(float), np.full(60, 1e10), Hinge())
+    point = SVC(kernel="linear", C=1e10, tol=1e-6).fit(APART, -SIDES).result_.point  # the first class is +1
+    found = stretch(problem, point._replace(b=point.b * (1 - 1e-12)))
+    margins = SIDES * (features.scores(found.coef) + found.b)
+    assert 1.0 <= margins.min() < 1.0 + 1e-9
+    assert judge(problem, found).primal < 1.0
+    assert stretch(problem, Point(np.zeros(60))) is None
+    assert stretch(Problem(features, SIDES.astype(float), np.ones(60), SquaredHinge()), found) is None
+
+
+def test_targets_that_are_all_the_same():
+    """The optimum is 0 and is found as exactly that: b is one of the targets, not their rounded mean."""
+    problem = Problem(Gram.from_data(RBF(gamma=1.0), Z), np.full(60, 0.1), np.ones(60), Absolute())
+    missed = Point(np.zeros(60), 0.1 * (1 + 2**-52))
+    assert judge(problem, missed).primal > 0.0
+    best = min((judge(problem, each) for each in find_neighbours(problem, missed)), key=lambda each: each.primal)
+    assert best.primal == best.dual == best.gap == 0.0
+
+
+def test_enclosed_numbers():
+    """low <= value - error and value + error <= high; gamma_k is infinite where k u reaches 1."""
+    number = Enclosed(3.0, 1e-3)
+    assert number.low <= 3.0 - 1e-3 < 3.0 + 1e-3 <= number.high
+    assert bound_sum(0) == 0.0
+    assert bound_sum(10) > 10 * 2.0**-53
+    assert bound_sum(2.0**53) == np.inf
