@@ -7,6 +7,7 @@ import pytest
 from long_fits import make_clouds
 
 from maxmargin import SVC, SVR, LinearSVC, Multipliers, Status, certify, explain, solve
+from maxmargin.certificate import judge
 from maxmargin.choice import plan
 from maxmargin.features import Gram
 from maxmargin.kernels import RBF, Linear
@@ -118,6 +119,22 @@ def test_duals_reproduce_w(loss, inner, free):
     assert result.certificate.relative_gap <= 1e-6
     smo = solve(problem, SMO(), max_iter=3000)
     assert smo.certificate.dual <= result.certificate.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("inner", [Multipliers(), InteriorPoint()], ids=lambda solver: solver.name)
+def test_a_run_that_is_stopped_early_leaves_the_w_it_has_found(inner, free):
+    """Duals at their bounds cannot reproduce w before the optimum: then the machine has other coefficients."""
+    rng = np.random.default_rng(0)
+    problem = pose(Hinge(), rng.normal(size=(1000, 20)), np.where(rng.random(1000) < 0.5, -1.0, 1.0), 1e6, free=free)
+    run = FeatureSpace(inner).start(problem, 1e-13)
+    for _ in range(12):
+        run.advance(1, 60.0)
+        point = run.point()
+        own = judge(run.posed, run.inner.point())
+        certificate = judge(problem, point)
+        assert certificate.primal == pytest.approx(own.primal, rel=1e-6)
+        assert certificate.dual <= certificate.primal
 
 
 def test_who_is_asked_first():

@@ -6,6 +6,8 @@ moved to the origin, which changes b alone, or scaled, which changes P by a fact
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import SVC, SVR, LinearSVC, Status, certify
 from maxmargin.certificate import judge, judge_sharply
 from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Linear
+from maxmargin.kernels import RBF, Linear, Polynomial
 from maxmargin.losses import Absolute, Hinge, SquaredHinge
 from maxmargin.neighbours import find_neighbours, stretch
 from maxmargin.problem import Point, Problem
@@ -113,10 +115,12 @@ def test_a_closer_look_is_sharper():
     """In twice the precision P and D are the same but for rounding, and less of the gap is there for it."""
     X = 1e3 * rng.normal(size=(200, 3)) + 1e5
     y = np.where(rng.uniform(size=200) > 0.5, 1.0, -1.0)
-    problem = Problem(Gram.from_data(Linear(), X), y, np.ones(200), Hinge())
+    problem = Problem(Gram.from_data(Polynomial(1, gamma=1.0), X), y, np.ones(200), Hinge())
     point = Point(problem.feasible(y * rng.uniform(size=200)), 0.5)
     plain, close = judge(problem, point), judge(problem, point, closely=True)
     assert close.rounding < 0.01 * plain.rounding
+    by_weights = judge(replace(problem, features=Gram.from_data(Linear(), X)), point)  # the same products, through w
+    assert by_weights.rounding < 0.01 * plain.rounding
     assert plain.dual <= close.dual <= close.primal <= plain.primal
     assert close.gap <= plain.gap
     far = Point(problem.feasible(1e-9 * y), 0.5)  # a gap beside which rounding is nothing: the plain look is enough

@@ -371,7 +371,7 @@ def test_ctrl_c_stops_every_model(name, n):
     """Within 0.2 s on an idle machine; fitted, judged, and fit for another fit."""
     X, y = make_endless_noise(n)
     model = STUBBORN[name]
-    assert interrupt_fit(model, X, y) < 0.2 + SLACK_SECONDS
+    assert interrupt_fit(model, X, y, 0.05) < 0.2 + SLACK_SECONDS  # some end by themselves after 0.4 s
     again = certify(model, X, y)
     assert model.result_.status is Status.INTERRUPTED
     if isinstance(model, NuSVR):  # certify finds the best tube for (w, b), the fit has not yet

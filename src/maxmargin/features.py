@@ -189,15 +189,36 @@ class Gram:
 
     def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
         """f = K coef, and a bound on the rounding error of each; `closely` as if in twice the precision."""
+        if self.by_weights:
+            return self.enclose_products(coef, closely)
         support = np.flatnonzero(coef)
         if not closely:
             return Enclosed(self.scores(coef), self.bound_errors(coef, support))
         if len(support) == 0:
             return Enclosed(np.zeros(self.n), np.zeros(self.n))
         part, kept = self.samples.take(support), coef[support]
-        scores, errors = evaluate_scores_closely(self.kernel, self.samples, part, kept)
+        return self.add_offset(kept, *evaluate_scores_closely(self.kernel, self.samples, part, kept))
+
+    def enclose_products(self, coef: np.ndarray, closely: bool) -> Enclosed:
+        """f = X w for w = sum_i coef_i x_i, and a bound on the rounding error of each.
+
+        Large coefficients of either sign may cancel in w: it is always summed as if in twice the precision, which takes
+        no longer. Products with it are then off by gamma_d |x_i| |w|, or by next to nothing if evaluated closely.
+        """
+        high, low, error = self.samples.combine_closely(coef)
+        if closely:
+            scores, rest, errors = self.samples.project_closely(high, low)
+            scores = scores + rest
+            errors = errors + UNIT * np.abs(scores)
+        else:
+            scores, length = self.samples.project(high), float(np.linalg.norm(high))
+            errors = (bound_sum(self.samples.terms + 8) * length + float(np.linalg.norm(low))) * self.sizes
+        return self.add_offset(coef, scores, errors + error * self.sizes)
+
+    def add_offset(self, coef: np.ndarray, scores: np.ndarray, errors: np.ndarray) -> Enclosed:
+        """The scores of a kernel with `offset` added to each value."""
         if self.offset:
-            constant = self.offset * fsum(kept)
+            constant = self.offset * fsum(coef)
             scores, errors = scores + constant, errors + UNIT * (np.abs(scores) + 3.0 * abs(constant))
         return Enclosed(scores, errors)
 
@@ -207,9 +228,6 @@ class Gram:
         A sum of m products is off by gamma_m sum_j |coef_j K_ij| at most (Higham 2002, eq. 3.5), and |K_ij| <= r_i r_j.
         """
         weight = np.abs(coef[support])
-        if self.by_weights and self.whole is None:
-            pulled = float(weight @ self.sizes[support])  # also bounds |w|
-            return (bound_sum(self.samples.terms + 8) + bound_sum(len(support) + 8)) * self.sizes * pulled
         terms = len(support) if self.whole is not None else self.count_terms(len(support))
         values = self.kernel.bound_value_errors(self.samples, self.samples, coef)  # zeros add nothing
         return values + bound_sum(terms + 8) * self.sizes * float(weight @ self.sizes[support])

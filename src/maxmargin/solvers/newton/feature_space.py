@@ -25,6 +25,7 @@ TIGHTER = 0.1  # by which the inner tolerance falls when the judge is not conten
 TIGHTEST = 1e-14
 SHARE = 0.5  # of tol that w may take; the rest is for the duals
 CORRECTIONS = 3  # of the duals: the first leaves rounding errors of its own
+REPRODUCED = 1e-9  # of |w| that duals may miss before the machine has coefficients of its own
 
 
 @dataclass(frozen=True)
@@ -116,24 +117,41 @@ class FeatureSpaceRun:
         found = self.inner.point()
         w = self.posed.features.combine(found.a) if found.coef is None else found.coef
         shift = float(w[:-1] @ self.centre) if self.problem.balance is not None else 0.0
-        return Point(self.reproduce(w, self.problem.feasible(found.a)), found.b - shift)
+        a = self.reproduce(w, self.problem.feasible(found.a))
+        return Point(a, found.b - shift, self.represent(w, a))
 
     def reproduce(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
         """The duals nearest to a, measured by their distances from their bounds, with Z'a = w."""
-        row, design = self.problem.row, self.posed.features
-        free = self.problem.balance is not None
+        row = self.problem.row
         for _ in range(CORRECTIONS):
             room = np.minimum(np.minimum(a - row.lo, row.hi - a), 1.0 + np.abs(a))
-            inside = np.flatnonzero(room > 0)
-            if not len(inside):
+            if not (room > 0).any():
                 return a
-            Z = design.samples.X[inside]
-            last = np.full(len(inside), 1.0 if free else design.scaling)
-            missing = w - design.combine(a)
-            missing[-1] = self.problem.balance - a.sum() if free else missing[-1]
-            scaled = np.column_stack([Z, last]) * room[inside, None]
-            step = room[inside] * np.linalg.lstsq(scaled.T, missing, rcond=None)[0]
-            moved = a.copy()
-            moved[inside] += step
-            a = np.clip(moved, row.lo, row.hi)
+            a = np.clip(self.move(a, self.find_missing(w, a), room), row.lo, row.hi)
         return a
+
+    def represent(self, w: np.ndarray, a: np.ndarray) -> np.ndarray | None:
+        """Coefficients with Z'coef = w where no duals within their bounds have that, as before the optimum; else None.
+
+        Without them a run that is stopped early would leave a machine far worse than the w it has found.
+        """
+        missing = self.find_missing(w, a)
+        if np.linalg.norm(missing) <= REPRODUCED * np.linalg.norm(w):
+            return None
+        return self.move(a, missing, np.ones(len(a)))
+
+    def find_missing(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """w - Z'a, with what the duals miss of their balance at the end where the intercept is free."""
+        missing = w - self.posed.features.combine(a)
+        if self.problem.balance is not None:
+            missing[-1] = self.problem.balance - a.sum()
+        return missing
+
+    def move(self, a: np.ndarray, missing: np.ndarray, room: np.ndarray) -> np.ndarray:
+        """a + S^2 Z (Z'S^2 Z)^-1 missing, with S = room."""
+        design, inside = self.posed.features, np.flatnonzero(room > 0)
+        last = np.full(len(inside), design.scaling if self.problem.balance is None else 1.0)
+        scaled = np.column_stack([design.samples.X[inside], last]) * room[inside, None]
+        moved = a.copy()
+        moved[inside] += room[inside] * np.linalg.lstsq(scaled.T, missing, rcond=None)[0]
+        return moved
