@@ -19,7 +19,7 @@ from slack import HANG_SECONDS
 from maxmargin.certificate import judge
 from maxmargin.loop import solve
 from maxmargin.problem import Point
-from maxmargin.solvers import class_newton
+from maxmargin.solvers import Bundle, class_newton
 
 every_loss = pytest.mark.parametrize("name", CLASS_LOSSES)
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -91,6 +91,23 @@ def test_weights_are_repetitions(name, form):
     first, second = (solve(problem, tol=1e-9, max_seconds=HANG_SECONDS) for problem in (weighted, repeated))
     assert first.certificate.primal == pytest.approx(second.certificate.primal, rel=3e-9)
     assert not first.point.a[:, times == 0].any()
+
+
+@pytest.mark.parametrize("method", ["ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle"])
+@pytest.mark.parametrize("tol", [1e-8, 1e-12])
+def test_bundles_with_free_intercepts_of_classes(method, tol):
+    """A weight of k is the same as the row k times, and a tolerance out of reach is no worse than one within."""
+    X, y, c = make_classes(n=30)
+    times = np.arange(30) % 4
+    again = np.repeat(np.arange(30), times)
+    weighted = pose_classes(CLASS_LOSSES["multiclass_hinge"], X, y, times * c)
+    repeated = pose_classes(CLASS_LOSSES["multiclass_hinge"], X[again], y[again], c[again])
+    first, second = (
+        solve(problem, Bundle(method), tol=tol, max_seconds=HANG_SECONDS).certificate
+        for problem in (weighted, repeated)
+    )
+    assert max(first.relative_gap, second.relative_gap) <= 1e-8
+    assert first.primal == pytest.approx(second.primal, rel=1e-8)
 
 
 @every_intercept

@@ -15,6 +15,7 @@ from ...result import Outcome, Patience, Progress
 from .blocks import BlockBundleRun
 from .cuts import Cuts
 from .descent import Descent, take_rounds
+from .model import choose_faint_ridge
 from .risk import RiskOracle
 from .rules import RULES
 
@@ -22,7 +23,6 @@ METHODS = {"bmrm": "cutting-plane", "ocas": "cutting-plane-line-search"}
 CAPACITY = 300  # cuts that are held at most
 PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
 HOLD = 1e-3  # of P at zero is the proximity of the free intercepts of classes where nothing else holds a step
-FAINT = 1e-4  # of the tolerance, times P at zero, is the ridge of the free intercepts of classes
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class BundleRun:
         """1 for w; for free intercepts of classes one so small that it costs next to nothing."""
         if not self.oracle.tails:
             return (1.0,)
-        return 1.0, max(FAINT * self.tol * self.oracle.scale, 1e-12)
+        return 1.0, choose_faint_ridge(self.tol, self.oracle.scale)
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Rounds for about `seconds`, at most `max_steps`."""

@@ -19,11 +19,11 @@ from ...result import Outcome, Patience, Progress
 from .cuts import Cuts
 from .descent import Descent, take_rounds
 from .functions import FunctionOracle, FunctionPlace
+from .model import choose_faint_ridge
 from .rules import RULES
 from .state import pack, unpack
 
 PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
-FAINT = 1e-4  # of the tolerance, times P at zero, is the ridge of free intercepts, which are coordinates here
 
 
 class Places(NamedTuple):
@@ -144,7 +144,9 @@ class BlockBundleRun:
 
     def ridges(self) -> tuple[float, ...]:
         """1 for w; for free intercepts one so small that it costs next to nothing."""
-        return (1.0, max(FAINT * self.tol * self.scale / self.problem.scale**2, 1e-12)) if self.oracle.tails else (1.0,)
+        if not self.oracle.tails:
+            return (1.0,)
+        return 1.0, choose_faint_ridge(self.tol, self.scale / self.problem.scale**2)
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Rounds for about `seconds`, at most `max_steps`; each is a pass."""

@@ -22,7 +22,17 @@ from .master import maximise_on_simplex
 
 EPSILON = float(np.finfo(float).eps)
 OUTER = 60  # faces of the box that are tried
+FAINT = 1e-4  # of the tolerance, times P at zero, is the ridge of free intercepts that are coordinates
+FAINTEST = 4e-12  # the least such ridge, times P at zero: products of slopes over less are mostly rounding errors
 INSIDE = 1e-9  # of the radius of a box made up for want of another: nearer to its border counts as on it
+
+
+def choose_faint_ridge(tol: float, scale: float) -> float:
+    """A ridge for coordinates that have none, which costs next to nothing of P; `scale` is P at zero in their units.
+
+    A ridge r takes about r b^2 / 2 from the bound, and leaves the heights of cuts with errors of u scale^2 / r.
+    """
+    return max(FAINT * tol, FAINTEST) * (scale or 1.0)
 
 
 class Step(NamedTuple):
