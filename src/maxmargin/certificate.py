@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,9 @@ import numpy as np
 from .features import Gram
 from .losses import Row
 from .problem import FLOOR, Point, Problem
-from .rounding import BALANCE_ROUNDINGS, BALANCED, UNIT, Enclosed, Remainder, bound_sum
+from .rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT, Enclosed, Remainder, bound_sum
 from .threads import heed
 
-ROUNDING = 1e-10  # of the largest dual: one that is as near to its bound or to zero counts as being there
 SHARE = 0.25  # of a gap that is there for rounding: from there on it is worth a closer look
 NEGLIGIBLE = 1e-10  # relative gap that needs no closer look
 MOST_VALUES = 1 << 24  # of a kernel, for an estimate of what rounding does
@@ -78,12 +78,12 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """(P - D) / max(|P|, |D|, floor), from above."""
-        return self.gap / self.size if np.isfinite(self.gap) and np.isfinite(self.size) else np.inf
+        return self.gap / self.size if isfinite(self.gap) and isfinite(self.size) else np.inf
 
     @property
     def relative_rounding(self) -> float:
         """What part of the relative gap is there for rounding."""
-        return min(self.rounding / self.size, self.relative_gap) if np.isfinite(self.size) else 0.0
+        return min(self.rounding / self.size, self.relative_gap) if isfinite(self.size) else 0.0
 
     def __str__(self) -> str:
         if self.primal == np.inf and self.dual == -np.inf:
@@ -169,7 +169,8 @@ def judge_in_memory(problem: Problem, point: Point, closely: bool = False) -> Ce
         lengthened = drift * (np.sqrt(2.0 * max(penalty.high, 0.0)) + drift)
         penalty = penalty._replace(error=penalty.error + lengthened)
     public = features.bound_public_errors(coef, largest(point.b), penalty.high, drift)
-    scores = scores if np.ndim(public) == 0 and public == 0.0 else scores._replace(error=scores.error + public)
+    if isinstance(public, np.ndarray) or public > 0.0:
+        scores = scores._replace(error=scores.error + public)
     if problem.terms.joint:
         return judge_mixture(problem, point, penalty, scores, closely)
     a, sums = point.a, add_up(problem, point.a, point.b, scores)
@@ -205,7 +206,7 @@ def conclude(penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remaind
     bound = remainder.value + sums.remainders.high + sums.cost + remainder.shrink * sums.leverage
     bound = bound * (1.0 + 8.0 * UNIT)
     conjugates = sums.conjugates.high + remainder.shrink * (abs(sums.conjugates.value) + sums.leverage)
-    larger = np.maximum if np.ndim(bound) else max
+    larger = np.maximum if isinstance(bound, np.ndarray) else max
     dual = larger(-price - conjugates - sums.cost_of_dual, primal.low - bound)
     dual = dual - 4.0 * UNIT * (abs(price) + abs(conjugates) + abs(dual))
     rounding = bound - sums.remainders.value - remainder.plain
@@ -214,12 +215,12 @@ def conclude(penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remaind
 
 def largest(b) -> float:
     """max |b| over all layers or classes."""
-    return float(np.abs(b).max(initial=0.0)) if np.ndim(b) else abs(float(b))
+    return float(np.abs(b).max(initial=0.0)) if isinstance(b, np.ndarray) else abs(float(b))
 
 
 def enclose_offset(problem: Problem, b) -> Enclosed:
     """balance b, of all layers; the balance nu sum(c) is itself rounded."""
-    if problem.balance is None or (np.ndim(problem.balance) == 0 and problem.balance == 0.0):
+    if problem.balance is None or (not isinstance(problem.balance, np.ndarray) and problem.balance == 0.0):
         return Enclosed(0.0, 0.0)
     terms = np.multiply(problem.balance, b)
     return Enclosed(problem.offset(b), bound_sum(np.size(terms) + BALANCE_ROUNDINGS) * float(np.abs(terms).sum()))
@@ -280,14 +281,12 @@ def add_rows_up(
 
     With a `problem` None where a dual is not within its bounds, or duals miss their balance by more than rounding.
     """
-    from .compiled.row_sums import enclose_rows, settle_balance
+    from .compiled.row_sums import judge_rows
 
-    margin = ROUNDING * max(a.max(initial=0.0), -a.min(initial=0.0))
-    found = enclose_rows(scores.value, scores.error, b, a, *row, margin)
+    found, moved, cost = judge_rows(scores.value, scores.error, b, a, *row, balance is not None, balance or 0.0)
     sums = RowSums(*found)
     if problem is not None and not (sums.inside and is_balanced(sums.total, sums.size, problem)):
         return None
-    moved, cost = settle_balance(found, balance is not None, balance or 0.0, b, len(a), margin)
     return sums.settle(moved, cost, abs(b))
 
 
@@ -398,7 +397,7 @@ def snap(a: np.ndarray, row: Row) -> np.ndarray:
 
     A dual that misses its bound by a rounding would count as free, and its sample as a violator.
     """
-    margin = ROUNDING * np.abs(a).max(initial=0.0)
+    margin = AT_BOUND * np.abs(a).max(initial=0.0)
     a = np.where(np.abs(a) <= margin, 0.0, a)
     return np.where(a <= row.lo + margin, row.lo, np.where(a >= row.hi - margin, row.hi, a))
 

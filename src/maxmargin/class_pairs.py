@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from .certificate import ROUNDING, Certificate, RowSums, conclude
+from .certificate import Certificate, RowSums, conclude
 from .features import Gram
 from .kernels import Linear
 from .losses import Loss, Row
 from .problem import FLOOR
-from .rounding import BALANCED, UNIT, Enclosed, Remainder, bound_sum
+from .rounding import AT_BOUND, BALANCED, UNIT, Enclosed, Remainder, bound_sum
 from .threads import cached_property, run_strips
 from .tiles import open_tile
 
@@ -138,7 +138,7 @@ class ClassPairs:
         from .compiled.class_pairs import enclose_pairs
 
         f, sizes = self.scores(a), np.abs(a)
-        totals, margins = self.add_up(sizes), ROUNDING * np.maximum.reduceat(sizes, self.ends[:-1])
+        totals, margins = self.add_up(sizes), AT_BOUND * np.maximum.reduceat(sizes, self.ends[:-1])
         drift, sums = self.measure_drift(a, totals), np.empty((len(b), 18))
         errors = self.bound_errors(totals, drift, np.abs(b))
         enclose_pairs(self.ends, f, errors, b, a, *self.row, margins, sums)

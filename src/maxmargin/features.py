@@ -191,9 +191,9 @@ class Gram:
         """f = K coef, and a bound on the rounding error of each; `closely` as if in twice the precision."""
         if self.by_weights:
             return self.enclose_products(coef, closely)
-        support = np.flatnonzero(coef)
         if not closely:
-            return Enclosed(self.scores(coef), self.bound_errors(coef, support))
+            return Enclosed(self.scores(coef), self.bound_errors(coef))
+        support = np.flatnonzero(coef)
         if len(support) == 0:
             return Enclosed(np.zeros(self.n), np.zeros(self.n))
         part, kept = self.samples.take(support), coef[support]
@@ -222,15 +222,16 @@ class Gram:
             scores, errors = scores + constant, errors + UNIT * (np.abs(scores) + 3.0 * abs(constant))
         return Enclosed(scores, errors)
 
-    def bound_errors(self, coef: np.ndarray, support: np.ndarray) -> np.ndarray:
+    def bound_errors(self, coef: np.ndarray) -> np.ndarray:
         """What rounding may do to each score as `scores` evaluates it: to kernel values, and to their sum.
 
         A sum of m products is off by gamma_m sum_j |coef_j K_ij| at most (Higham 2002, eq. 3.5), and |K_ij| <= r_i r_j.
         """
-        weight = np.abs(coef[support])
-        terms = len(support) if self.whole is not None else self.count_terms(len(support))
-        values = self.kernel.bound_value_errors(self.samples, self.samples, coef)  # zeros add nothing
-        return values + bound_sum(terms + 8) * self.sizes * float(weight @ self.sizes[support])
+        weight, terms = np.abs(coef), np.count_nonzero(coef)
+        terms = terms if self.whole is not None else self.count_terms(terms)
+        errors = self.kernel.bound_value_errors(self.samples, self.samples, weight)  # zeros add nothing
+        errors += bound_sum(terms + 8) * float(weight @ self.sizes) * self.sizes
+        return errors
 
     def count_terms(self, support: int) -> float:
         """Additions in a row behind one score: of a tile, and of the tiles."""
@@ -284,6 +285,8 @@ class Gram:
         """The Gram matrix of some of the samples; a whole matrix is not evaluated again."""
         part = Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
         part.pace = self.pace
+        if "sizes" in self.__dict__:
+            part.sizes = self.sizes[index]
         return part
 
     def pack(self, starts: np.ndarray, exact: bool = True) -> None:

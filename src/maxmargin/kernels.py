@@ -427,7 +427,8 @@ class RBF(Formula):
         2 |gamma| gamma_{d+8} (|x|^2 + |z|^2): norms and products have d roundings, sums and factors a few more, and so
         have samples that were moved.
         """
-        return 2.0 * abs(self.gamma) * (bound_sum(terms + 8) * norms + terms * 2.0**-1070) * WIDEN
+        factor = 2.0 * abs(self.gamma) * WIDEN
+        return factor * bound_sum(terms + 8) * norms + factor * (terms * 2.0**-1070)
 
     def cancels(self, A, B) -> bool:
         """Whether |a_i|^2 + |b_j|^2 - 2 <a_i, b_j> would lose digits that the values need."""
@@ -454,13 +455,14 @@ class RBF(Formula):
         weight, terms = np.abs(coef), max(samples.terms, support.terms)
         if self.gamma < 0:
             return np.full(samples.n, np.inf)
-        rows, columns = (self.bound_exponents(each.norms, terms) for each in (samples, support))
-        errors = add_exponents(rows, columns, weight) + float(weight.sum()) * bound_exp_errors(terms)
+        rows = self.bound_exponents(samples.norms, terms)
+        columns = rows if support is samples else self.bound_exponents(support.norms, terms)
+        errors = bound_exponentials(rows, columns, weight, bound_exp_errors(terms))
         if samples.rounding or support.rounding:
             slope = np.sqrt(2.0 * self.gamma / np.e)
             moved = [slope * each.rounding * each.radii for each in (samples, support)]
-            errors += moved[0] * float(weight.sum()) + float(weight @ moved[1])
-        return set_unknown(errors * WIDEN)
+            errors += WIDEN * (moved[0] * float(weight.sum()) + float(weight @ moved[1]))
+        return set_unknown(errors)
 
     def bound_rounding(self, samples):
         """The exponent is off by at most about 8 u gamma |x|^2: safe for data that are scaled."""
@@ -524,11 +526,11 @@ class Laplacian(Formula):
         weight, terms = np.abs(coef), max(samples.terms, support.terms)
         if self.gamma < 0:
             return np.full(samples.n, np.inf)
-        errors = np.full(samples.n, float(weight.sum()) * bound_exp_errors(2 * terms))
+        errors = np.full(samples.n, WIDEN * float(weight.sum()) * bound_exp_errors(2 * terms))
         if isinstance(support, Sparse):
             rows, columns = (self.bound_exponents(each.lengths, terms) for each in (samples, support))
-            errors += add_exponents(rows, columns, weight)
-        return set_unknown(errors * WIDEN)
+            errors += bound_exponentials(rows, columns, weight, 0.0)
+        return set_unknown(errors)
 
     def bound_rounding(self, samples):
         """Rounded samples move the exponent by 2 u gamma |x|_1 at most, the sum of d terms by as much again."""
@@ -653,14 +655,15 @@ def bound_products(samples: Samples, support: Samples, coef: np.ndarray) -> np.n
         return set_unknown(roundings * samples.radii * float(np.abs(coef) @ support.radii) * WIDEN)
 
 
-def add_exponents(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """sum_j weight_j (t_i + t_j), where a value exp(-s) is off by t_i + t_j of itself because s is off by as much.
+def bound_exponentials(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray, more: float) -> np.ndarray:
+    """sum_j weight_j (t_i + t_j + more), where exp(-s) is off by t_i + t_j of itself because s is off by as much.
 
     An exponent that is off by more than CANCELLED comes from differences instead, and adds nothing here. For smaller
     ones e^t - 1 is t but for a part in a hundred millions, which WIDEN covers.
     """
-    rows, columns = (np.where(each <= CANCELLED, each, 0.0) for each in (rows, columns))
-    return rows * float(weight.sum()) + float(weight @ columns)
+    from .compiled.row_sums import add_exponents
+
+    return WIDEN * add_exponents(rows, columns, weight, CANCELLED, more)
 
 
 def bound_exp_errors(terms: int) -> float:
@@ -670,7 +673,7 @@ def bound_exp_errors(terms: int) -> float:
 
 def set_unknown(errors: np.ndarray) -> np.ndarray:
     """Infinity where a bound is not a number."""
-    return np.where(np.isnan(errors), np.inf, errors)
+    return errors if np.isfinite(errors.sum()) else np.where(np.isnan(errors), np.inf, errors)
 
 
 def large(sizes: np.ndarray) -> float:

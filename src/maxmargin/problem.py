@@ -159,7 +159,9 @@ class Problem:
 
     def origin(self, warm: Point | None) -> Point:
         """Where a run stands before its first step; the intercept is not known yet."""
-        a = self.feasible(np.zeros(self.shape) if warm is None else warm.a)
+        a = np.zeros(self.shape) if warm is None else warm.a
+        if warm is not None or self.row is None or np.any(self.balance):  # every row has zero within its bounds
+            a = self.feasible(a)
         return Point(a, 0.0 if a.ndim == 1 else np.zeros(len(a)))
 
     def shift(self, scores: np.ndarray, b) -> np.ndarray:

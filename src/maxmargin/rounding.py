@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+AT_BOUND = 1e-10  # of the largest dual: one that is as near to its bound or to zero counts as being there
 BALANCED = 1e-14  # of the size of the duals: an imbalance that is rounding
 BALANCE_ROUNDINGS = 64  # of the balance nu sum(c), which is added up in pairs
 UNIT = 2.0**-53  # the unit roundoff u: fl(x op y) = (x op y)(1 + t) with |t| <= u

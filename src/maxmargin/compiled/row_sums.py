@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..rounding import BALANCE_ROUNDINGS, BALANCED, UNIT
+from ..rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT
 from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
@@ -42,6 +42,16 @@ def respond(push, d, e, lo, hi):
     if push > e:
         return hi
     return lo if push < -e else 0.0
+
+
+@njit(**OPTIONS)
+def respond_surely(push, wide, e, lo, hi):
+    """What `respond` returns for d = 0 and every push within `wide`, where that is one number; else not a number."""
+    if push - wide > e:
+        return hi
+    if push + wide < -e:
+        return lo
+    return 0.0 if abs(push) + wide < e else np.nan
 
 
 @njit(**OPTIONS)
@@ -138,17 +148,21 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
             wide = errors[k] + abs(lose(s[k], b, f)) + abs(lose(f, p[k], -push))
             if wide > 0:
                 wide += 4.0 * UNIT * (wide + abs(push))
-            value = evaluate_loss(push, d[k], e[k], lo[k], hi[k])
-            left = evaluate_loss(push - wide, d[k], e[k], lo[k], hi[k])
-            right = evaluate_loss(push + wide, d[k], e[k], lo[k], hi[k])
-            loss += value
-            rise += max(max(left, right) - value, 0.0)
+            if d[k] == 0.0 and dual == respond_surely(push, wide, e[k], lo[k], hi[k]):  # most rows: no remainder
+                loss += 0.0 if dual == 0.0 else abs(dual) * (abs(push) - e[k])
+                rise += abs(dual) * wide
+            else:
+                value = evaluate_loss(push, d[k], e[k], lo[k], hi[k])
+                left = evaluate_loss(push - wide, d[k], e[k], lo[k], hi[k])
+                right = evaluate_loss(push + wide, d[k], e[k], lo[k], hi[k])
+                loss += value
+                rise += max(max(left, right) - value, 0.0)
+                remainder += measure_remainder(push, dual, d[k], e[k], lo[k], hi[k])
+                below = measure_remainder(push - wide, dual, d[k], e[k], lo[k], hi[k])
+                high += max(below, measure_remainder(push + wide, dual, d[k], e[k], lo[k], hi[k]))
             linear, square, kink = p[k] * dual, 0.5 * d[k] * dual * dual, e[k] * abs(dual)
             conjugate += linear + square + kink
             conjugate_size += abs(linear) + square + kink
-            remainder += measure_remainder(push, dual, d[k], e[k], lo[k], hi[k])
-            below = measure_remainder(push - wide, dual, d[k], e[k], lo[k], hi[k])
-            high += max(below, measure_remainder(push + wide, dual, d[k], e[k], lo[k], hi[k]))
             slope = abs(push) + wide + e[k] + d[k] * abs(dual)
             if lo[k] + margin < dual < hi[k] - margin:
                 mildest = min(mildest, slope)
@@ -173,3 +187,28 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
         most * (1.0 + slack), total, carry, size * (1.0 + slack), mildest, steepest, leverage * (1.0 + slack),
         up, down, violation, 1.0 if inside else 0.0,
     )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def judge_rows(s, errors, b, a, p, d, e, lo, hi, free, balance):
+    """`enclose_rows`, and `settle_balance` of what it returns; the margin of the duals is AT_BOUND of the largest."""
+    largest = 0.0
+    for k in range(a.shape[0]):
+        largest = max(largest, abs(a[k]))
+    margin = AT_BOUND * largest
+    sums = enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin)
+    moved, cost = settle_balance(sums, free, balance, b, a.shape[0], margin)
+    return sums, moved, cost
+
+
+@njit(**OPTIONS)
+def add_exponents(rows, columns, weight, limit, more):
+    """sum_j weight_j (t_i + t_j + more) with t_i of `rows` and t_j of `columns`, those above `limit` left out."""
+    total = other = 0.0
+    for j in range(weight.shape[0]):
+        total += weight[j]
+        other += weight[j] * columns[j] if columns[j] <= limit else 0.0
+    errors = np.empty(rows.shape[0])
+    for i in range(rows.shape[0]):
+        errors[i] = (rows[i] * total if rows[i] <= limit else 0.0) + other + total * more
+    return errors
