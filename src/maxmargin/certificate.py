@@ -203,9 +203,12 @@ def conclude(penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remaind
     primal = Enclosed(
         penalty.value + sums.losses.value + offset.value, penalty.error + sums.losses.error + offset.error
     )
-    bound = remainder.value + sums.remainders.high + sums.cost + remainder.shrink * sums.leverage
+    bound = remainder.value + sums.remainders.high + sums.cost
+    conjugates = sums.conjugates.high
+    if remainder.shrink > 0.0:
+        bound = bound + remainder.shrink * sums.leverage
+        conjugates = conjugates + remainder.shrink * (abs(sums.conjugates.value) + sums.leverage)
     bound = bound * (1.0 + 8.0 * UNIT)
-    conjugates = sums.conjugates.high + remainder.shrink * (abs(sums.conjugates.value) + sums.leverage)
     larger = np.maximum if isinstance(bound, np.ndarray) else max
     dual = larger(-price - conjugates - sums.cost_of_dual, primal.low - bound)
     dual = dual - 4.0 * UNIT * (abs(price) + abs(conjugates) + abs(dual))

@@ -7,7 +7,7 @@ is told to stop is left there and then.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor
+from scipy.linalg import LinAlgError, cho_factor
 
 from .samples import TILE, Dense, Sparse, add_strips
 from .threads import droppable, run_apart, step_aside
@@ -15,6 +15,7 @@ from .threads import droppable, run_apart, step_aside
 ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache
 BROAD = 512  # features beyond which strips do not each have a matrix of their own
 LONG = 1000  # rows of a matrix from which on its factors take longer than a thread costs
+LIFT = 1e-10  # of the trace, added to the diagonal where rounding leaves a matrix without factors
 
 
 def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: float = 0.0) -> np.ndarray:
@@ -52,6 +53,14 @@ def factor_matrix(matrix: np.ndarray, *, lower: bool = False, overwrite: bool = 
             return cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False)
     with droppable():
         return run_apart(lambda: cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False))
+
+
+def factor_semidefinite(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The factors of M, or of M + 1e-10 trace(M) where features of very unequal scale leave M indefinite by rounding."""
+    try:
+        return factor_matrix(matrix, overwrite=False)
+    except LinAlgError:
+        return factor_matrix(matrix + LIFT * np.trace(matrix) * np.eye(len(matrix)))
 
 
 def add_dense_squares(samples: Dense, weight: np.ndarray, constant: float, part: slice) -> np.ndarray:

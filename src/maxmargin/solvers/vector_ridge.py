@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.linalg import cho_solve
 
 from ..features import ClassDesign
-from ..normal_equations import form_normal_matrix
+from ..normal_equations import factor_semidefinite, form_normal_matrix
 from ..problem import Point, Problem
 from ..refusals import refuse_list
 from ..result import Outcome, Progress
@@ -86,7 +86,7 @@ class VectorRidgeRun:
         for j, eigenvalue in enumerate(self.eigenvalues):
             if eigenvalue > least:
                 matrix = eigenvalue * self.gram + np.diag(self.ridge)
-                steps[j] = solve(matrix, turned[j], assume_a="pos" if not self.free else "sym", check_finite=False)
+                steps[j] = cho_solve(factor_semidefinite(matrix), turned[j], check_finite=False)
             else:  # a direction that M does not see has only its penalty
                 steps[j] = np.where(self.ridge > 0, turned[j], 0.0)
         self.U = self.U - self.V @ steps

@@ -139,6 +139,8 @@ class KernelBarrier:
             between = (self.own / self.total) @ self.own.T
             np.fill_diagonal(between, -np.sum(self.own * (self.total - self.own) / self.total, axis=1))
             self.answer = between - (self.own / self.total) @ self.pulled.T
+            if not np.isfinite(self.answer).all():
+                raise FloatingPointError("The equations of the intercepts have overflowed.")
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """(K + 1/theta)^-1 right."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
-from ...normal_equations import factor_matrix, form_normal_matrix
+from ...normal_equations import factor_matrix, factor_semidefinite, form_normal_matrix
 from ...threads import droppable
 
 LOTS, MANY, FAR = 8, 100, 3.0  # of so many rows one is drawn, if that leaves MANY a feature; norms that count as far
@@ -82,15 +82,11 @@ def solve_rows(block, bending: np.ndarray, gradient: np.ndarray, damping: float)
 
 
 def factor_rows(block, bending: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The factors of 1 + B B', with a larger diagonal where features of very unequal scale leave it indefinite."""
+    """The factors of 1 + B B'."""
     K = block.gram(bending) * (root[:, None] * root)
     diagonal = np.arange(len(K))
     K[diagonal, diagonal] += 1.0
-    try:
-        return factor_matrix(K, overwrite=False)
-    except LinAlgError:
-        K[diagonal, diagonal] += 1e-10 * np.trace(K)
-        return factor_matrix(K)
+    return factor_semidefinite(K)
 
 
 def solve_by_conjugate_gradients(
