@@ -1,12 +1,13 @@
 """The enemy of the judge: random fits of every model, and what their certificates claim, checked in eighty digits.
 
     python tests/enemy.py --cases 2000 --seed 5             a table of lies, model by model
-    python tests/enemy.py --cases 500 --only SVC NuSVC      of these models only
+    python tests/enemy.py --cases 500 --only SVC NuSVC      for these models only
     python tests/enemy.py --case SVC:123                    one case again, with everything it claims
 
 A certificate claims four things: primal >= P at the point, dual <= P*, gap >= P - P*, and, where the fit says that it
-converged, P - P* <= tol max(|primal|, |dual|, floor). P* is not known, but P at any point is above it: so what is
-found here to be a lie is one, whatever the point. Good points make a sharp enemy (`exact_objectives.py`).
+converged, P - P* <= tol max(|primal|, |dual|, floor). A false claim is called a lie. P* is not known, but P at any
+point is at least P*. So every lie found here is real, whichever point was used. The better the point, the smaller the
+lies that are found (`exact_objectives.py` finds good points).
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial
 from maxmargin.losses import LOSSES
 from maxmargin.problem import Point, Problem
 
-SECONDS = 0.2  # for a fit
-NOISE = Decimal("1e-55")  # of the size of P: what is left of eighty digits after all sums
-GROSS = 1e-9  # of the size of P: a lie that shows in the digits that are printed
-STEPS = 1000  # of a method of first order: it would take all of its time
+SECONDS = 0.2  # time limit of a fit
+NOISE = Decimal("1e-55")  # of the size of P: the error of sums in eighty digits is below this
+GROSS = 1e-9  # of the size of P: a larger lie shows in the digits that are printed
+STEPS = 1000  # of a first-order method, which would otherwise use all of its time
 KINDS = (
     "primal below P", "dual above P*", "gap below truth", "relative gap", "converged but not", "not a number",
     "crashed",
@@ -55,7 +56,7 @@ KINDS = (
 
 @dataclass
 class Claim:
-    """What a certificate says, P at the points it is about, and a point that is hard to beat."""
+    """What a certificate says, P at the points it is about, and how to find a P close to the optimum."""
 
     certificate: mm.Certificate
     values: dict[str, Decimal]
@@ -68,7 +69,7 @@ class Claim:
 
     @classmethod
     def of(cls, result, tol: float, values: dict[str, Decimal], least: Callable[[], Decimal], part: str = "") -> Claim:
-        """The claim of a result."""
+        """The claim that a result makes."""
         return cls(result.certificate, values, least, part, tol, result.status)
 
     @property
@@ -79,7 +80,7 @@ class Claim:
 
 @dataclass
 class Case:
-    """A name that leads back to it, what was drawn, and what was claimed."""
+    """A case: the name that reproduces it, what was sampled for it, and what was claimed."""
 
     name: str
     drawn: dict = field(default_factory=dict)
@@ -96,13 +97,13 @@ class Case:
 
 
 def draw_power(rng: np.random.Generator, low: float, high: float) -> float:
-    """10^u, u even between two numbers; half of the time a round one."""
+    """10^u for u uniform between `low` and `high`; half of the time u is rounded to an integer."""
     u = rng.uniform(low, high)
     return float(10.0 ** (np.round(u) if rng.random() < 0.5 else u))
 
 
 def draw_samples(rng: np.random.Generator, drawn: dict, largest: int = 12, dense: bool = False):
-    """X of one of many characters: far away, tiny, huge, with duplicates, dates, pixels, constant columns."""
+    """Random X of one of many kinds: far away, tiny, huge, with duplicates, dates, pixels, constant columns."""
     n, d = int(rng.integers(2, largest + 1)), int(rng.integers(1, 5))
     n = 30 if largest >= 10 and rng.random() < 0.01 else n
     kind = str(rng.choice(["normal", "normal", "far", "date", "bimodal", "pixels", "duplicates", "constant", "grid"]))
@@ -134,7 +135,7 @@ def open_up(X) -> np.ndarray:
 
 
 def draw_labels(rng: np.random.Generator, X, n_classes: int = 2) -> np.ndarray:
-    """Labels by a plane, or by chance; each class at least once if there is room."""
+    """Labels in the order of the first feature, or at random; each class occurs if there are enough samples."""
     first = np.asarray(X.toarray() if sp.issparse(X) else X, float)[:, 0]
     order = np.argsort(first, kind="stable") if rng.random() < 0.4 else rng.permutation(len(first))
     y = np.empty(len(first), int)
@@ -143,7 +144,7 @@ def draw_labels(rng: np.random.Generator, X, n_classes: int = 2) -> np.ndarray:
 
 
 def draw_targets(rng: np.random.Generator, n: int, drawn: dict) -> np.ndarray:
-    """Real targets of any size, far away now and then."""
+    """Real targets of any size, sometimes far from zero."""
     size = draw_power(rng, -6, 6) if rng.random() < 0.4 else 1.0
     y = size * rng.normal(size=n) + (draw_power(rng, 0, 7) if rng.random() < 0.2 else 0.0)
     drawn["target"] = size
@@ -162,7 +163,7 @@ def draw_weights(rng: np.random.Generator, n: int, drawn: dict) -> np.ndarray | 
 
 
 def draw_common(rng: np.random.Generator, drawn: dict, solvers: tuple[str, ...], hardest: float = 8.0) -> dict:
-    """C, tol, the solver and limits that every model has."""
+    """C, tol, the solver and the limits, which every model has."""
     C = draw_power(rng, -hardest, hardest) if rng.random() < 0.6 else 1.0
     solver = str(rng.choice(["auto", "auto", *solvers]))
     limit = STEPS if solver in ("gradient_descent", "adagrad", "lagrangian_dual") else -1
@@ -172,7 +173,7 @@ def draw_common(rng: np.random.Generator, drawn: dict, solvers: tuple[str, ...],
 
 
 def weigh(C: float, weight: np.ndarray | None, n: int) -> np.ndarray:
-    """c = C times the weight, exactly."""
+    """c = C times the weight, in exact arithmetic."""
     return Decimal(float(C)) * (np.full(n, ONE) if weight is None else exact(weight))
 
 
@@ -182,7 +183,7 @@ KERNEL_SOLVERS = ("smo", "smo", "gradient_descent", "adagrad", "lagrangian_dual"
 
 
 def draw_kernel(rng: np.random.Generator, drawn: dict) -> dict:
-    """A kernel that is positive semidefinite, and now and then one that need not be."""
+    """A random kernel, mostly positive semidefinite, sometimes one that need not be."""
     kernel = str(
         rng.choice(["linear", "linear", "rbf", "rbf", "poly", "laplacian", "precomputed", "callable", "sigmoid"])
     )
@@ -199,7 +200,7 @@ def multiply_out(X, Z) -> np.ndarray:
 
 
 def prepare_kernel(given: dict, X, regularised: bool):
-    """What to give the model for X and its kernel, and how to get the exact matrix of the fitted model."""
+    """The kernel parameters and the X to fit, and a function for the exact kernel matrix of the fitted model."""
     parameters, fitted = dict(given), X
     if given["kernel"] == "precomputed":
         fitted = multiply_out(X, X)
@@ -220,27 +221,41 @@ def prepare_kernel(given: dict, X, regularised: bool):
     return parameters, fitted, matrix
 
 
+def see_rows(model, X) -> np.ndarray:
+    """The samples as a linear kernel sees them, from where the model has moved the origin to."""
+    shift = find_shift(model)
+    return open_up(X) if shift is None else open_up(X) - exact(shift)
+
+
 def find_shift(model) -> np.ndarray | None:
-    """Where the model has moved the origin to: with a free intercept w does not see it, and b is another."""
+    """Where the model has moved the origin: with a free intercept this changes b but not w."""
     return getattr(getattr(model, "_kernel", None), "shift", None)
 
 
-def claim_kernel(result, tol: float, objective: Objective, index: np.ndarray, part: str = "") -> Claim:
-    """The claim of a kernel machine's result: P at its point."""
+def claim_kernel(
+    result, tol: float, objective: Objective, index: np.ndarray, part: str = "", rows: np.ndarray | None = None
+) -> Claim:
+    """The claim of a kernel machine's result, with P at its point; `rows` are samples as a linear kernel sees them."""
     point, coef = result.point, zeros(len(objective.K))
     if point.coef is not None:
         coef[index] = exact(point.coef)
     elif point.a.ndim == 2:
-        coef[index] = exact(point.a.sum(axis=0))  # rounded as the machine is that is read from the layers
+        coef[index] = exact(point.a.sum(axis=0))  # rounded as in the machine that is read from the layers
     else:
         coef[index] = exact(point.a)
     b = exact(np.atleast_1d(point.b)) if len(objective.balance) else zeros(0)
-    values = {"point": objective.value_of_kernel(coef, b)}
+    if point.w is None:
+        values = {"point": objective.value_of_kernel(coef, b)}
+    else:
+        w = exact(point.w)
+        values = {"point": objective.value(rows @ w, HALF * (w @ w), b)}
     return Claim.of(result, tol, values, objective.least, part)
 
 
 def add_machine(claim: Claim, objective: Objective, K: np.ndarray, model, intercept: str, sign: int = 1) -> Claim:
-    """The claim with P at the dual coefficients and the intercept that the user sees, K that of X as it was given."""
+    """The claim with P at the dual coefficients and the intercept that the user sees; K is that of X as given."""
+    if model._held_weights() is not None:  # the machine is coef_ and intercept_, see `add_line`
+        return claim
     table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
     coef, b = zeros(len(objective.K)), sign * exact(np.ravel(model.intercept_))
     coef[model.support_] = sign * exact(table[0])
@@ -265,7 +280,7 @@ def add_line(claim: Claim, objective: Objective, X, model, sign: int = 1) -> Cla
 
 
 def try_svc(rng: np.random.Generator, case: Case) -> None:
-    """SVC of two or three classes."""
+    """SVC with two or three classes."""
     drawn, intercept = case.drawn, str(rng.choice(["free", "free", "regularised", "none"]))
     X = draw_samples(rng, drawn)
     k = 3 if X.shape[0] >= 5 and rng.random() < 0.2 else 2
@@ -293,7 +308,7 @@ def try_svc(rng: np.random.Generator, case: Case) -> None:
             continue
         balance = zeros(1) if intercept == "free" else zeros(0)
         objective = Objective(K, signs, np.where(inside, c, ZERO), loss, ONE, balance)
-        claim = claim_kernel(result, common["tol"], objective, index, f"{first}/{second}")
+        claim = claim_kernel(result, common["tol"], objective, index, f"{first}/{second}", see_rows(model, X))
         if k == 2:
             add_machine(claim, objective, matrix(model), model, intercept, -1)
             add_line(claim, objective, X, model, -1)
@@ -301,7 +316,7 @@ def try_svc(rng: np.random.Generator, case: Case) -> None:
 
 
 def draw_loss(rng: np.random.Generator, names: list[str], size: float = 1.0) -> tuple[str, dict, object]:
-    """A loss, its parameter for the model, and as a number."""
+    """A random loss, its parameter as a keyword of the model, and as an exact number."""
     loss = str(rng.choice(names))
     value = float(rng.choice([0.0, 0.1, 1.0])) * size if "epsilon" in loss else float(rng.choice([0.1, 0.5, 0.9]))
     name = "epsilon" if "epsilon" in loss else {"quantile": "quantile", "huber": "threshold"}.get(loss)
@@ -328,7 +343,7 @@ def try_svr(rng: np.random.Generator, case: Case) -> None:
         return
     balance = zeros(1) if intercept == "free" else zeros(0)
     objective = Objective(K, exact(y), c, loss, parameter, balance)
-    claim = claim_kernel(model.result_, common["tol"], objective, np.flatnonzero(c > 0))
+    claim = claim_kernel(model.result_, common["tol"], objective, np.flatnonzero(c > 0), rows=see_rows(model, X))
     add_machine(claim, objective, matrix(model), model, intercept)
     case.claims.append(add_line(claim, objective, X, model))
 
@@ -349,13 +364,13 @@ def try_one_class(rng: np.random.Generator, case: Case) -> None:
         return
     balance = np.array([Decimal(nu) * total(c)], object)
     objective = Objective(K, np.full(n, ONE), c, "novelty", ONE, balance)
-    claim = claim_kernel(model.result_, common["tol"], objective, np.flatnonzero(c > 0))
+    claim = claim_kernel(model.result_, common["tol"], objective, np.flatnonzero(c > 0), rows=see_rows(model, X))
     add_machine(claim, objective, K, model, "free")
     case.claims.append(add_line(claim, objective, X, model))
 
 
 def try_nu_svc(rng: np.random.Generator, case: Case) -> None:
-    """NuSVC: two layers of hinges at margin 0 with a free intercept, one class of signed samples without."""
+    """NuSVC: with a free intercept two layers of hinges at margin 0, otherwise one class of signed samples."""
     drawn, intercept = case.drawn, str(rng.choice(["free", "free", "regularised", "none"]))
     X = draw_samples(rng, drawn)
     n, y, weight = X.shape[0], draw_labels(rng, X), draw_weights(rng, X.shape[0], drawn)
@@ -383,15 +398,15 @@ def try_nu_svc(rng: np.random.Generator, case: Case) -> None:
 
 
 def claim_signed(result, tol: float, objective: Objective, index: np.ndarray, signs: np.ndarray) -> Claim:
-    """The claim of duals over signed samples, of which some samples have two."""
+    """The claim of duals over signed samples; a sample may have two duals."""
     weights = signs.astype(float) * np.ravel(result.point.a)
-    coef = exact(np.bincount(index, weights, len(objective.K)))  # rounded as the machine is that is read from them
+    coef = exact(np.bincount(index, weights, len(objective.K)))  # rounded as in the machine that is read from them
     value = objective.value_of_kernel(coef, exact(np.atleast_1d(result.point.b)))
     return Claim.of(result, tol, {"point": value}, objective.least)
 
 
 def try_nu_svr(rng: np.random.Generator, case: Case) -> None:
-    """NuSVR: a layer for each wall of the tube with a free intercept, samples with both signs without."""
+    """NuSVR: with a free intercept a layer for each wall of the tube, otherwise samples with both signs."""
     drawn, intercept = case.drawn, str(rng.choice(["free", "free", "regularised", "none"]))
     X = draw_samples(rng, drawn, 7)
     n, y, weight = X.shape[0], draw_targets(rng, X.shape[0], drawn), draw_weights(rng, X.shape[0], drawn)
@@ -432,7 +447,7 @@ ROWS = ("hinge", "squared_hinge", "least_squares", "absolute", "quantile", "epsi
 
 @dataclass
 class LinearSetting:
-    """What the problems of a linear machine share: rows (x_i, scaling), the kind of intercept, where the origin is."""
+    """What the problems of a linear machine share: rows (x_i, scaling), the kind of intercept, and the origin."""
 
     X: np.ndarray
     intercept: str
@@ -451,12 +466,12 @@ class LinearSetting:
         return np.hstack([self.X, np.full((len(self.X), 1), last)])
 
     def read(self, w, b) -> np.ndarray:
-        """v = (w, b), or (w, b / scaling) where it is regularised: what the user sees."""
+        """v = (w, b), or (w, b / scaling) where the intercept is regularised: what the user sees."""
         last = exact(b) / self.scaling if self.intercept == "regularised" else exact(b) if self.free else ZERO
         return np.append(exact(np.ravel(w)), last)
 
     def read_point(self, coef, b, seen: np.ndarray) -> np.ndarray | None:
-        """v of a point: its coefficients, or those that the user sees, and its own b for samples that were moved."""
+        """v of a point: its coefficients, or those that the user sees; b is translated back if samples were moved."""
         if coef is None and not self.free:
             return None
         v = seen.copy() if coef is None else exact(np.ravel(coef))
@@ -465,7 +480,7 @@ class LinearSetting:
         return v
 
     def claim(self, result, tol: float, y, c, loss: str, parameter, seen: np.ndarray, penalty: str = "l2") -> Claim:
-        """The claim of a machine of one score a sample."""
+        """The claim of a machine with one score per sample."""
         smooth = SmoothObjective(self.Z, y, c, loss, self.free, penalty == "l1", parameter)
         values, v = {"machine": smooth.value(seen)}, self.read_point(result.point.coef, result.point.b, seen)
         if v is not None:
@@ -480,7 +495,7 @@ class LinearSetting:
 
 
 def draw_setting(rng: np.random.Generator, X, drawn: dict) -> tuple[LinearSetting, dict]:
-    """The intercept of a linear machine."""
+    """A random intercept of a linear machine."""
     intercept = str(rng.choice(["free", "free", "regularised", "none"]))
     scaling = float(rng.choice([1.0, 1.0, 10.0, 0.3])) if intercept == "regularised" else 1.0
     drawn.update(intercept=intercept, scaling=scaling)
@@ -491,7 +506,7 @@ def draw_setting(rng: np.random.Generator, X, drawn: dict) -> tuple[LinearSettin
 
 
 def accepted(model, solver: str) -> str:
-    """The solver if its name is one that takes this problem, else auto: refusals are tried elsewhere."""
+    """The solver if it accepts this problem, else "auto"; other tests check that solvers refuse."""
     kinked = model.loss in ("hinge", "absolute", "quantile", "epsilon_insensitive")
     exponential = model.loss in ("logistic", "exponential", "poisson")
     if getattr(model, "penalty", "l2") == "l1":
@@ -506,7 +521,7 @@ def accepted(model, solver: str) -> str:
 
 
 def try_linear_classifier(rng: np.random.Generator, case: Case, make=None, blocks: bool = False) -> None:
-    """LinearSVC or RiskClassifier of two or three classes, each against the rest."""
+    """LinearSVC or RiskClassifier with two or three classes, each against the rest."""
     drawn = case.drawn
     X = draw_samples(rng, drawn, dense=blocks)
     k = 3 if X.shape[0] >= 5 and rng.random() < 0.2 else 2
@@ -531,7 +546,7 @@ def try_linear_classifier(rng: np.random.Generator, case: Case, make=None, block
 
 
 class Pieces(Blocks):
-    """Rows in memory, handed out three at a time."""
+    """Rows in memory, in blocks of three."""
 
     def __init__(self, X, y, weight):
         super().__init__()
@@ -572,7 +587,7 @@ def try_linear_regressor(rng: np.random.Generator, case: Case, make=None, blocks
 
 
 def try_joint(rng: np.random.Generator, case: Case) -> None:
-    """Softmax and the hinge of Crammer and Singer, with and without costs."""
+    """Softmax, and the hinge of Crammer and Singer with and without costs."""
     drawn = case.drawn
     X = draw_samples(rng, drawn, 8)
     k = 3 if X.shape[0] > 3 else 2
@@ -602,7 +617,7 @@ def try_joint(rng: np.random.Generator, case: Case) -> None:
 
 
 def add_vector_claim(case: Case, result, tol: float, objective, points: dict[str, np.ndarray]) -> None:
-    """The claim of an objective of one long vector."""
+    """Add the claim of an objective whose argument is one long vector."""
     if points:
         start = next(iter(points.values()))
         values = {name: objective.value(v) for name, v in points.items()}
@@ -610,7 +625,7 @@ def add_vector_claim(case: Case, result, tol: float, objective, points: dict[str
 
 
 def try_multivariate(rng: np.random.Generator, case: Case) -> None:
-    """(f - y)' M (f - y) / 2 for targets of two numbers."""
+    """(f - y)' M (f - y) / 2 for targets with two entries."""
     drawn = case.drawn
     X = draw_samples(rng, drawn, 8)
     y, weight = draw_targets(rng, 2 * X.shape[0], drawn).reshape(-1, 2), draw_weights(rng, X.shape[0], drawn)
@@ -653,7 +668,7 @@ METRICS = ["f1", "fbeta", "roc_auc", "precision_at_k", "recall_at_k", "prbep", "
 
 
 def try_metric(rng: np.random.Generator, case: Case) -> None:
-    """MetricSVC: all labellings of a few samples."""
+    """MetricSVC on a few samples, checked against all labellings."""
     drawn, metric = case.drawn, str(rng.choice(METRICS))
     X = draw_samples(rng, drawn, 7)
     y, n = draw_labels(rng, X), X.shape[0]
@@ -722,7 +737,7 @@ def try_structured(rng: np.random.Generator, case: Case) -> None:
 
 
 def list_labellings(x: np.ndarray, y: np.ndarray, k: int, chain: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Delta and psi(x, z) - psi(x, y) of every labelling z."""
+    """Delta and psi(x, z) - psi(x, y) for every labelling z."""
     labellings = list(np.ndindex(*(k,) * len(y)))
     features = np.array([join_features(x, z, k, chain) for z in labellings], object)
     losses = np.array([Decimal(int(np.sum(np.array(z) != y))) for z in labellings], object)
@@ -730,7 +745,7 @@ def list_labellings(x: np.ndarray, y: np.ndarray, k: int, chain: bool) -> tuple[
 
 
 def join_features(x: np.ndarray, z: tuple, k: int, chain: bool) -> np.ndarray:
-    """psi: features by label, transitions, first and last label."""
+    """psi(x, z): features by label, transitions, first and last label."""
     d = x.shape[1]
     psi = zeros(d * k + (k * k + 2 * k if chain else 0))
     for row, label in zip(x, z, strict=True):
@@ -747,7 +762,7 @@ def join_features(x: np.ndarray, z: tuple, k: int, chain: bool) -> np.ndarray:
 
 
 def try_foreign(rng: np.random.Generator, case: Case) -> None:
-    """certify of scikit-learn's machines."""
+    """certify on scikit-learn's machines."""
     drawn, kind = case.drawn, str(rng.choice(["SVC", "SVR", "OneClassSVM", "LinearSVC", "LinearSVR"]))
     X = draw_samples(rng, drawn, 10, dense=True)
     n, C = X.shape[0], draw_power(rng, -4, 4)
@@ -796,7 +811,7 @@ def judge_foreign_line(rng: np.random.Generator, case: Case, kind: str, X, y, we
 
 
 def try_judge(rng: np.random.Generator, case: Case) -> None:
-    """The judge alone, at the optimum of eighty digits rounded to sixteen, or at a point near it or far away."""
+    """The judge alone: at the optimum in eighty digits rounded to sixteen, near it, or far from it."""
     drawn = case.drawn
     X = draw_samples(rng, drawn, dense=True)
     loss = str(rng.choice(["hinge", "squared_hinge", "least_squares", "absolute", "epsilon_insensitive", "huber"]))
@@ -828,7 +843,7 @@ def try_judge(rng: np.random.Generator, case: Case) -> None:
 
 
 def try_risk_bounds(rng: np.random.Generator, case: Case) -> None:
-    """risk_bounds: the certificate that all its numbers lean on."""
+    """risk_bounds: the certificate on which all its numbers depend."""
     drawn = case.drawn
     X = draw_samples(rng, drawn, 7, dense=True)
     y, common = draw_labels(rng, X), draw_common(rng, drawn, (), 4.0)
@@ -850,7 +865,7 @@ METHODS = ["cutting-plane", "cutting-plane-line-search", "proximal-bundle", "tru
 
 @dataclass
 class Bound:
-    """What `minimize` claims, with the names of a certificate."""
+    """What `minimize` claims, under the names of a certificate."""
 
     primal: float
     dual: float
@@ -862,7 +877,7 @@ class Bound:
 
 
 class Oracle:
-    """max_k <g_k, x> + o_k or sum_j s_j |x_j - t_j|, each value rounded once; it remembers the largest one."""
+    """max_k <g_k, x> + o_k or sum_j s_j |x_j - t_j|, each value rounded once; the largest value is kept."""
 
     def __init__(self, slopes: np.ndarray, offsets: np.ndarray, absolute: bool):
         self.slopes, self.offsets, self.absolute, self.most = exact(slopes), exact(offsets), absolute, ZERO
@@ -876,14 +891,14 @@ class Oracle:
         return heights[best], self.slopes[best]
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """As `minimize` asks for it."""
+        """Value and subgradient in float64, as `minimize` expects them."""
         value, slope = self.evaluate(exact(x))
         self.most = max(self.most, abs(value))
         return float(value), slope.astype(float)
 
 
 def try_minimize(rng: np.random.Generator, case: Case) -> None:
-    """minimize: a maximum of planes with a ridge, or weighted distances in a box, whose minimum is zero."""
+    """minimize: a maximum of planes with a ridge, or weighted distances in a box, with minimum zero."""
     drawn, absolute, d = case.drawn, bool(rng.random() < 0.4), int(rng.integers(1, 4))
     method, tol = str(rng.choice(METHODS)), draw_power(rng, -10, -2)
     shape, size = (d,) if absolute else (int(rng.integers(2, 8)), d), draw_power(rng, -4, 4)
@@ -908,13 +923,13 @@ def try_minimize(rng: np.random.Generator, case: Case) -> None:
 
     share = found.gap / max(1.0, abs(found.fun), abs(found.lower_bound)) if np.isfinite(found.gap) else np.inf
     bound = Bound(found.fun, found.lower_bound, found.gap, share)
-    slack = (oracle.most + abs(value)) * Decimal(2) ** -51  # what its rounded values hide, nobody can know
+    slack = (oracle.most + abs(value)) * Decimal(2) ** -51  # no method can see what the rounded values hide
     case.claims.append(Claim(bound, {"x": value}, least, tol=tol, status=found.status, slack=slack))
 
 
 # ---- the trial --------------------------------------------------------------------------------------------------
 
-KEPT = (  # lied once; whoever changes what is drawn above begins a new table
+KEPT = (  # cases that lied once; if the sampling above changes, the names mean other cases: start a new list
     "RiskClassifier:901000210", "multivariate:901000243",
     "risk_bounds:7000032", "certify:7000053", "LinearSVC:7000042", "path:7000035", "multivariate:7000064",
     "SVC:7000052", "SVR:7000061", "NuSVC:4000036", "SVC:6000016", "SVR:6000090", "SVR:4000010",
@@ -966,7 +981,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator, Case], None]] = {
 
 
 def try_case(name: str) -> Case:
-    """The case of a name, "SVC:123": fitted, with what it claims."""
+    """The case with this name, such as "SVC:123", fitted, with its claims."""
     family, number = name.split(":")
     case = Case(name)
     rng = np.random.default_rng([zlib.crc32(family.encode()), int(number)])
@@ -974,7 +989,7 @@ def try_case(name: str) -> Case:
         warnings.simplefilter("ignore")
         try:
             FAMILIES[family](rng, case)
-        except np.linalg.LinAlgError as error:  # a ValueError to NumPy, but no refusal
+        except np.linalg.LinAlgError as error:  # NumPy makes it a ValueError, but it is not a refusal
             case.crashed = f"LinAlgError: {error}"
         except ValueError as error:
             case.refused = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -985,7 +1000,7 @@ def try_case(name: str) -> Case:
 
 @dataclass
 class Lie:
-    """Something false: what kind, what was said, and by how much it is wrong, also over the size of P and D."""
+    """A false claim: its kind, what was said, by how much it is wrong, and the size of P and D to compare with."""
 
     kind: str
     said: str
@@ -995,12 +1010,12 @@ class Lie:
 
     @property
     def share(self) -> float:
-        """The amount over the size of P and D."""
+        """The amount divided by the size of P and D."""
         return float(self.amount / self.size) if self.size > 0 else np.inf
 
     @property
     def is_of_point(self) -> bool:
-        """Whether it is about the point that was judged, and not about what the user sees of it."""
+        """Whether it is about the point that was judged, not about the machine that the user sees."""
         return not self.said.startswith(("machine", "coef_"))
 
     def __str__(self) -> str:
@@ -1008,7 +1023,7 @@ class Lie:
 
 
 def find_lies(claim: Claim) -> list[Lie]:
-    """What of a claim is false."""
+    """Everything that is false in a claim."""
     certificate = claim.certificate
     numbers = [certificate.primal, certificate.dual, certificate.gap, certificate.rounding]
     if any(np.isnan(number) for number in numbers) or certificate.rounding < 0:
@@ -1053,24 +1068,24 @@ def judge_case(case: Case) -> list[Lie]:
 
 
 def name_cases(cases: int, seed: int, only: list[str] | None = None) -> list[str]:
-    """Names of so many cases, the families in turn."""
+    """The names of this many cases, taking the families in turn."""
     families = only or list(FAMILIES)
     return [f"{families[k % len(families)]}:{seed * 1000000 + k // len(families)}" for k in range(cases)]
 
 
 def is_limited(status: mm.Status | None) -> bool:
-    """Whether a fit ended where float64 cannot certify more."""
+    """Whether a fit ended because float64 cannot certify a smaller gap."""
     return status is not None and status.value == "rounding_limit"
 
 
 class Tally:
-    """What was seen of one family."""
+    """Counts and reports for one family."""
 
     def __init__(self):
         self.counts, self.rounding, self.reports, self.refusals = Counter(), 0.0, [], Counter()
 
     def add(self, case: Case, lies: list[Lie]) -> None:
-        """One more case."""
+        """Count one more case."""
         gross = any(lie.share > GROSS for lie in lies)
         self.refusals.update([case.refused] if case.refused else [])
         self.counts.update(tried=1, refused=int(bool(case.refused)), liars=int(bool(lies)), gross=int(gross))
@@ -1088,7 +1103,7 @@ class Tally:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Try cases and print the table; the number of cases with lies."""
+    """Try cases and print the table; returns the number of cases with lies."""
     parser = argparse.ArgumentParser(description="Look for certificates that lie.")
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
@@ -1099,7 +1114,7 @@ def main(argv: list[str] | None = None) -> int:
     for name in [options.case] if options.case else name_cases(options.cases, options.seed, options.only):
         with many_digits():
             if options.case:
-                try_case(name)  # the first fit of a process compiles, and that would take all of its time
+                try_case(name)  # the first fit of a process compiles, which would use up its time limit
             case = try_case(name)
             tallies.setdefault(name.split(":")[0], Tally()).add(case, judge_case(case))
         if options.case:
@@ -1109,10 +1124,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def print_table(tallies: dict[str, Tally]) -> None:
-    """One line a family, then the lies, the worst first.
+    """One line per family, then the lies, the worst first.
 
-    doubtful are claims of kernels that are not known to be positive semidefinite, blunt those for which no better point
-    was found than the fit itself, gross lies those that show in nine digits.
+    A claim is doubtful if its kernel is not known to be positive semidefinite, and blunt if no better point was found
+    than that of the fit itself. A lie is gross if it shows in nine digits.
     """
     columns = (
         "tried",

@@ -1,7 +1,7 @@
 """Small convex programs in eighty digits: linear systems, quadratic programs, cutting planes, Newton's method.
 
-Every float64 is a decimal number, and Decimal takes it over as it is. Eighty digits are as good as exact numbers here:
-what is compared with them has sixteen. Nothing of the library is used, so no error of the library can hide.
+Every float64 is a decimal number, and Decimal represents it exactly. Eighty digits are as good as exact numbers here,
+since the numbers compared with them have sixteen. No code of the library is used, so no error of the library can hide.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 ZERO, ONE, HALF, TWO = Decimal(0), Decimal(1), Decimal("0.5"), Decimal(2)
-NONE = Decimal("Infinity")  # a bound that is none
-NULL = Decimal("1e-60")  # of the largest entry: a pivot below this is zero
-SHARP = Decimal("1e-30")  # of the size of the value: where an interior point method is done
-BACK = Decimal("0.995")  # of the way to the boundary
+NONE = Decimal("Infinity")  # no bound
+NULL = Decimal("1e-60")  # of the largest entry: a pivot below this counts as zero
+SHARP = Decimal("1e-30")  # of the size of the value: an interior point method stops at this error
+BACK = Decimal("0.995")  # a step goes this share of the way to the boundary
 
 exact = np.frompyfunc(lambda value: Decimal(float(value)), 1, 1)
 positive_part = np.frompyfunc(lambda value: value if value > 0 else ZERO, 1, 1)
@@ -27,7 +27,7 @@ logarithm = np.frompyfunc(lambda value: value.ln(), 1, 1)
 
 @contextmanager
 def many_digits(digits: int = 80):
-    """Decimal numbers of so many digits and of any size; what overflows is infinite."""
+    """Decimal numbers with this many digits and of any size; overflow gives infinity."""
     with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])):
         yield
 
@@ -38,17 +38,17 @@ def zeros(*shape: int) -> np.ndarray:
 
 
 def total(values) -> Decimal:
-    """The sum of an array of numbers, also of an empty one."""
+    """The sum of an array of numbers, which may be empty."""
     return sum(np.ravel(values), ZERO)
 
 
 def largest(values) -> Decimal:
-    """max |v|, and 0 of nothing."""
+    """max |v|, and 0 for an empty array."""
     return max((abs(value) for value in np.ravel(values)), default=ZERO)
 
 
 class Factors:
-    """P A = L U, for as many right sides as are asked for; unknowns without a pivot are zero."""
+    """P A = L U, for any number of right-hand sides; unknowns without a pivot are zero."""
 
     def __init__(self, A: np.ndarray):
         A, n = A.copy(), len(A)
@@ -100,7 +100,7 @@ def solve_in_box(program: BoxProgram, rounds: int = 90) -> tuple[np.ndarray, np.
 
 
 class Interior:
-    """(x, y, z) inside: below and above are the multipliers of the bounds."""
+    """An interior point (x, y, z): `below` and `above` are the multipliers of the bounds."""
 
     def __init__(self, program: BoxProgram):
         self.program = program
@@ -115,7 +115,7 @@ class Interior:
         self.measure()
 
     def measure(self) -> None:
-        """Room to the bounds, residuals, and the mean of the products."""
+        """The distances to the bounds, the residuals, and the complementarity products."""
         H, q, lo, hi, A, b = self.program
         self.low = np.where(self.has_lo, self.x - np.where(self.has_lo, lo, ZERO), ONE)
         self.high = np.where(self.has_hi, np.where(self.has_hi, hi, ZERO) - self.x, ONE)
@@ -127,14 +127,14 @@ class Interior:
 
     @property
     def error(self) -> Decimal:
-        """The largest of products and residuals, each over the size of what it is made of."""
+        """The largest of products and residuals, each relative to the size of its terms."""
         size = abs(self.pull @ self.x) + abs(self.program.q @ self.x) + NULL
         left = self.products + abs(self.rest @ self.x) + abs(self.missed @ self.y)
         steep = largest(self.pull) + largest(self.program.q) + largest(self.y) + NULL
         return max(left / size, largest(self.rest) / steep, largest(self.missed) / (largest(self.x) + NULL))
 
     def advance(self) -> None:
-        """One step to the boundary and back."""
+        """One predictor-corrector step, which stays inside the bounds."""
         H, A = self.program.H, self.program.A
         n, m = len(self.x), len(self.y)
         system = np.block([[H + np.diag(self.below / self.low + self.above / self.high) + ZERO, A.T], [A, zeros(m, m)]])
@@ -155,7 +155,7 @@ class Interior:
         self.measure()
 
     def find_step(self, factors: Factors, aim: Decimal, bent_below: np.ndarray, bent_above: np.ndarray) -> tuple:
-        """dx, dy and the changes of the multipliers that lead to products of the size `aim`."""
+        """dx, dy and the changes of the multipliers that bring the products to the size `aim`."""
         n = len(self.x)
         lower = np.where(self.has_lo, (aim - bent_below) / self.low - self.below, ZERO)
         upper = np.where(self.has_hi, (aim - bent_above) / self.high - self.above, ZERO)
@@ -166,7 +166,7 @@ class Interior:
         return x, both[n:], below, above
 
     def find_length(self, step: tuple) -> Decimal:
-        """How far the step can be gone, at most 1."""
+        """The share of the step that stays within the bounds, at most 1."""
         x, _, below, above = step
         reach = ONE
         for have, room, change in (
@@ -182,7 +182,8 @@ class Interior:
 def cut_planes(oracle: Callable, start: list, free: np.ndarray, rounds: int = 25) -> tuple[Decimal, np.ndarray]:
     """min over v of 1/2 |v|^2 without the free entries + R(v), R convex and polyhedral: the least value found, and v.
 
-    oracle(v) is (R(v), a subgradient). Each round minimises the maximum of the cuts so far and asks there again.
+    oracle(v) is (R(v), a subgradient). Each round minimises the penalty plus the maximum of the cuts so far, and calls
+    the oracle at the minimum.
     """
     cuts, best, where, size = [], NONE, None, len(start[0])
     for v in start:
@@ -211,7 +212,7 @@ def cut_planes(oracle: Callable, start: list, free: np.ndarray, rounds: int = 25
 
 
 def descend(value: Callable, derivatives: Callable, v: np.ndarray, rounds: int = 60) -> tuple[Decimal, np.ndarray]:
-    """min of a smooth convex function by Newton's method, each step halved until the value falls; the value, and v."""
+    """min of a smooth convex function by Newton's method, each step halved until the value falls: the value, and v."""
     best = value(v)
     for _ in range(rounds):
         slope, bend = derivatives(v)

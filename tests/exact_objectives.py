@@ -1,7 +1,7 @@
 """P(w, b) of every model in eighty digits, from the formulas of the documents, and the least P that can be found.
 
-What is found is P at some point, so it is never below the optimum P*; by interior points, cutting planes and Newton's
-method in eighty digits it is P* to twenty and more.
+The least P found is P at some point, so it is never below the optimum P*. Interior point methods, cutting planes and
+Newton's method in eighty digits find P* to twenty digits and more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from exact_numbers import (
 
 
 def kernel_matrix(kernel: str, X: np.ndarray, gamma=ZERO, coef0=ZERO, degree: int = 3) -> np.ndarray:
-    """k(x_i, x_j) of all pairs of rows."""
+    """k(x_i, x_j) for all pairs of rows."""
     if kernel in ("linear", "poly"):
         dots = X @ X.T
         return dots if kernel == "linear" else (gamma * dots + coef0) ** degree
@@ -43,11 +43,11 @@ def kernel_matrix(kernel: str, X: np.ndarray, gamma=ZERO, coef0=ZERO, degree: in
 
 
 def log1p_exp(u: np.ndarray) -> np.ndarray:
-    """log(1 + exp(u)), whatever the size of u."""
+    """log(1 + exp(u)), for u of any size."""
     return positive_part(u) + logarithm(ONE + exponential(-abs(u)))
 
 
-LOSSES: dict[str, Callable] = {  # l(f; y), t the parameter of the loss
+LOSSES: dict[str, Callable] = {  # l(f; y), where t is the parameter of the loss
     "hinge": lambda f, y, t: positive_part(t - y * f),
     "squared_hinge": lambda f, y, t: positive_part(ONE - y * f) ** 2,
     "novelty": lambda f, y, t: positive_part(-f),
@@ -61,7 +61,7 @@ LOSSES: dict[str, Callable] = {  # l(f; y), t the parameter of the loss
     "exponential": lambda f, y, t: exponential(-y * f),
     "poisson": lambda f, y, t: exponential(f) - y * f,
 }
-SMOOTH: dict[str, Callable] = {  # l' and l'' where the loss is no row
+SMOOTH: dict[str, Callable] = {  # l' and l'' of losses that are no rows of the loss table
     "logistic": lambda f, y: (-y / (ONE + exponential(y * f)), ONE / (TWO + exponential(f) + exponential(-f))),
     "exponential": lambda f, y: (-y * exponential(-y * f), exponential(-y * f)),
     "poisson": lambda f, y: (exponential(f) - y, exponential(f)),
@@ -70,7 +70,7 @@ UNBOUNDED = ("squared_hinge", "least_squares", "squared_epsilon_insensitive")
 
 
 def write_row(loss: str, y: np.ndarray, c: np.ndarray, t) -> tuple[np.ndarray, ...]:
-    """p, d, e, lo, hi of conj(a) = p a + d a^2/2 + e |a| on [lo, hi], as the table of docs/design.md has them."""
+    """p, d, e, lo, hi of conj(a) = p a + d a^2/2 + e |a| on [lo, hi], as in the table of docs/design.md."""
     none, t = zeros(len(y)), np.broadcast_to(np.asarray(t, object), y.shape)
     wide = np.full(len(y), NONE)
     p, d, e, lo, hi = -y, none, none, -c, c
@@ -98,7 +98,7 @@ def write_row(loss: str, y: np.ndarray, c: np.ndarray, t) -> tuple[np.ndarray, .
 class Objective:
     """P = 1/2 |w|^2 + sum_k c_k l(f_k; y_k) + balance.b, f_k = sign_k <w, phi(x_index_k)> + b_layer_k.
 
-    `K` is the kernel matrix of the samples, the square of a constant column added where the intercept is regularised.
+    `K` is the kernel matrix of the samples, plus the square of a constant column where the intercept is regularised.
     `balance` is empty where no intercept is free.
     """
 
@@ -124,7 +124,7 @@ class Objective:
         )
 
     def value(self, scores: np.ndarray, penalty: Decimal, b: np.ndarray) -> Decimal:
-        """P from <w, phi(x_i)>, R(w) and b."""
+        """P, computed from <w, phi(x_i)>, R(w) and b."""
         f = self.sign * scores[self.index] + (b[self.layer] if len(self.balance) else ZERO)
         shift = total(self.balance * b) if len(self.balance) else ZERO
         return penalty + total(self.c * LOSSES[self.loss](f, self.y, self.parameter)) + shift
@@ -135,23 +135,23 @@ class Objective:
         return self.value(scores, HALF * (coef @ scores), b)
 
     def combine(self, a: np.ndarray) -> np.ndarray:
-        """The coefficients of the samples, from one dual for each row."""
+        """The coefficients of the samples, from one dual per row."""
         coef = zeros(len(self.K))
         np.add.at(coef, self.index, self.sign * a)
         return coef
 
     def dual(self, a: np.ndarray) -> Decimal:
-        """D = -1/2 |sum_k a_k sign_k phi|^2 - sum_k conj_k(a_k), for duals in their box."""
+        """D = -1/2 |sum_k a_k sign_k phi|^2 - sum_k conj_k(a_k), for duals within their bounds."""
         p, d, e, _, _ = write_row(self.loss, self.y, self.c, self.parameter)
         coef = self.combine(a)
         return -HALF * (coef @ self.K @ coef) - total(p * a + HALF * d * a * a + e * abs(a))
 
     def least(self) -> Decimal:
-        """P at the point that the dual quadratic program leads to."""
+        """P at the point that the dual quadratic program yields."""
         return self.solve()[0]
 
     def solve(self) -> tuple[Decimal, np.ndarray, np.ndarray]:
-        """The solution of the dual quadratic program: P at its point, a dual for each row, and the intercepts."""
+        """The solution of the dual quadratic program: P at its point, one dual per row, and the intercepts."""
         p, d, e, lo, hi = write_row(self.loss, self.y, self.c, self.parameter)
         m, split = len(p), np.flatnonzero(e > 0)
         spread = np.hstack([np.diag(np.full(m, ONE)) + ZERO, zeros(m, len(split))])
@@ -188,7 +188,7 @@ class SmoothObjective:
         return penalty + total(self.c * LOSSES[self.loss](self.Z @ v, self.y, self.parameter))
 
     def least(self, start: np.ndarray) -> Decimal:
-        """The least P by Newton's method from `start`; with |w|_1 its signs are kept, and its zeros too."""
+        """The least P by Newton's method from `start`; with |w|_1 the signs and zeros of `start` are kept."""
         moving = (start != 0) | ~np.full(len(start), self.absolute)
         moving[-1] |= self.free
         held = np.full(len(start), ONE)
@@ -211,7 +211,7 @@ class SmoothObjective:
 
 
 def differentiate(loss: str, f: np.ndarray, y: np.ndarray, t) -> tuple[np.ndarray, np.ndarray]:
-    """l' and l'' of a smooth loss, of one that is quadratic in pieces too."""
+    """l' and l'' of a smooth loss, piecewise quadratic ones included."""
     if loss in SMOOTH:
         return SMOOTH[loss](f, y)
     r = f - y
@@ -246,7 +246,7 @@ class ClassObjective:
 
     @property
     def held(self) -> np.ndarray:
-        """1 where an entry of (w, b) is in the penalty, class by class; 0 for free intercepts."""
+        """1 for each entry of (w, b) that is in the penalty, class by class; 0 for free intercepts."""
         held = np.full((self.k, self.Z.shape[1]), ONE)
         held[:, -1] = ZERO if self.free else ONE
         return held.ravel()
@@ -276,11 +276,11 @@ class ClassObjective:
         return total(self.c * raised[rows, worst]), (G.T @ self.Z).ravel()
 
     def value(self, v: np.ndarray) -> Decimal:
-        """P at the rows (w_k, b_k), one after the other."""
+        """P at v, the rows (w_k, b_k) one after the other."""
         return HALF * total(self.held * v * v) + self.risk(v)[0]
 
     def least(self, start: np.ndarray) -> Decimal:
-        """By cutting planes for the hinge, by Newton's method for the smooth ones."""
+        """The least P, by cutting planes for the hinge and by Newton's method for the smooth losses."""
         if self.loss == "hinge":
             far = [start]
             for k in range(self.k if self.free else 0):
@@ -314,14 +314,14 @@ class ClassObjective:
 
 @dataclass
 class ListObjective:
-    """P = 1/2 |w|^2 + R(Z v), R the maximum over labellings or the sum over pairs; v = (w, b) or (w, w_0)."""
+    """P = 1/2 |w|^2 + R(Z v), where R is a maximum over labellings or a sum over pairs; v = (w, b) or (w, w_0)."""
 
     Z: np.ndarray
     free: bool
     cut: Callable  # f -> R(f) and a subgradient
 
     def risk(self, v: np.ndarray) -> tuple[Decimal, np.ndarray]:
-        """R and a subgradient in v."""
+        """R and a subgradient with respect to v."""
         value, slope = self.cut(self.Z @ v)
         return value, slope @ self.Z
 
@@ -331,7 +331,7 @@ class ListObjective:
         return HALF * total(held * held) + self.risk(v)[0]
 
     def least(self, start: np.ndarray) -> Decimal:
-        """By cutting planes."""
+        """The least P, by cutting planes."""
         free, far = np.zeros(len(start), bool), [start]
         free[-1] = self.free
         for way in (Decimal("1e12"), Decimal("-1e12")) if self.free else ():
@@ -341,7 +341,7 @@ class ListObjective:
 
 
 def label_metric(metric: str, y: np.ndarray, C: Decimal, beta: Decimal, k: int) -> Callable:
-    """f -> C max over labellings of n Delta - sum over i with ybar_i != y_i of y_i f_i, all of them tried."""
+    """f -> C max over labellings of n Delta - sum over i with ybar_i != y_i of y_i f_i, by trying all labellings."""
     n, positive = len(y), y > 0
     plus = int(positive.sum())
     labellings = [np.array(bits, bool) for bits in product((False, True), repeat=n)]
@@ -397,7 +397,7 @@ def pair_metric(y: np.ndarray, c: np.ndarray, groups: np.ndarray) -> Callable:
 class StructuredObjective:
     """P = 1/2 |w|^2 + sum_i c_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>], all labellings tried."""
 
-    tables: list[tuple[np.ndarray, np.ndarray]]  # for each sample Delta of every z, and psi(x, z) - psi(x, y)
+    tables: list[tuple[np.ndarray, np.ndarray]]  # for each sample, Delta and psi(x, z) - psi(x, y) for every z
     c: np.ndarray
 
     def risk(self, w: np.ndarray) -> tuple[Decimal, np.ndarray]:
@@ -414,10 +414,10 @@ class StructuredObjective:
         return HALF * total(w * w) + self.risk(w)[0]
 
     def least(self, start: np.ndarray) -> Decimal:
-        """By cutting planes."""
+        """The least P, by cutting planes."""
         return cut_planes(self.risk, [start], np.zeros(len(start), bool))[0]
 
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
-    """The pairs of classes in the order in which machines stand."""
+    """The pairs of classes, in the order of the machines."""
     return list(combinations(range(n_classes), 2))

@@ -14,7 +14,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import (
     SVC,
@@ -153,17 +152,8 @@ def test_coefficients_and_intercept_are_those_of_the_data(name, offset):
 @pytest.mark.parametrize("offset", [1e5, 1e8])
 @pytest.mark.parametrize("C", [1.0, 1e4])
 def test_large_costs_far_from_the_origin(C, offset):
-    """SVC reaches the default tolerance, and the optimum, where products of the samples have no digits left.
-
-    C = 10,000 times the rounding of an intercept of 1e8 is more than that tolerance: then the certificate says so.
-    """
+    """SVC reaches the default tolerance, and the optimum, where products of the samples have no digits left."""
     near = SVC(kernel="linear", C=C).fit(Z, TWO)
-    if C * offset > 1e11:
-        with pytest.warns(ConvergenceWarning, match="The limit of float64"):
-            far = SVC(kernel="linear", C=C).fit(Z + offset, TWO)
-        assert far.certificate_.dual <= near.certificate_.primal
-        assert far.certificate_.relative_gap < 1e-3
-        return
     far = SVC(kernel="linear", C=C).fit(Z + offset, TWO)
     assert far.result_.status is Status.CONVERGED
     assert far.certificate_.primal == pytest.approx(near.certificate_.primal, rel=2e-5)

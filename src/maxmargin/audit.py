@@ -153,7 +153,7 @@ def pose_kernel(model, kind: str, X, y, sample_weight) -> Iterator[Posed]:
     for task, machine in zip(twin._tasks(targets, weight), machines, strict=True):
         task = include_support(task, machine.coef, targets)
         problem = formulation.pose(features.subset(task.index), task.y, task.c)
-        point = formulation.write(problem, Machine(machine.coef[task.index], machine.b))
+        point = formulation.write(problem, machine._replace(coef=machine.coef[task.index]))
         yield Posed(problem, point, task.index)
 
 
@@ -227,7 +227,9 @@ def read_machines(model, kind: str, twin, weight: np.ndarray | None, support: np
         b = -b if two else b
     coef = np.zeros((len(table), n))
     coef[:, support] = table
-    return [Machine(row, float(shift)) for row, shift in zip(coef, b, strict=True)]
+    held = model._held_weights() if isinstance(model, KernelMachine) else None
+    weights = [None] * len(b) if held is None else [None if np.isnan(w).any() else w for w in held]
+    return [Machine(row, float(shift), w=w) for row, shift, w in zip(coef, b, weights, strict=True)]
 
 
 def move_machines(machines: list[Machine], features: Gram, model: KernelMachine | None) -> list[Machine]:
@@ -248,6 +250,8 @@ def move_machines(machines: list[Machine], features: Gram, model: KernelMachine 
 def move_intercept(machine: Machine, features: Gram) -> float:
     """b + <w, m> for w = sum_i coef_i x_i = sum_i coef_i (x_i - m) + d m, d the sum of the coef_i; rounded once."""
     shift = features.kernel.shift
+    if machine.w is not None:
+        return float(add_products(np.array([machine.b]), machine.w[None], shift)[0])
     high, low, _ = features.samples.combine_closely(machine.coef)
     parts = np.concatenate([high, low, fsum(machine.coef) * shift])
     return float(add_products(np.array([machine.b]), parts[None], np.tile(shift, 3))[0])

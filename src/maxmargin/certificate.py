@@ -1,7 +1,7 @@
 """The judge: how far from optimal a point is, computed from the problem and the point alone, rounding included.
 
-Every number the judge reports holds in exact arithmetic, for the data as they were given: `primal` is no less than P,
-`dual` no more than the optimum, and `gap` no less than the distance between P and the optimum. docs/certificate.md
+Every number that the judge reports holds in exact arithmetic for the data as given: `primal` is no less than P, `dual`
+is no more than the optimum, and `gap` is no less than the distance between P and the optimum. docs/certificate.md
 derives the bounds.
 """
 
@@ -20,10 +20,10 @@ from .problem import FLOOR, Point, Problem
 from .rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT, Enclosed, Remainder, bound_sum
 from .threads import heed
 
-SHARE = 0.25  # of a gap that is there for rounding: from there on it is worth a closer look
-NEGLIGIBLE = 1e-10  # relative gap that needs no closer look
-MOST_VALUES = 1 << 24  # of a kernel, for an estimate of what rounding does
-PROBE = 300  # samples whose kernel matrix is examined when it is not known whether it is positive semidefinite
+SHARE = 0.25  # of the gap: where rounding may be more than this, the point is judged again more accurately
+NEGLIGIBLE = 1e-10  # relative rounding below which no point is judged again
+MOST_VALUES = 1 << 24  # kernel values that an estimate of rounding errors may evaluate
+PROBE = 300  # samples whose kernel matrix is examined if it is not known whether it is positive semidefinite
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class Certificate:
     dual : float
         D at a, rounded downwards: no more than the optimum.
     gap, relative_gap : float
-        A bound on P - D, and the same over max(|P|, |D|); both include what rounding may hide.
+        An upper bound on P - D, and the same divided by max(|P|, |D|); both include a bound on rounding errors.
     rounding : float
-        How much of the gap is there for rounding alone.
+        How much of the gap is an allowance for rounding alone.
     kkt : float
         The largest violation of the optimality conditions, in units of the score.
     convex : bool or None
-        False if the kernel was seen to be not positive semidefinite: then a small gap is stationarity, not a
-        proof. None if the kernel is not known to be so and no negative eigenvalue was found.
+        False if the kernel was found not to be positive semidefinite: then a small gap shows a stationary point and
+        proves nothing more. None if it is not known and no negative eigenvalue was found.
     bound : float
-        P - D as a sum of terms of which none is negative, from above. It is sharper than `primal - dual` where both
+        An upper bound on P - D, computed as a sum of nonnegative terms. It is sharper than `primal - dual` where both
         are large; infinite where there is no such sum.
     scores : ndarray
         <w, phi(x_i)>, evaluated by the judge.
@@ -66,7 +66,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """P - D, from above."""
+        """P - D, bounded from above."""
         difference = self.primal - self.dual
         return self.bound if self.bound < difference else difference
 
@@ -77,12 +77,12 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """(P - D) / max(|P|, |D|, floor), from above."""
+        """(P - D) / max(|P|, |D|, floor), bounded from above."""
         return self.gap / self.size if isfinite(self.gap) and isfinite(self.size) else np.inf
 
     @property
     def relative_rounding(self) -> float:
-        """What part of the relative gap is there for rounding."""
+        """How much of the relative gap is an allowance for rounding."""
         return min(self.rounding / self.size, self.relative_gap) if isfinite(self.size) else 0.0
 
     def __str__(self) -> str:
@@ -101,15 +101,15 @@ class Certificate:
 def judge(problem, point, closely: bool = False) -> Certificate:
     """P(w, b), D(a) and their gap at a point, from nothing but the problem and the point.
 
-    One judge for each form a problem comes in: that of this file for data in memory, others for structures and blocks.
-    With `closely` scores are evaluated as if in twice the precision, where the form allows it: then little is left for
-    rounding to hide, and it takes about ten times as long.
+    There is one judge for each form of problem: the one in this file for data in memory, others for structures and
+    blocks. With `closely` scores are evaluated as if in twice the precision, where the form allows it. The rounding
+    bound is then small, and judging takes about ten times as long.
     """
     raise TypeError(f"There is no judge for a problem of type {type(problem).__name__}.")
 
 
 def judge_sharply(problem, point) -> Certificate:
-    """The certificate of a point; as if in twice the precision where rounding may hide a good part of the gap."""
+    """The certificate of a point, as if in twice the precision where rounding may be a large part of the gap."""
     certificate = judge(problem, point)
     hidden = max(certificate.rounding, certificate.primal - certificate.dual - certificate.gap) / certificate.size
     if not hidden > max(SHARE * certificate.relative_gap, NEGLIGIBLE):
@@ -118,20 +118,20 @@ def judge_sharply(problem, point) -> Certificate:
 
 
 class Sums(NamedTuple):
-    """What the terms of a problem amount to at a point.
+    """The sums over all terms of a problem at a point.
 
     Attributes
     ----------
     losses, conjugates : Enclosed
         sum_i c_i l(f_i) and sum_i conj_i(a_i).
     remainders : Enclosed
-        sum_i c_i l(f_i) + conj_i(a_i) + a_i f_i, of which no term is negative; its error upwards only.
+        sum_i c_i l(f_i) + conj_i(a_i) + a_i f_i, whose terms are nonnegative; its error bounds it from above only.
     moved : float
-        How much of the duals must go elsewhere before they balance exactly.
+        The amount that must be shifted between duals before they balance exactly.
     cost, cost_of_dual : float
-        What that adds to the remainders, and takes from D.
+        What that shift adds to the remainders, and what it subtracts from D.
     leverage : float
-        What making all duals smaller adds to the remainders, per share.
+        What shrinking all duals adds to the remainders, per unit of the share by which they shrink.
     kkt : float
         The largest violation.
     """
@@ -156,28 +156,24 @@ class Sums(NamedTuple):
 def judge_in_memory(problem: Problem, point: Point, closely: bool = False) -> Certificate:
     """P(w, b), D(a) and their gap at a point, from nothing but the problem and the point.
 
-    Duals that miss their box or their balance are first made feasible, so that D is a true lower bound whatever
-    a solver handed in; what the repair costs is seen in the gap.
+    Duals outside their bounds or out of balance are first made feasible, so that D is a true lower bound whatever the
+    solver handed in. The cost of this repair shows in the gap.
     """
     features = problem.features
     if features.penalty == "l1":
-        point = point._replace(a=features.relax(problem.feasible(point.a)))  # in this order: a repair pulls too
-    coef = features.combine(point.a) if point.coef is None else point.coef
-    scores = features.enclose(coef, closely)
-    penalty, drift = features.enclose_penalty(coef, scores), problem.measure_drift(coef)
-    if drift:
-        lengthened = drift * (np.sqrt(2.0 * max(penalty.high, 0.0)) + drift)
-        penalty = penalty._replace(error=penalty.error + lengthened)
-    public = features.bound_public_errors(coef, largest(point.b), penalty.high, drift)
-    if isinstance(public, np.ndarray) or public > 0.0:
-        scores = scores._replace(error=scores.error + public)
+        point = point._replace(a=features.relax(problem.feasible(point.a)))  # in this order: a repair changes v too
+    coef = problem.expand(point)
+    scores, penalty, drift = enclose_machine(problem, point, coef, closely)
     if problem.terms.joint:
         return judge_mixture(problem, point, penalty, scores, closely)
     a, sums = point.a, add_up(problem, point.a, point.b, scores)
     if sums is None:
         a = problem.feasible(point.a)
         sums = add_up(problem, a, point.b, scores, repaired=True)
-    remainder = features.measure_remainder(coef, a, sums.moved, closely, drift)
+    if point.w is None:
+        remainder = features.measure_remainder(coef, a, sums.moved, closely, drift)
+    else:
+        remainder = features.measure_distance(point.w, a, sums.moved)
     price = features.bound_price(penalty.high, remainder)
     verdict = conclude(penalty, enclose_offset(problem, point.b), sums, remainder, price)
     return Certificate(
@@ -186,8 +182,27 @@ def judge_in_memory(problem: Problem, point: Point, closely: bool = False) -> Ce
     )  # fmt: skip
 
 
+def enclose_machine(
+    problem: Problem, point: Point, coef: np.ndarray, closely: bool = False
+) -> tuple[Enclosed, Enclosed, float]:
+    """Scores and R(w) of the machine that users see, and how far its w is from that of the point, which has `coef`."""
+    scores = problem.enclose_scores(point, closely)
+    if point.w is not None:
+        half, drift = 0.5 * float(point.w @ point.w), 0.0
+        penalty = Enclosed(half, bound_sum(len(point.w) + 8) * half)
+    else:
+        penalty, drift = problem.features.enclose_penalty(coef, scores), problem.measure_drift(coef)
+    if drift:
+        lengthened = drift * (np.sqrt(2.0 * max(penalty.high, 0.0)) + drift)
+        penalty = penalty._replace(error=penalty.error + lengthened)
+    public = problem.features.bound_public_errors(coef, largest(point.b), penalty.high, drift)
+    if isinstance(public, np.ndarray) or public > 0.0:
+        scores = scores._replace(error=scores.error + public)
+    return scores, penalty, drift
+
+
 class Verdict(NamedTuple):
-    """The numbers of a certificate: P from above, D from below, the allowance for rounding, and P - D from above."""
+    """The numbers of a certificate: P from above, D from below, the allowance for rounding, P - D from above."""
 
     primal: float | np.ndarray
     dual: float | np.ndarray
@@ -198,7 +213,7 @@ class Verdict(NamedTuple):
 def conclude(penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remainder, price) -> Verdict:
     """P = R(w) + sum of losses + offset, D = -R*(v) - sum of conjugates, and P - D as the sum of all remainders.
 
-    D is what is known of it from both sides: from its own terms, and from P less the remainders.
+    D is the larger of two lower bounds: one from its own terms, and one from P minus the remainders.
     """
     primal = Enclosed(
         penalty.value + sums.losses.value + offset.value, penalty.error + sums.losses.error + offset.error
@@ -222,7 +237,7 @@ def largest(b) -> float:
 
 
 def enclose_offset(problem: Problem, b) -> Enclosed:
-    """balance b, of all layers; the balance nu sum(c) is itself rounded."""
+    """balance b, summed over all layers; the balance nu sum(c) is itself a rounded number."""
     if problem.balance is None or (not isinstance(problem.balance, np.ndarray) and problem.balance == 0.0):
         return Enclosed(0.0, 0.0)
     terms = np.multiply(problem.balance, b)
@@ -230,7 +245,7 @@ def enclose_offset(problem: Problem, b) -> Enclosed:
 
 
 def add_up(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bool = False) -> Sums | None:
-    """The sums over all terms; None if the duals need repair, unless they had it."""
+    """The sums over all terms; None if the duals need repair and have not been repaired yet."""
     if problem.row is None:
         return add_terms_up(problem, a, b, scores) if repaired else None
     if a.ndim == 1:
@@ -249,7 +264,7 @@ def add_up(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bool 
 
 
 class RowSums(NamedTuple):
-    """What `compiled.row_sums.enclose_rows` returns, in its order: of one problem, or of many as arrays."""
+    """What `compiled.row_sums.enclose_rows` returns, in its order: for one problem, or for many as arrays."""
 
     losses: float | np.ndarray
     loss_error: float | np.ndarray
@@ -269,7 +284,7 @@ class RowSums(NamedTuple):
     inside: float | np.ndarray
 
     def settle(self, moved, cost, b) -> Sums:
-        """The sums of a problem, with what it takes to balance the duals exactly."""
+        """The sums of a problem, including the cost of balancing the duals exactly."""
         return Sums(
             Enclosed(self.losses, self.loss_error), Enclosed(self.conjugates, self.conjugate_error),
             Enclosed(self.remainders, self.most - self.remainders), moved, cost, cost + moved * b, self.leverage,
@@ -282,7 +297,8 @@ def add_rows_up(
 ) -> Sums | None:
     """The sums of one layer, in one compiled pass.
 
-    With a `problem` None where a dual is not within its bounds, or duals miss their balance by more than rounding.
+    If `problem` is given, returns None where a dual is outside its bounds, or where the duals miss their balance by
+    more than a rounding error.
     """
     from .compiled.row_sums import judge_rows
 
@@ -294,7 +310,7 @@ def add_rows_up(
 
 
 def is_balanced(total: float, size: float, problem: Problem) -> bool:
-    """Whether duals that sum to `total` balance to rounding, as `Problem.imbalance` measures it."""
+    """Whether duals that sum to `total` balance up to rounding, as `Problem.imbalance` measures it."""
     if problem.balance is None:
         return True
     missing = abs(total - problem.balance)
@@ -302,7 +318,7 @@ def is_balanced(total: float, size: float, problem: Problem) -> bool:
 
 
 def add_terms_up(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
-    """The sums of a smooth loss, or of one of many scores; conjugates are infinite where the duals have no balance."""
+    """The sums of a smooth loss, or of one with many scores; conjugates are infinite where duals do not balance."""
     terms, f = problem.terms, problem.shift(scores.value, b)
     wide = scores.error + UNIT * np.abs(f)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -328,9 +344,9 @@ def add_terms_up(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
 
 
 def settle_terms(problem: Problem, a: np.ndarray, f: np.ndarray, b) -> tuple[float, float]:
-    """How much of the duals must move before they balance exactly, and what that costs at most.
+    """The amount that must be shifted between duals before they balance exactly, and what that costs at most.
 
-    Those of many classes must also sum to zero for each sample.
+    With many classes the duals of each sample must also sum to zero.
     """
     many = problem.features.n_classes
     moved = 0.0 if many is None else bound_sum(many + 8) * float(np.abs(a).sum())
@@ -343,8 +359,9 @@ def settle_terms(problem: Problem, a: np.ndarray, f: np.ndarray, b) -> tuple[flo
 def judge_mixture(problem: Problem, point: Point, penalty: Enclosed, scores: Enclosed, closely: bool) -> Certificate:
     """The certificate of a loss that does not split over samples.
 
-    The loss is asked again at every score of the mixture: R(g) >= R(f) - a.(g - f) for the a it answers with, whatever
-    the scores f are, so -R*(-a) >= R(f) + a.f, and the weighted sum of that bounds P from below with the sum of the a.
+    The loss is evaluated again at every vector of scores of the mixture. For the a that it returns,
+    R(g) >= R(f) - a.(g - f), whatever the scores f are. So -R*(-a) >= R(f) + a.f, and the weighted sum of these bounds,
+    with the weighted sum of the a, bounds P from below.
     """
     features, terms = problem.features, problem.terms
     f = problem.shift(scores.value, point.b)
@@ -356,7 +373,7 @@ def judge_mixture(problem: Problem, point: Point, penalty: Enclosed, scores: Enc
     size = float(np.abs(a).sum())
     moved = bound_sum(problem.n + 16) * size
     moved += 0.0 if problem.balance is None else abs(float(a.sum() - problem.balance))
-    pulled = features.combine(a)  # not w: the best w is another one where R has kinks of its own
+    pulled = features.combine(a)  # not w: where R has kinks, the best w may be another one
     remainder = features.measure_remainder(pulled, a, moved, closely)
     price = features.bound_price(features.enclose_penalty(pulled, features.enclose(pulled, closely)).high, remainder)
     cost = moved * float(np.abs(f).max(initial=0.0) + np.abs(point.b))
@@ -391,14 +408,14 @@ def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
     if problem.features.n_classes is not None:
         return problem.terms.violation(a, f)
     left, right = problem.terms.slopes(a if problem.row is None else snap(a, problem.row))
-    counted = problem.c > 0  # a row without weight is held by its bounds, and no loss has slopes there
+    counted = problem.c > 0  # a sample without weight is held by its bounds, and no loss has slopes there
     return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0, where=counted))
 
 
 def snap(a: np.ndarray, row: Row) -> np.ndarray:
-    """The duals with those that are at a bound or at zero to ten digits put exactly there.
+    """The duals, with those that agree with a bound or with zero to ten digits set exactly to it.
 
-    A dual that misses its bound by a rounding would count as free, and its sample as a violator.
+    Otherwise a dual that misses its bound by a rounding error would count as free, and its sample as a violator.
     """
     margin = AT_BOUND * np.abs(a).max(initial=0.0)
     a = np.where(np.abs(a) <= margin, 0.0, a)
@@ -406,7 +423,7 @@ def snap(a: np.ndarray, row: Row) -> np.ndarray:
 
 
 def examine_kernel(features, coef: np.ndarray) -> bool | None:
-    """True if the kernel is known to be positive semidefinite, False if a negative eigenvalue shows, else None."""
+    """True if the kernel is known to be positive semidefinite, False if a negative eigenvalue is found, else None."""
     if features.kernel.psd:
         return True
     heaviest = np.argsort(-np.abs(coef), kind="stable")[:PROBE]
@@ -416,16 +433,16 @@ def examine_kernel(features, coef: np.ndarray) -> bool | None:
 
 
 def estimate_rounding(problem: Problem, point: Point, certificate: Certificate) -> float:
-    """How large a relative gap float64 leaves: what the rounding of the duals themselves does to P, as it is usual.
+    """The relative gap that float64 typically leaves, because the duals themselves are rounded: an estimate.
 
-    A score sum_j a_j K_ij is off by about u sqrt(sum_j (a_j K_ij)^2), and P by that times the slope of each loss. That
-    is an estimate, not a bound: it tells why a solver gets no further. Zero where there is no kernel, or more of its
-    values than are worth evaluating for this.
+    A score sum_j a_j K_ij has an error of about u sqrt(sum_j (a_j K_ij)^2), and P has that error times the slope of
+    each loss. This is an estimate, not a bound: it explains why a solver gets no further. It is zero where there is no
+    kernel, or where more kernel values are needed than are worth evaluating for this.
     """
     features = problem.features
-    if type(features) is not Gram or problem.row is None or certificate.scores is None:
+    if type(features) is not Gram or problem.row is None or certificate.scores is None or point.w is not None:
         return 0.0
-    coef = features.combine(point.a) if point.coef is None else point.coef
+    coef = problem.expand(point)
     support = np.flatnonzero(coef)
     if len(support) * features.n > MOST_VALUES:
         return 0.0
@@ -439,7 +456,7 @@ def worst(certificates: list[Certificate]) -> Certificate:
     """The certificate with the largest relative gap, carrying all of them as its parts."""
     if len(certificates) == 1:
         return certificates[0]
-    distinct = {id(certificate): certificate for certificate in certificates}.values()  # one may stand for thousands
+    distinct = {id(certificate): certificate for certificate in certificates}.values()  # thousands may share one
     loser = max(distinct, key=lambda certificate: certificate.relative_gap)
     doubts = [certificate.convex for certificate in distinct]
     convex = False if False in doubts else None if None in doubts else True

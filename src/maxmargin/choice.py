@@ -42,11 +42,12 @@ class Automatic:
 
 
 class Stage(NamedTuple):
-    """A solver, the gap it is to reach, and why it was chosen."""
+    """A solver, the gap it is to reach, why it was chosen, and whether its points lose less by rounding than others."""
 
     solver: object
     tol: float
     reason: str
+    sharper: bool = False
 
 
 def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False) -> list[Stage]:
@@ -121,8 +122,8 @@ def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
     inner = [Multipliers(hasty=True), InteriorPoint()] if problem.kinked else [Newton()]
     inner = inner[::-1] if features.small else inner
     reason = "the kernel is linear and the features are few"
-    spaces = [Stage(FeatureSpace(each), tol, reason) for each in inner]
-    spaces = [stage for stage in spaces if stage.solver.accepts(problem) is None]
+    taken = [solver for solver in map(FeatureSpace, inner) if solver.accepts(problem) is None]
+    spaces = [Stage(solver, tol, reason, sharper=features.offset == 0.0) for solver in taken]
     duals = Stage(KernelInteriorPoint(), tol, "the samples are few")
     if duals.solver.accepts(problem) is not None:
         tried = spaces and type(features) is Gram and is_small(features)

@@ -215,6 +215,26 @@ class Gram:
             errors = (bound_sum(self.samples.terms + 8) * length + float(np.linalg.norm(low))) * self.sizes
         return self.add_offset(coef, scores, errors + error * self.sizes)
 
+    def enclose_weighted(self, w: np.ndarray, closely: bool = False) -> Enclosed:
+        """f = X w for a given w, and a bound on the rounding error of each; for a linear kernel."""
+        if closely:
+            scores, rest, errors = self.samples.project_closely(w, np.zeros_like(w))
+            scores = scores + rest
+            return Enclosed(scores, errors + UNIT * np.abs(scores))
+        length = float(np.linalg.norm(w))
+        return Enclosed(self.samples.project(w), bound_sum(self.samples.terms + 8) * length * self.sizes)
+
+    def measure_distance(self, w: np.ndarray, a: np.ndarray, moved: float) -> Remainder:
+        """|w - v|^2 / 2 for a given w and v = sum_i a_i x_i, from above; `moved` as in `measure_remainder`.
+
+        v is known as high + low, and w - high - low is off by three roundings of what is subtracted.
+        """
+        high, low, error = self.samples.combine_closely(a)
+        apart = float(np.linalg.norm((w - high) - low)) * (1.0 + bound_sum(len(w) + 8))
+        lengths = float(np.linalg.norm(w) + np.linalg.norm(high) + np.linalg.norm(low))
+        distance = apart + error + 4.0 * UNIT * lengths + moved * self.largest_size
+        return Remainder(0.5 * distance * distance * (1.0 + 8.0 * UNIT), 0.5 * apart * apart, distance)
+
     def add_offset(self, coef: np.ndarray, scores: np.ndarray, errors: np.ndarray) -> Enclosed:
         """The scores of a kernel with `offset` added to each value."""
         if self.offset:

@@ -22,11 +22,15 @@ INTERCEPTS = ("free", "regularised", "none")
 
 
 class Machine(NamedTuple):
-    """f(x) = sum_i coef_i k(x_i, x) + b; `scale` is what the duals were multiplied by to become coef."""
+    """f(x) = sum_i coef_i k(x_i, x) + b; `scale` is what the duals were multiplied by to become coef.
+
+    Where the kernel is linear and `w` is given, f(x) = <w, x> + b, and coef reproduces w as well as float64 allows.
+    """
 
     coef: np.ndarray
     b: float
     scale: float = 1.0
+    w: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,11 @@ class Risk(Formulation):
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a, or the coefficients that a solver of the primal has found."""
         coef = point.a if point.coef is None else point.coef
-        return Machine(coef, self.intercept_of(coef, point.b))
+        return Machine(coef, self.intercept_of(coef, point.b), w=point.w)
 
     def write(self, problem: Problem, machine: Machine) -> Point:
         """a = coef."""
-        return Point(machine.coef, machine.b if self.free else self.stray(machine))
+        return Point(machine.coef, machine.b if self.free else self.stray(machine), w=machine.w)
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,11 @@ class OneClass(Formulation):
 
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a, or the coefficients that a solver of the primal has found; b = -rho."""
-        return Machine(point.a if point.coef is None else point.coef, point.b)
+        return Machine(point.a if point.coef is None else point.coef, point.b, w=point.w)
 
     def write(self, problem: Problem, machine: Machine) -> Point:
         """a = coef, b = -rho."""
-        return Point(machine.coef, machine.b)
+        return Point(machine.coef, machine.b, w=machine.w)
 
 
 @dataclass(frozen=True)

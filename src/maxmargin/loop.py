@@ -208,7 +208,8 @@ class Relay:
         if outcome is Outcome.DONE and self.waiting and self.stage.tol > best.tol:
             return self.hand_over(best.ask(self.run), f"reached a gap of {self.stage.tol:g}")
         try:
-            status = best.weigh(self.run, outcome, self.solver, final=not self.waiting)
+            sharper = any(stage.sharper for stage in self.waiting) and not self.stage.sharper
+            status = best.weigh(self.run, outcome, self.solver, not self.waiting, sharper)
         except Interrupted:
             return Status.INTERRUPTED if self.deadline.interrupted else Status.MAX_SECONDS
         if status is Status.STALLED and self.waiting:
@@ -264,13 +265,14 @@ class Standing:
 
 def pack_point(point: Point) -> dict:
     """The arrays of a point."""
-    return {key: value for key, value in (("a", point.a), ("b", point.b), ("coef", point.coef)) if value is not None}
+    kept = {"a": point.a, "b": point.b, "coef": point.coef, "w": point.w}
+    return {key: value for key, value in kept.items() if value is not None}
 
 
 def unpack_point(state: dict) -> Point:
     """The point as it was packed."""
     b = state["b"]
-    return Point(state["a"], float(b) if b.ndim == 0 else b, state.get("coef"))
+    return Point(state["a"], float(b) if b.ndim == 0 else b, state.get("coef"), w=state.get("w"))
 
 
 class BestCertified:
@@ -351,10 +353,11 @@ class BestCertified:
         except Interrupted:
             return run.point()
 
-    def weigh(self, run, outcome: Outcome, solver, final: bool = True) -> Status | None:
+    def weigh(self, run, outcome: Outcome, solver, final: bool = True, sharper: bool = False) -> Status | None:
         """The run believes it is done, or stuck: converged if the judge agrees, else go on from exact scores.
 
-        Where another solver waits, one that is stuck is not tried again.
+        Where another solver waits, one that is stuck is not tried again; nor is one that rounding limits, where the
+        points of the other are `sharper`.
         """
         before, low = self.known[1].relative_gap if self.known else float("inf"), self.dual
         certificate = self.certify(run)
@@ -364,8 +367,8 @@ class BestCertified:
         if by_gap and (self.is_limited(certificate, stuck=False) or outcome is Outcome.STALLED):
             if self.look_around(run):
                 return Status.CONVERGED
-            if self.is_limited(self.known[1], stuck=False):
-                return Status.ROUNDING_LIMIT
+            if self.is_limited(self.known[1] if final else certificate, stuck=False):
+                return Status.STALLED if sharper else Status.ROUNDING_LIMIT
         if outcome is Outcome.STALLED and not final:
             return Status.STALLED
         self.dual = max(self.dual, certificate.dual)

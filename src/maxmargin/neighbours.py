@@ -1,9 +1,9 @@
-"""Points beside that of a solver which lose nothing by rounding: tried where a solver gets no further.
+"""Points next to that of a solver which lose nothing to rounding, tried where the solver gets no further.
 
-Classes that can be separated: where C is large, P = 1/2 |w|^2 + sum of c_i hinges is mostly what rounding leaves of the
-hinges: C = 1e8 times a margin that misses 1 by 1e-15. A w that is longer by as much has no loss at all, and its P is
-known to all digits. Targets that are all met: where b is a mean of equal numbers it misses them by a rounding, and one
-of the numbers themselves does not.
+Separable classes: where C is large, P = 1/2 |w|^2 + sum of c_i hinges is mostly what rounding leaves of the hinges:
+C = 1e8 times a margin that misses 1 by 1e-15. A w that is longer by this amount has no loss at all, and its P is known
+to all digits. Targets that can all be met: if b is a mean of equal numbers, it misses them by a rounding error, and one
+of these numbers itself does not.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .certificate import enclose_machine
 from .problem import Point, Problem
 from .rounding import UNIT
 
-LEAST_MARGIN = 0.5  # of a sample, for w to be stretched: otherwise other classes are not separated, or far from it
+LEAST_MARGIN = 0.5  # of every sample, for w to be stretched: with less, the classes are far from separated
 
 
 def find_neighbours(problem, point) -> Iterator[Point]:
-    """The points that are worth a look."""
+    """The points that are worth judging."""
     if isinstance(problem, Problem) and problem.row is not None and problem.y.ndim == 1:
         candidates = (make(problem, point) for make in (stretch, snap_intercept, rest))
         yield from (candidate for candidate in candidates if candidate is not None)
 
 
 def rest(problem: Problem, point: Point) -> Point | None:
-    """w = 0 and b at a target: the optimum where all targets are the same, or within one tube."""
+    """w = 0 and b at a target: the optimum where all targets are equal, or lie within one tube."""
     if np.any(problem.balance):
         return None
     zero = Point(np.zeros(problem.shape), point.b)
@@ -34,11 +35,10 @@ def rest(problem: Problem, point: Point) -> Point | None:
 
 
 def snap_intercept(problem: Problem, point: Point) -> Point | None:
-    """(w, b) with b the one that meets a target exactly, and nearest; None where b is not free, or does so already."""
+    """(w, b) with the nearest b that meets a target exactly; None where b is not free, or already meets one."""
     if problem.balance is None or problem.loss.target != "real":
         return None
-    coef = problem.features.combine(point.a) if point.coef is None else point.coef
-    kinks = -(problem.features.scores(coef) + problem.row.p)
+    kinks = -(problem.enclose_scores(point).value + problem.row.p)
     b = float(kinks[np.argmin(np.abs(kinks - point.b))])
     return None if b == point.b else point._replace(b=b)
 
@@ -46,25 +46,25 @@ def snap_intercept(problem: Problem, point: Point) -> Point | None:
 def stretch(problem: Problem, point: Point) -> Point | None:
     """(t w, t b) with the least t for which no hinge has a loss, and s a with the s for which D is largest.
 
-    D(s a) = s sum_i a_i y_i - s^2 |v|^2 / 2 is largest at s = sum_i a_i y_i / |v|^2. None where the loss is no hinge,
-    or a sample is not beyond LEAST_MARGIN.
+    D(s a) = s sum_i a_i y_i - s^2 |v|^2 / 2 is largest at s = sum_i a_i y_i / |v|^2. None where the loss is not a
+    hinge, or where the margin of some sample is not above LEAST_MARGIN.
     """
     if not consists_of_hinges(problem):
         return None
-    features, target = problem.features, -problem.row.p
-    coef = features.combine(point.a) if point.coef is None else point.coef
-    scores = features.enclose(coef)
+    coef, target = problem.expand(point), -problem.row.p
+    scores = enclose_machine(problem, point, coef)[0]
     counted = problem.row.hi > problem.row.lo
     margins = problem.shift(scores.value, point.b)[counted] / target[counted]
     if not len(margins) or not margins.min() > LEAST_MARGIN:
         return None
     spare = 1.0 + 2.0 * scores.error[counted] / np.abs(target[counted]) + 16.0 * UNIT * (1.0 + abs(point.b))
     t = max(1.0, float((spare / margins).max()))
-    return Point(lengthen(problem, point.a), t * point.b, t * coef)
+    w = None if point.w is None else t * point.w
+    return Point(lengthen(problem, point.a), t * point.b, t * coef, w=w)
 
 
 def consists_of_hinges(problem: Problem) -> bool:
-    """Whether every term is c max(0, |p| - y f), with an intercept that costs nothing."""
+    """Whether every term is c max(0, |p| - y f), and the intercept has no cost of its own."""
     if np.any(problem.balance):
         return False
     p, d, e, lo, hi = problem.row

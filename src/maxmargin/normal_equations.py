@@ -56,7 +56,7 @@ def factor_matrix(matrix: np.ndarray, *, lower: bool = False, overwrite: bool = 
 
 
 def factor_semidefinite(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The factors of M, or of M + 1e-10 trace(M) where features of very unequal scale leave M indefinite by rounding."""
+    """The factors of M, or of M + 1e-10 trace(M) where rounding leaves M indefinite: features of very unequal scale."""
     try:
         return factor_matrix(matrix, overwrite=False)
     except LinAlgError:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .losses import Loss, Row
-from .rounding import BALANCED
+from .rounding import BALANCED, Enclosed
 from .threads import cached_property
 
 TINY = float(np.finfo(float).tiny)
@@ -39,13 +39,16 @@ class Mixture(NamedTuple):
 class Point(NamedTuple):
     """A candidate: duals a, intercept b (one per layer), and w as coefficients (those of a unless given).
 
-    `mixture` says what the duals are made of where the loss does not split over samples.
+    `mixture` says what the duals are made of where the loss does not split over samples. `w` is given where the kernel
+    is linear and the machine is w itself: sums of a_i x_i would lose its digits where features are many times as large
+    as what is left of them in w. `coef` is then an expansion of w as good as float64 has it.
     """
 
     a: np.ndarray
     b: float | np.ndarray = 0.0
     coef: np.ndarray | None = None
     mixture: Mixture | None = None
+    w: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -189,9 +192,22 @@ class Problem:
         """D = -R*(sum_i a_i phi(x_i)) - sum_i conj_i(a_i)."""
         return -price - float(self.terms.conjugate(a).sum())
 
+    def expand(self, point: Point) -> np.ndarray:
+        """The coefficients of w at a point: those of its duals, unless it has others."""
+        return self.features.combine(point.a) if point.coef is None else point.coef
+
+    def enclose_scores(self, point: Point, closely: bool = False) -> Enclosed:
+        """<w, phi(x_i)> at a point, and bounds on what rounding did to them."""
+        if point.w is not None:
+            return self.features.enclose_weighted(point.w, closely)
+        return self.features.enclose(self.expand(point), closely)
+
     def primal(self, point: Point) -> float:
         """P at a point."""
-        coef = self.features.combine(point.a) if point.coef is None else point.coef
+        if point.w is not None:
+            penalty = 0.5 * float(point.w @ point.w)
+            return self.primal_value(self.features.enclose_weighted(point.w).value, penalty, point.b)
+        coef = self.expand(point)
         scores = self.features.scores(coef)
         return self.primal_value(scores, self.features.penalise(coef, scores), point.b)
 

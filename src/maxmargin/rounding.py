@@ -1,4 +1,4 @@
-"""What rounding in float64 may do, as bounds that hold for every order of summation (Higham 2002, chapters 2 and 3)."""
+"""Bounds on rounding errors in float64 that hold for every order of summation (Higham 2002, chapters 2 and 3)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-AT_BOUND = 1e-10  # of the largest dual: one that is as near to its bound or to zero counts as being there
-BALANCED = 1e-14  # of the size of the duals: an imbalance that is rounding
-BALANCE_ROUNDINGS = 64  # of the balance nu sum(c), which is added up in pairs
+AT_BOUND = 1e-10  # of the largest dual: a dual this near to its bound or to zero counts as being there
+BALANCED = 1e-14  # of the size of the duals: an imbalance up to this is a rounding error
+BALANCE_ROUNDINGS = 64  # rounding errors allowed for the balance nu sum(c), which is summed pairwise
 UNIT = 2.0**-53  # the unit roundoff u: fl(x op y) = (x op y)(1 + t) with |t| <= u
 
 
 def bound_sum(terms: float) -> float:
-    """gamma_k = k u / (1 - k u): the relative error of a sum or a dot product of k terms (Higham 2002, eq. 3.4).
+    """gamma_k = k u / (1 - k u): bounds the relative error of a sum or a dot product of k terms (Higham 2002, eq. 3.4).
 
     Examples
     --------
@@ -29,7 +29,7 @@ def add_up_sizes(values: np.ndarray) -> float:
 
 
 class Enclosed(NamedTuple):
-    """A number or an array as it was computed, and a bound on |computed - exact|."""
+    """A number or an array as computed, and a bound on |computed - exact|."""
 
     value: float | np.ndarray
     error: float | np.ndarray
@@ -46,18 +46,18 @@ class Enclosed(NamedTuple):
 
 
 class Remainder(NamedTuple):
-    """R(w) + R*(v) - <w, v> >= 0 for v = sum_i a_i phi(x_i), from above.
+    """R(w) + R*(v) - <w, v> >= 0 for v = sum_i a_i phi(x_i), bounded from above.
 
     Attributes
     ----------
     value : float
-        A bound on the remainder.
+        An upper bound on the remainder.
     plain : float
-        The same without what is there for rounding.
+        The remainder as computed, without the allowance for rounding.
     distance : float
         A bound on |w - v|, for the penalty 1/2 |w|^2.
     shrink : float
-        By which share duals must be made smaller before R*(v) is finite, for the penalty |w|_1; else 0.
+        The share by which the duals must shrink before R*(v) is finite, for the penalty |w|_1; otherwise 0.
     """
 
     value: float

@@ -4,8 +4,8 @@ For duals a that sum to zero where an intercept is free, and v = sum_i a_i x_i,
 
     P(w, b) - D(a) = 1/2 |w - v|^2 + sum_i [ c_i l(f_i) + conj_i(a_i) + a_i f_i ],
 
-a sum of terms of which none is negative. It is what is added up over blocks, each sum with a bound on its error. D is P
-less that.
+a sum of nonnegative terms. These are added up over the blocks, each sum with a bound on its error. D is P minus that
+sum.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ..rounding import UNIT, Enclosed, bound_sum
 from .problem import BlockPoint, BlockProblem, Pose
 from .source import FAN, Block
 
-SHIFTS = (1.0, 100.0, 1e4)  # times the scale of the scores: how far intercepts are moved to find duals that balance
-WHOLE = 1.0 - 1e-12  # of a room: what is within its bounds in spite of the rounding of its ends
-APART = 1e-3  # of a unit: how far moves that are found may be from the one that is wanted
+SHIFTS = (1.0, 100.0, 1e4)  # times the scale of the scores: how far intercepts are shifted to find duals that balance
+WHOLE = 1.0 - 1e-12  # of a room: this share stays within the bounds although the ends of the room are rounded
+APART = 1e-3  # of a unit: how far a move that was found may be from the one that is wanted
 
 
 class Tally(NamedTuple):
-    """A sum over blocks, what the parts may be off by, and the sum of their sizes, which bounds what adding them loses.
+    """A sum over blocks, a bound on the errors of its parts, and the sum of their sizes, for the errors of adding them.
 
-    Of a vector, `error` and `size` are lengths.
+    For a vector, `error` and `size` are norms.
     """
 
     value: float | np.ndarray = 0.0
@@ -42,15 +42,15 @@ class Tally(NamedTuple):
         return Tally(*(mine + its for mine, its in zip(self, other, strict=True)))
 
     def close(self, additions: int) -> Enclosed:
-        """The sum with all that it may be off by, after so many additions one after the other."""
+        """The sum and a bound on its error, if each part went through this many additions."""
         slack = bound_sum(additions + 2)
         return Enclosed(self.value, (self.error + slack * self.size) * (1.0 + 2.0 * slack))
 
 
 class Room(NamedTuple):
-    """How far the duals between their bounds can go one way: in sum, in sum_i a_i x_i, and what that adds to the gap.
+    """How far the duals between their bounds can move in one direction: sum_i a_i, sum_i a_i x_i, and the cost.
 
-    A share t of the way adds at most t rise + t^2 quadratic to the remainders.
+    A share t of that move adds at most t rise + t^2 quadratic to the remainders, and thus to the gap.
     """
 
     total: float = 0.0
@@ -63,9 +63,9 @@ class Room(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """Sums over rows at (w, b) and the duals, and the worst violation.
+    """Sums over rows at (w, b) and the duals, and the largest violation.
 
-    `rest` is what all remainders would be if all duals were zero.
+    `rest` is what all remainders would sum to if all duals were zero.
     """
 
     losses: Tally
@@ -84,7 +84,7 @@ class Weighed(NamedTuple):
 
 
 class Extremes(NamedTuple):
-    """Remainders, sum_i a_i x_i and sum_i a_i of the duals at shifted intercepts, one entry a shift."""
+    """Remainders, sum_i a_i x_i and sum_i a_i of the duals at shifted intercepts, one entry per shift."""
 
     remainders: tuple[Tally, ...]
     pulled: tuple[Tally, ...]
@@ -95,9 +95,9 @@ class Extremes(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A way for the duals to go, by a share t and at most `spare` more or less of it.
+    """A direction in which the duals move, by a share t, plus or minus at most `spare`.
 
-    `spare` is what exact arithmetic may need: with it the duals balance, without it they do to rounding.
+    With the share t the duals balance up to rounding. Some share within `spare` of t balances them in exact arithmetic.
     """
 
     share: float
@@ -108,7 +108,7 @@ class Move(NamedTuple):
 
     @property
     def cost(self) -> Enclosed:
-        """What it adds to the remainders, its error upwards."""
+        """What the move adds to the remainders, with an error that bounds it from above."""
         t, most = self.share, self.share + self.spare
         value = t * self.rise.value + t * t * self.quadratic
         error = self.spare * abs(self.rise.value) + most * self.rise.error + self.spare * (t + most) * self.quadratic
@@ -116,7 +116,7 @@ class Move(NamedTuple):
 
     @property
     def doubt(self) -> float:
-        """What the pull may be off by, where the share may be."""
+        """A bound on the error of the pull, that of the share included."""
         length = measure_length(self.pulled.value) + self.pulled.error
         return (self.spare + 4.0 * UNIT * self.share) * length + self.share * self.pulled.error
 
@@ -127,7 +127,7 @@ def measure_length(v: np.ndarray) -> float:
 
 
 def count_additions(n_blocks: int) -> int:
-    """How many additions a part of a sum over blocks goes through at most: FAN on each level of the tree."""
+    """The most additions that a part of a sum over blocks goes through: FAN on each level of the tree."""
     levels = 1
     while FAN**levels < n_blocks:
         levels += 1
@@ -138,10 +138,10 @@ def count_additions(n_blocks: int) -> int:
 def judge_blocks(problem: BlockProblem, point: BlockPoint, closely: bool = False) -> Certificate:
     """P(w, b), D(a) and their gap, summed over blocks.
 
-    The duals of a block are made by the recipe of the point, and put into their domain here. Where a free intercept
-    asks them to balance over all blocks and they do not, a little of the duals at other intercepts is mixed in: D is a
-    true lower bound whatever the recipe was. With `closely` the products of each block are formed as if in twice the
-    precision; sums over blocks are as ever.
+    The recipe of the point makes the duals of a block, and the judge puts them into their domain. Where a free
+    intercept requires them to balance over all blocks and they do not, some of the duals at other intercepts is mixed
+    in. So D is a true lower bound whatever the recipe was. With `closely` the products of each block are formed as if
+    in twice the precision; sums over blocks are formed as usual.
     """
     weighed = problem.blocks.run(weigh_block, problem.pose, point.coef, point.b, point.a, closely)
     moves = balance(problem, point, weighed, closely) if problem.pose.free else []
@@ -149,7 +149,7 @@ def judge_blocks(problem: BlockProblem, point: BlockPoint, closely: bool = False
 
 
 def conclude(problem: BlockProblem, point: BlockPoint, weighed: Weighed, moves: list[Move] | None) -> Certificate:
-    """P from the losses, and P - D from the remainders with the moves made; None for moves means that there is no D."""
+    """P from the losses, and P - D from the remainders after the moves; if `moves` is None, there is no D."""
     additions, coef = count_additions(problem.blocks.n_blocks), point.coef
     losses, penalty = weighed.losses.close(additions), 0.5 * float(np.sum(np.square(coef)))
     primal = Enclosed(penalty + losses.value, bound_sum(np.size(coef) + 8) * penalty + losses.error)
@@ -178,7 +178,7 @@ def conclude(problem: BlockProblem, point: BlockPoint, weighed: Weighed, moves: 
 
 
 def bound_dual(weighed: Weighed, additions: int, shrink: float) -> float:
-    """D = -1/2 |v|^2 - sum_i conj_i(a_i) of the duals as they are, from below."""
+    """D = -1/2 |v|^2 - sum_i conj_i(a_i) of the duals as they are, bounded from below."""
     pulled, conjugates = weighed.pulled.close(additions), weighed.conjugates.close(additions)
     length = measure_length(pulled.value) + pulled.error
     price = 0.5 * length * length * (1.0 + 8.0 * UNIT)
@@ -187,9 +187,10 @@ def bound_dual(weighed: Weighed, additions: int, shrink: float) -> float:
 
 
 def bound_shrinking(problem: BlockProblem) -> float:
-    """The share by which duals are made smaller before they are in their domain exactly.
+    """The share by which duals must shrink before they are in their domain exactly.
 
-    A row of the loss table says it by its bounds, which duals keep. Elsewhere shares are formed with some roundings.
+    It is zero for a row of the loss table: its domain is an interval, and duals are clipped to it. For other losses the
+    duals are formed with a few rounding errors.
     """
     k = problem.pose.n_classes
     rounded = k is not None or problem.loss.row(np.ones(1), np.ones(1)) is None
@@ -213,7 +214,7 @@ def weigh_block(block: Block, pose: Pose, coef: np.ndarray, b, recipe, closely: 
 def weigh_duals(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> tuple[Tally, Tally, Tally, float]:
     """The sums of losses, conjugates and remainders, and the largest violation.
 
-    What duals sum to is no matter of one block.
+    The balance is left out: it concerns all blocks together.
     """
     sums = add_up(replace(problem, balance=None), a, b, scores, repaired=True)
     parts = (sums.losses, sums.conjugates, sums.remainders)
@@ -227,7 +228,7 @@ def sum_resting(problem: Problem) -> float:
 
 
 def pull(problem: Problem, a: np.ndarray, closely: bool = False) -> Tally:
-    """sum_i a_i x_i; of many classes, the dual of a sample's own is minus the sum of the others."""
+    """sum_i a_i x_i; with many classes, the dual of a sample's own class is minus the sum of the others."""
     features = problem.features
     if features.n_classes is None:
         value, error = features.enclose_pull(a, closely)
@@ -240,7 +241,7 @@ def pull(problem: Problem, a: np.ndarray, closely: bool = False) -> Tally:
 
 
 def add_duals(a: np.ndarray) -> Tally:
-    """sum_i a_i, of each class, with one rounding; and what the own dual of a sample of many classes may be off by."""
+    """sum_i a_i for each class, rounded once; with many classes also the error of the dual of a sample's own class."""
     if a.ndim == 1:
         total = fsum(a.tolist())
         return Tally(total, UNIT * abs(total), abs(total))
@@ -250,16 +251,16 @@ def add_duals(a: np.ndarray) -> Tally:
 
 
 def confine(problem: Problem, a: np.ndarray) -> np.ndarray:
-    """The duals in their domain, each row by itself."""
+    """The duals, each put into its domain."""
     if problem.row is not None:
         return np.minimum(np.maximum(a, problem.row.lo), problem.row.hi)
     return problem.terms.repair(a, None) if problem.features.n_classes is not None else a
 
 
 def find_rooms(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> tuple[Room, Room]:
-    """How far the duals between their bounds can go up and down: near the optimum that costs next to nothing.
+    """How far the duals between their bounds can move up and down; near the optimum this costs next to nothing.
 
-    To the bound where it is finite; else to twice their size, or to zero where that is the way.
+    Each moves to its bound where that is finite, otherwise to twice its size, or to zero if that is the direction.
     """
     row = problem.row
     if row is None or problem.balance is None:
@@ -278,8 +279,8 @@ def find_rooms(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> tuple[Ro
 def measure_room(problem: Problem, a: np.ndarray, f: np.ndarray, wide: np.ndarray, side: float) -> Room:
     """The room upwards or downwards.
 
-    A share t of the way w_i of a dual adds t w_i (f_i + p_i + d_i a_i) + t e_i (|a_i + w_i| - |a_i|) + t^2 d_i w_i^2/2
-    to its remainder at most, since |a| is convex.
+    If dual i can move by w_i, a share t of that adds at most
+    t w_i (f_i + p_i + d_i a_i) + t e_i (|a_i + w_i| - |a_i|) + t^2 d_i w_i^2/2 to its remainder, since |a| is convex.
     """
     p, d, e, lo, hi = problem.row
     between, end = (a > lo) & (a < hi), hi if side > 0 else lo
@@ -297,9 +298,10 @@ def measure_room(problem: Problem, a: np.ndarray, f: np.ndarray, wide: np.ndarra
 
 
 def balance(problem: BlockProblem, point: BlockPoint, weighed: Weighed, closely: bool) -> list[Move] | None:
-    """How the duals of the point, which nearly sum to zero, come to do so exactly; None if they cannot.
+    """The moves that make the duals of the point, which nearly sum to zero, do so exactly; None if there are none.
 
-    Duals between their bounds take it up where they can, else those at other intercepts are mixed in.
+    Duals between their bounds absorb the difference where they can. Otherwise the duals at other intercepts are mixed
+    in.
     """
     total = weighed.total.close(count_additions(problem.blocks.n_blocks))
     if not np.any(total.value) and not np.any(total.error):
@@ -316,9 +318,9 @@ def balance(problem: BlockProblem, point: BlockPoint, weighed: Weighed, closely:
 
 
 def use_rooms(problem: BlockProblem, weighed: Weighed, total: Enclosed) -> list[Move] | None:
-    """A share of the room on the side that is missing; with what rounding leaves open, which may be on the other side.
+    """A share of the room in the direction that balances the duals, and an allowance for rounding in either direction.
 
-    The share that balances exactly is |sum_i a_i| / room, of which both are known to rounding.
+    The share that balances exactly is |sum_i a_i| / room, and both are known up to rounding.
     """
     additions, missing = count_additions(problem.blocks.n_blocks), abs(float(total.value))
     ahead, back = (weighed.down, weighed.up) if total.value > 0 else (weighed.up, weighed.down)
@@ -339,7 +341,7 @@ def use_rooms(problem: BlockProblem, weighed: Weighed, total: Enclosed) -> list[
 def use_extremes(problem: BlockProblem, weighed: Weighed, total: Enclosed, found: Extremes) -> list[Move] | None:
     """A share of the duals at each shifted intercept, so that all sum to zero; None if there are no such shares.
 
-    They do so to rounding. Into that mixture goes as much again of the same duals as makes up for it exactly.
+    With these shares the sum is zero up to rounding. Spare shares of the same duals make up for the difference exactly.
     """
     additions = count_additions(problem.blocks.n_blocks)
     start, drawn = weighed.remainders.close(additions), weighed.pulled.close(additions)
@@ -371,11 +373,11 @@ def use_extremes(problem: BlockProblem, weighed: Weighed, total: Enclosed, found
 
 
 def find_spares(totals: np.ndarray, doubts: np.ndarray, left: np.ndarray, zero_sum: bool) -> np.ndarray | None:
-    """How much of duals with these sums makes up for any sums within `left` of zero, in exact arithmetic; or None.
+    """The shares of duals with these sums that correct any sums within `left` of zero, in exact arithmetic; or None.
 
-    For each sum there is a mixture that changes it by one unit up or down and leaves the others as they are, but for an
-    error below APART. That error is made up for by the same mixtures, and so on: a geometric series. The duals of many
-    classes sum to zero for every sample, so that one sum rises by what the others fall by.
+    For each sum there is a mixture that raises or lowers it by one unit and leaves the others unchanged, up to an error
+    below APART. The same mixtures correct that error, and so on: a geometric series. The duals of many classes sum to
+    zero for every sample, so one sum rises by as much as the others fall together.
     """
     k, unit = totals.shape[1], max(float(np.abs(totals).max()), 1e-300)
     if not np.isfinite(unit):
@@ -386,17 +388,17 @@ def find_spares(totals: np.ndarray, doubts: np.ndarray, left: np.ndarray, zero_s
         found, _ = nnls(totals.T / unit, side * wanted[j])
         missed = np.abs(found @ totals / unit - side * wanted[j]).sum() + found @ doubts.sum(axis=1) / unit
         most[:, j], error = np.maximum(most[:, j], found / unit), max(error, float(missed))
-    return 2.0 * (most @ left) if error <= APART else None  # to mix in t scales what is left by 1 - t
+    return 2.0 * (most @ left) if error <= APART else None  # mixing in a share t scales what is left by 1 - t
 
 
 def spread_shifts(problem: BlockProblem) -> np.ndarray:
-    """Intercepts up and down, or those of each class."""
+    """Unit shifts of the intercept up and down, for each class where there are many."""
     k = problem.pose.n_classes
     return np.array([1.0, -1.0]) if k is None else np.concatenate([np.eye(k), -np.eye(k)])
 
 
 def weigh_extremes(block: Block, pose: Pose, coef: np.ndarray, b, shifts: np.ndarray, closely: bool) -> Extremes:
-    """The duals that rows answer with where intercepts are shifted: feasible, and out of balance either way."""
+    """The sums for the duals that rows respond with at shifted intercepts: feasible, and unbalanced either way."""
     problem = pose.pose(block)
     scores = problem.features.enclose(coef, closely)
     f = problem.shift(scores.value, b)
@@ -411,13 +413,13 @@ def weigh_extremes(block: Block, pose: Pose, coef: np.ndarray, b, shifts: np.nda
 
 
 def find_shares(total: np.ndarray, totals: np.ndarray) -> np.ndarray | None:
-    """The least shares t with (1 - sum t) total + sum_j t_j totals_j = 0, or None; convexity bounds what they cost."""
+    """The least shares t with (1 - sum t) total + sum_j t_j totals_j = 0, or None; convexity bounds their cost."""
     unit = max(float(np.abs(totals).max()), 1e-300)
     if not np.isfinite(unit):
         return None
     if not np.any(total):
         return np.zeros(len(totals))
-    if len(total) == 1:  # one equation, solved exactly by the shift that leads to the other side
+    if len(total) == 1:  # one equation, solved exactly by the shift to the other side of zero
         across = np.flatnonzero(totals[:, 0] * total[0] < 0)[:1]
         return np.eye(len(totals))[across[0]] * (total[0] / (total[0] - totals[across[0], 0])) if len(across) else None
     answer = linprog(

@@ -1,8 +1,9 @@
-"""f_i = sum_j coef_j k(x_i, s_j) in twice the precision, with what it may be off by.
+"""f_i = sum_j coef_j k(x_i, s_j) in twice the precision, with a bound on its error.
 
-Support vectors come in groups of one vector: values[place, lane] over the features that any of the group has, in order.
-A row of samples is merged with them, so that differences are those of the numbers as given, however sparse. All errors
-are bounds: constants in front of u^2 are generous, and what is left out here is added where the sums are read.
+Support vectors come in groups that fill one vector: values[place, lane], where the places run in order over all
+features that occur in the group. Each sample is merged with them, so that differences are those of the numbers as
+given, however sparse they are. All errors are bounds. The constants in front of u^2 are generous, and the error terms
+that are left out here are added where the sums are read.
 """
 
 import numpy as np
@@ -31,8 +32,8 @@ from .single_rows import LAPLACIAN, LINEAR, RBF, SIGMOID
 
 U = np.uintp
 LANES = U(8)
-SQUARE = 2.0**-1040  # more than a sum of squares loses to denormal numbers
-LEAST = 2.0**-1000  # more than all that is lost to denormal numbers, and than exp(-700) twice
+SQUARE = 2.0**-1040  # more than a sum of squares loses to underflow
+LEAST = 2.0**-1000  # more than everything that is lost to underflow, and more than twice exp(-700)
 
 
 @njit(**OPTIONS)
@@ -80,7 +81,7 @@ def close_distances(data, indices, k, end, features, values, p, stop, squares):
 
 @njit(**OPTIONS)
 def close_power(formula, high, low, error):
-    """(gamma t + coef0)^degree and its error, or gamma t + coef0 itself."""
+    """(gamma t + coef0)^degree or tanh(gamma t + coef0), and its error."""
     kind, gamma, coef0, degree, _ = formula
     high, low = scale_double(spread(gamma), high, low)
     high, rest = two_sums(high, spread(coef0))
@@ -94,13 +95,13 @@ def close_power(formula, high, low, error):
         value, rest = multiply_doubles(value, rest, high, low)
         if step > 0:
             slope = multiply(slope, size)
-    error = fused_lanes(size, spread(2.0**-102), error)  # 16 u^2 a product
+    error = fused_lanes(size, spread(2.0**-102), error)  # 16 u^2 per product
     return value, rest, fused_lanes(slope, error, spread(LEAST)) if degree > 0 else spread(0.0)
 
 
 @njit(**OPTIONS)
 def close_exp(gamma, high, low, relative, moved):
-    """exp(-gamma t) and its error, the exponent being off by `relative` of itself and by |gamma| `moved`."""
+    """exp(-gamma t) and its error, for an exponent with relative error `relative` plus the error |gamma| `moved`."""
     size = spread(abs(gamma))
     high, low = scale_double(spread(-gamma), high, low)
     error = fused_lanes(absolute(high), spread(relative), multiply(size, moved))
@@ -108,7 +109,7 @@ def close_exp(gamma, high, low, relative, moved):
     one = spread(1.0)
     off = multiply(value, fused_lanes(error, add(one, error), spread(EXP_ERROR)))  # expm1(t) <= t + t^2 for t <= 1
     off = choose(error, one, off, spread(1.01 if gamma >= 0.0 else np.inf))
-    off = choose(add(high, error), spread(-700.0), spread(0.0), off)  # then both are below LEAST
+    off = choose(add(high, error), spread(-700.0), spread(0.0), off)  # then computed and exact value are below LEAST
     off = choose(high, spread(700.0), off, spread(np.inf))
     return value, rest, add(off, spread(LEAST))
 
@@ -150,7 +151,7 @@ def add_products(coef, value, rest, high, low, sizes):
 
 @njit(**OPTIONS)
 def add_lanes(sums, i, high, low, error, sizes, scratch):
-    """The lanes of a row, added to sums[i]: the sum as two numbers, errors of values, and sizes of terms."""
+    """Add the lanes of a row to sums[i]: the sum as two numbers, errors of values, and sizes of terms."""
     store(scratch, U(0), high)
     store(scratch, LANES, low)
     store(scratch, LANES * U(2), error)
@@ -178,7 +179,7 @@ def add_close_scores(formula, row, group, coef, sums):
 
 @njit(**OPTIONS)
 def add_given_values(tile, coef, sums):
-    """sums[i] += sum_j coef_j K_ij for values K that are exact as they are."""
+    """sums[i] += sum_j coef_j K_ij for values K that count as exact."""
     flat, m, scratch, zero = tile.reshape(-1), U(tile.shape[1]), np.empty(32), spread(0.0)
     for i in range(U(tile.shape[0])):
         high, low, sizes = zero, zero, zero
@@ -216,7 +217,7 @@ def add_sparse_rows(data, indices, indptr, coef, high, low):
 
 @njit(**OPTIONS)
 def project_dense_rows(X, w_high, w_low, out):
-    """out_i0 + out_i1 = <x_i, w_high + w_low>, the features side by side."""
+    """out_i0 + out_i1 = <x_i, w_high + w_low>, with features side by side in the lanes."""
     flat, d, scratch, zero = X.reshape(-1), U(X.shape[1]), np.empty((1, 4)), spread(0.0)
     lanes = np.empty(32)
     for i in range(U(X.shape[0])):

@@ -1,9 +1,9 @@
 """Arithmetic in twice the precision: numbers as unevaluated sums high + low, for scalars and for vectors of 64 bytes.
 
 Knuth's sum and the product by a fused multiply-add are exact: a + b = s + e and a b = p + e without any error, unless
-they overflow, and but for 2^-1074 where e is denormal (Ogita, Rump and Oishi, 2005, Accurate sum and dot product, SIAM
+they overflow, and up to 2^-1074 where e is denormal (Ogita, Rump and Oishi, 2005, Accurate sum and dot product, SIAM
 J. Sci. Comput. 26, algorithms 3.1 and 3.5). Nothing here may be compiled with fastmath: reordered or contracted, these
-lines compute zeros. A processor without a fused multiply-add calls that of the C library, which is slow and right.
+lines compute zeros. A processor without a fused multiply-add calls that of the C library, which is slow but correct.
 """
 
 from llvmlite import ir
@@ -15,9 +15,9 @@ from .compiler import njit
 from .lanes import EVEN, ODD, absolute, add, binary, call, divide, fill, multiply, spread, subtract
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-UNIT = 2.0**-53  # u, the rounding error of float64
-EXP_ERROR = UNIT  # of exp_double, relative; 0.22 u is the most that was measured
-TANH_ERROR = 8.0 * UNIT  # of tanh_double, relative; 2.6 u is the most that was measured
+UNIT = 2.0**-53  # u, the unit roundoff of float64
+EXP_ERROR = UNIT  # relative error of exp_double; the largest measured is 0.22 u
+TANH_ERROR = 8.0 * UNIT  # relative error of tanh_double; the largest measured is 2.6 u
 
 
 # ---- single numbers -------------------------------------------------------------------------------------------------
@@ -139,10 +139,10 @@ def multiply_doubles(high, low, other_high, other_low):
 
 @njit(**OPTIONS)
 def exp_double(high, low):
-    """exp(x) for x = high + low, moved into [-700, 700], as a sum of two numbers, to EXP_ERROR of its size.
+    """exp(x) for x = high + low, clipped to [-700, 700], as a sum of two numbers, with relative error EXP_ERROR.
 
-    With x = k log(2) + r + c, |r| <= 0.35 and |c| <= u |r|, it is 2^k (1 + r + (c (1 + r) + e^r - 1 - r)): of the sum,
-    1 + r is exact, and what is rounded is the series of e^r - 1 - r, at most 0.07 and known to a few u of that.
+    With x = k log(2) + r + c, |r| <= 0.35 and |c| <= u |r|, it is 2^k (1 + r + (c (1 + r) + e^r - 1 - r)). In this sum
+    1 + r is exact. Only the series of e^r - 1 - r is rounded; it is at most 0.07, with a relative error of a few u.
     """
     low = choose(absolute(high), spread(700.0), low, spread(0.0))
     high = choose(high, spread(-700.0), spread(-700.0), high)
@@ -172,7 +172,7 @@ def from_exp(value, rest):
 
 @njit(**OPTIONS)
 def tanh_double(high, low):
-    """tanh(high + low) as a sum of two numbers, to TANH_ERROR of itself: its series near zero, else by exp."""
+    """tanh(high + low) as a sum of two numbers, with relative error TANH_ERROR: its series near zero, else by exp."""
     size = absolute(high)
     sign = with_sign_of(spread(1.0), high)
     value, rest = exp_double(multiply(spread(-2.0), size), multiply(spread(-2.0), multiply(sign, low)))

@@ -1,4 +1,4 @@
-"""One pass over the rows of a problem: what the judge adds up."""
+"""The sums that the judge needs, in one pass over the rows of a problem."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from ..rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT
 from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-CHUNK = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
-NONE_FREE = 1e300  # above every slope: that of a dual which is not there
-FEW = 16.0  # roundings of a term, each below UNIT of its size
+CHUNK = 256  # rows are summed in chunks before they are added to the total, so that rounding errors stay small
+NONE_FREE = 1e300  # above every slope: the mildest slope where no dual is free
+FEW = 16.0  # rounding errors of a term, each below UNIT of its size
 
 
 @njit(**OPTIONS)
@@ -16,8 +16,8 @@ def sum_rows(f, a, p, d, e, lo, hi, margin):
     """Sums over conj_i(a) = p a + d a^2/2 + e |a| on [lo, hi], at the scores f.
 
     Returns sum c_i l(f_i), sum conj_i(a_i), the largest distance of -f_i from the subdifferential of conj_i at a_i,
-    and whether every a_i is within its bounds. Duals within `margin` of a bound or of zero count as being there when
-    their distance is measured.
+    and whether every a_i is within its bounds. When the distance is measured, duals within `margin` of a bound or of
+    zero count as being there.
     """
     losses = conjugates = violation = 0.0
     inside = True
@@ -46,7 +46,7 @@ def respond(push, d, e, lo, hi):
 
 @njit(**OPTIONS)
 def respond_surely(push, wide, e, lo, hi):
-    """What `respond` returns for d = 0 and every push within `wide`, where that is one number; else not a number."""
+    """What `respond` returns for d = 0 if it is the same for every push within `wide`; otherwise NaN."""
     if push - wide > e:
         return hi
     if push + wide < -e:
@@ -75,10 +75,10 @@ def measure_distance(push, dual, d, e, lo, hi, margin):
 
 @njit(**OPTIONS)
 def measure_remainder(push, dual, d, e, lo, hi):
-    """c l(f) + conj(a) + a f >= 0, as a sum of products of which none is negative: nothing cancels.
+    """c l(f) + conj(a) + a f >= 0, as a sum of nonnegative products, so that nothing cancels.
 
-    It is g(t) - g(a) for g(a) = a push - d a^2/2 - e |a|, which is concave, and t where g is largest. On the way from
-    a to t, which is split at zero, g rises by the length of the way times its slope in the middle.
+    It is g(t) - g(a), where g(a) = a push - d a^2/2 - e |a| is concave and largest at t. The interval from a to t is
+    split at zero. On each part g rises by the length of the part times its slope at the midpoint.
     """
     best = respond(push, d, e, lo, hi)
     if best * dual >= 0.0:
@@ -91,7 +91,7 @@ def measure_remainder(push, dual, d, e, lo, hi):
 
 @njit(**OPTIONS)
 def climb(best, start, slope, d):
-    """(t - s) (slope - d t + d (t - s)/2): what g rises by from s to its maximum t, rounded upwards."""
+    """(t - s) (slope - d t + d (t - s)/2): how much g rises from s to its maximum t, rounded upwards."""
     way = abs(best - start)
     if d > 0 and way > 0:
         way += 4.0 * UNIT * (abs(best) + abs(start))
@@ -107,11 +107,11 @@ def lose(x, y, total):
 
 @njit(**OPTIONS)
 def settle_balance(sums, free, balance, b, n, margin):
-    """How much of the duals must move before they balance exactly, and what that costs at most.
+    """The amount that must be shifted between duals before they balance exactly, and what that costs at most.
 
-    Duals sum to their balance but for a rounding d. In exact arithmetic one of them that is free takes it up: that
-    moves w by d phi(x), and adds |d| times the slope of its remainder. Where none is free, several share it. What all
-    of them together have no room for counts as an error of the balance itself, which is a product of rounded numbers.
+    The duals sum to their balance up to a rounding error d. In exact arithmetic one free dual can absorb it: that moves
+    w by d phi(x) and adds |d| times the slope of its remainder. Where no dual is free, several share it. What all of
+    them together have no room for counts as an error of the balance itself, which is a product of rounded numbers.
     `sums` is what `enclose_rows` returns.
     """
     if not free:
@@ -129,13 +129,14 @@ def settle_balance(sums, free, balance, b, n, margin):
 
 @njit(**OPTIONS)
 def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
-    """The sums of `sum_rows` at the scores f = s + b, each s_i off by `errors` at most, and what rounding may hide.
+    """The sums of `sum_rows` at the scores f = s + b, where each s_i has an error of up to `errors`, and error bounds.
 
-    Returns (losses, what they may be off by, conjugates, what these may be off by, sum of remainders, the most they
-    can be, sum of duals, what it has lost, sum of their sizes, mildest slope, steepest slope, leverage, room upwards,
-    room downwards, violation, inside). A remainder is c l(f) + conj(a) + a f, convex in f, so that the larger of its
-    values at both ends of the interval of f bounds it. A slope is what one unit of a dual costs: the mildest of duals
-    that are free to move by `margin`, and the steepest of all. The leverage is sum_i |a_i| slope_i.
+    Returns (losses, a bound on their error, conjugates, a bound on their error, sum of remainders, an upper bound on
+    it, sum of duals, the rounding error of that sum, sum of their sizes, mildest slope, steepest slope, leverage, room
+    upwards, room downwards, violation, inside). A remainder is c l(f) + conj(a) + a f. It is convex in f, so the larger
+    of its values at the two ends of the interval of f bounds it. A slope is the cost of moving a dual by one unit: the
+    mildest is taken over the duals that are free to move by `margin`, the steepest over all. The leverage is
+    sum_i |a_i| slope_i.
     """
     losses = loss_rises = conjugates = conjugate_sizes = remainders = most = size = leverage = 0.0
     total = carry = up = down = violation = steepest = 0.0
@@ -191,7 +192,7 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
 
 @njit(**OPTIONS)
 def judge_rows(s, errors, b, a, p, d, e, lo, hi, free, balance):
-    """`enclose_rows`, and `settle_balance` of what it returns; the margin of the duals is AT_BOUND of the largest."""
+    """`enclose_rows`, and `settle_balance` of what it returns; the margin is AT_BOUND of the largest dual."""
     largest = 0.0
     for k in range(a.shape[0]):
         largest = max(largest, abs(a[k]))
@@ -203,7 +204,7 @@ def judge_rows(s, errors, b, a, p, d, e, lo, hi, free, balance):
 
 @njit(**OPTIONS)
 def add_exponents(rows, columns, weight, limit, more):
-    """sum_j weight_j (t_i + t_j + more) with t_i of `rows` and t_j of `columns`, those above `limit` left out."""
+    """sum_j weight_j (t_i + t_j + more) with t_i from `rows` and t_j from `columns`, without those above `limit`."""
     total = other = 0.0
     for j in range(weight.shape[0]):
         total += weight[j]

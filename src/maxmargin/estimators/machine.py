@@ -37,8 +37,16 @@ from .validation import (
 )  # fmt: skip
 
 
+def stack_weights(weights: list[np.ndarray | None]) -> np.ndarray | None:
+    """One row for each machine, NaN where w was not solved for; None where none was."""
+    width = max((len(w) for w in weights if w is not None), default=None)
+    return None if width is None else np.stack([np.full(width, np.nan) if w is None else w for w in weights])
+
+
 class KernelMachine(CertifiedMachine):
     """f(x) = sum_i coef_i k(x_i, x) + b, trained by one certified solve for each task."""
+
+    _weights = _weights_of = None  # w of a linear kernel that was solved for w, and the dual coefficients it belongs to
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -84,6 +92,7 @@ class KernelMachine(CertifiedMachine):
         """The fitted attributes."""
         self._keep(X, posed.features, posed.tasks, fits)
         self._unpack(posed.y, posed.tasks, fits)
+        self._weights_of = self._dual_coef_
 
     def _solves(self, tasks: list[Task]) -> int:
         """How many solves share the time budget."""
@@ -158,6 +167,7 @@ class KernelMachine(CertifiedMachine):
         free = np.unique(np.concatenate([task.index[fit.free] for task, fit in zip(tasks, fits, strict=True)]))
         self._free = free if self._order is None else self._order[free]
         self._norms = np.array([fit.norm for fit in fits])
+        self._weights, self._weights_of = stack_weights([fit.machine.w for fit in fits]), None
         self.fit_status_ = int(any(not result.converged for result in self.results_))
 
     @property
@@ -216,7 +226,24 @@ class KernelMachine(CertifiedMachine):
         if not self._dual_coef_.shape[1]:
             return np.tile(intercepts, (samples.n, 1))
         with quiet_blas():
-            return self._weigh_support(samples, self._support_samples(samples)) + intercepts
+            return self._score(samples) + intercepts
+
+    def _score(self, samples) -> np.ndarray:
+        """<w, phi(x)> of each machine, one column each: through w where that was solved for, else through its sum."""
+        held = self._held_weights()
+        if held is not None and not np.isnan(held).any():
+            return samples.project(held.T)
+        scores = self._weigh_support(samples, self._support_samples(samples))
+        for k, w in enumerate(() if held is None else held):
+            if not np.isnan(w).any():
+                scores[:, k] = samples.project(w)
+        return scores
+
+    def _held_weights(self) -> np.ndarray | None:
+        """w of the machines that were solved for w itself, NaN for others; None once the coefficients were replaced."""
+        owner = self._weights_of
+        replaced = not (owner is None or owner is self._dual_coef_ or np.array_equal(owner, self._dual_coef_))
+        return None if self._weights is None or replaced else self._weights
 
     def _weigh_support(self, samples, support) -> np.ndarray:
         """sum_i coef_i k(x_i, x) of each machine, one column each."""
@@ -245,14 +272,16 @@ class KernelMachine(CertifiedMachine):
         """dual_coef_ times the support vectors."""
         return self._weigh_vectors()
 
-    def _weigh_vectors(self):
-        """w = sum_i coef_i x_i of each machine, one row each.
+    def _weigh_vectors(self, held: bool = True):
+        """w of each machine, one row each: w itself where it was solved for and `held`, else sum_i coef_i x_i.
 
         Added up as if in twice the precision, and rounded once. Samples far from the origin are added up from their
         shift m: with d the sum of the coef_i, which is zero but for rounding, w = sum_i coef_i (x_i - m) + d m.
         """
         samples = self._kernel.samples(self.support_vectors_)
         rows = [self._weigh(samples, weights) for weights in self._expansion().T]
+        if held and (weights := self._held_weights()) is not None:
+            rows = [row if np.isnan(w).any() else w.copy() for row, w in zip(rows, weights, strict=True)]
         if sp.issparse(self.support_vectors_):
             return type(self.support_vectors_)(sp.vstack([sp.csr_array(row[None]) for row in rows]))
         return np.stack(rows)
@@ -263,12 +292,12 @@ class KernelMachine(CertifiedMachine):
         shift = self._kernel.shift
         return high + low if shift is None else high + (low + fsum(weights) * shift)
 
-    def _public_intercepts(self) -> np.ndarray:
-        """b - <w, shift> of each machine, in LIBSVM's sign: that of f(x) = sum_i coef_i <x_i, x> + b."""
+    def _public_intercepts(self, held: bool = True) -> np.ndarray:
+        """b - <w, shift> of each machine, in LIBSVM's sign: that of f(x) = <w, x> + b, w as of `_weigh_vectors`."""
         b = self._intercept_
         if not isinstance(self._kernel, Linear) or self._kernel.shift is None:
             return b
-        return self._kernel.move_to_origin(self._weigh_vectors(), b)
+        return self._kernel.move_to_origin(self._weigh_vectors(held), b)
 
     @property
     def n_support_(self) -> np.ndarray:

@@ -41,9 +41,13 @@ class Posed(NamedTuple):
         """What was solved, as a machine; |w| is not known where the point was not judged."""
         point, scores = result.point, result.certificate.scores
         machine = self.formulation.read(problem, point)
-        coef = problem.features.combine(point.a) if point.coef is None else point.coef
-        square = np.nan if scores is None else max(problem.features.square_norm(coef, scores), 0.0)
-        return Fit(result, machine, find_free(problem, point.a), np.sqrt(square) * machine.scale)
+        if scores is None:
+            norm = np.nan
+        elif point.w is not None:
+            norm = float(np.linalg.norm(point.w))
+        else:
+            norm = np.sqrt(max(problem.features.square_norm(problem.expand(point), scores), 0.0))
+        return Fit(result, machine, find_free(problem, point.a), norm * machine.scale)
 
     def fill_in(self, fits: list[Fit | None], starts: list[Point | None], interrupted: bool) -> list[Fit]:
         """The fits with those that had no time to begin where they were to start.

@@ -84,14 +84,14 @@ def lay_out(model: KernelMachine) -> Layout:
     table = model._dual_coef_.toarray() if sp.issparse(model._dual_coef_) else model._dual_coef_
     order = np.arange(table.shape[1])
     if not isinstance(model, KernelClassifier):
-        return Layout(order, table, model._public_intercepts())
+        return Layout(order, table, model._public_intercepts(held=False))
     if model._rest:
         raise ValueError("LIBSVM's model files hold machines for pairs of classes, and not multi_class='ovr'.")
     places = np.arange(len(model.classes_)) if model._preference is None else model._preference
     pairs, signs = order_pairs(places)
     order, table = order_vectors(places, model._n_support, table)
     sigmoids = (model._probA[pairs], signs * model._probB[pairs] + 0.0) if len(model._probA) else None
-    return Layout(order, table, signs * model._public_intercepts()[pairs], places, sigmoids)
+    return Layout(order, table, signs * model._public_intercepts(held=False)[pairs], places, sigmoids)
 
 
 def describe_machine(model: KernelMachine, name: str, machine: Layout) -> list[str]:

@@ -114,7 +114,10 @@ def weigh_kernels(graph: Graph, model: KernelMachine) -> str:
         coef, b = coef[:, 0], b[0]
     if isinstance(kernel, Linear):
         x = "X" if kernel.shift is None else graph.shift("X", -kernel.shift)
-        return graph.shift(graph.times(x, multiply(translate(model.support_vectors_, kernel.shift).T, coef)), b)
+        w = multiply(translate(model.support_vectors_, kernel.shift).T, coef)
+        if (held := model._held_weights()) is not None:
+            w = np.where(np.isnan(held.T), w.reshape(held.T.shape), held.T).reshape(w.shape)
+        return graph.shift(graph.times(x, w), b)
     if not len(coef):  # nothing but intercepts
         coef, support = np.zeros((1, *coef.shape[1:])), np.zeros((1, model.n_features_in_))
     else:

@@ -14,13 +14,16 @@ from ..problem import Mixture, Point
 from ..solvers import SOLVERS
 from ..solvers.bundle.blocks import Places
 from ..solvers.newton.blocks import Steps
+from ..solvers.newton.feature_space import FeatureSpace
+from ..solvers.newton.kernel_interior_point import KernelInteriorPoint
 from ..structures import ChainModel, MulticlassModel, Sheet, StructuredPoint
 
 RECORDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *KERNELS.values(), *LOSSES.values(), *METRICS.values(), *SOLVERS.values(), Certificate, Point, Mixture,
-        BlockPoint, Rest, Steps, Places, StructuredPoint, Sheet, ChainModel, MulticlassModel,
+        BlockPoint, Rest, Steps, Places, StructuredPoint, Sheet, ChainModel, MulticlassModel, FeatureSpace,
+        KernelInteriorPoint,
     )
 }  # fmt: skip
 TYPES: dict[str, type] = {kind.__name__: kind for kind in (Risk, OneClass, NuClassification, NuRegression)}

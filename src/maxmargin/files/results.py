@@ -120,7 +120,7 @@ def check_point(model: CertifiedMachine, index, point) -> None:
         return
     expect(isinstance(point, Point) and isinstance(index, np.ndarray) and index.dtype.kind == "i", "indices")
     m, d = len(index), model.n_features_in_
-    a, b, coef, mixture = point
+    a, b, coef, mixture, w = point
     kernel = isinstance(model, KernelMachine)
     lengths = (m, 2 * m) if kernel else (m,)  # nu machines without an intercept see every sample twice
     expect(any(is_array(a, "f", n) or is_array(a, "f", None, n) for n in lengths), "a point of the fit")
@@ -128,6 +128,7 @@ def check_point(model: CertifiedMachine, index, point) -> None:
     widths = lengths if kernel else (d + 1,)
     several = not kernel and is_array(coef, "f", None, d + 1)
     expect(coef is None or several or any(is_array(coef, "f", n) for n in widths), "the coefficients of a point")
+    expect(w is None or (kernel and is_array(w, "f", d)), "the weights of a point")
     if mixture is not None:
         expect(is_array(mixture.weights, "f", None), "the mixture of a point")
         expect(is_array(mixture.scores, "f", len(mixture.weights), m), "the mixture of a point")

@@ -26,7 +26,7 @@ from .results import put_results, take_results
 EVERYBODY = ("n_features_in_", "feature_names_in_", "first_index_", "n_iter_", "classes_", "data_hash_")
 KERNEL_MACHINE = (
     "shape_fit_", "support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_", "_kernel", "_free",
-    "_norms", "fit_status_", "class_weight_", "_probA", "_probB", "_preference",
+    "_norms", "_weights", "fit_status_", "class_weight_", "_probA", "_probB", "_preference",
 )  # fmt: skip
 LINEAR_MACHINE = ("coef_", "intercept_", "_fitted_loss", "_fitted_softmax")
 STRUCTURED = ("coef_",)
@@ -35,7 +35,7 @@ LARGEST = float(np.finfo(float).max)
 # What a file has no need of: it follows from the rest, or belongs to the fit itself.
 REBUILT = (
     "_kernel", "_sparse", "_gamma", "_support", "_support_source", "_order", "dual_coef_", "intercept_", "offset_",
-    "results_", "result_", "certificates_", "certificate_", "_points", "_posed", "model_",
+    "_weights_of", "results_", "result_", "certificates_", "certificate_", "_points", "_posed", "model_",
 )  # fmt: skip
 
 
@@ -114,6 +114,9 @@ def check_kernel_machine(model: KernelMachine) -> None:
     expect(is_array(model._n_support, "i", k) and model._n_support.min() >= 0, "n_support_")
     expect(int(model._n_support.sum(dtype=np.int64)) == m, "n_support_")
     check_machines(model, len(table), k)
+    held = model._weights
+    expect(held is None or (isinstance(kernel, Linear) and is_array(held, "f", len(model._intercept_), d)), "_weights")
+    expect(held is None or not np.isinf(held).any(), "_weights")
     expect(is_index(getattr(model, "_free", np.zeros(0, int)), n), "_free")
 
 
@@ -176,6 +179,7 @@ def finish_kernel_machine(model: KernelMachine) -> None:
     if isinstance(model, OneClassSVM):
         model.offset_ = -model._intercept_
     model._match_sparsity()
+    model._weights_of = model._dual_coef_
 
 
 # ---- linear machines and structures ---------------------------------------------------------------------------------

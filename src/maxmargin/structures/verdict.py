@@ -4,7 +4,7 @@ With heights h_i(z) = Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)> and weigh
 
     P(w) - D(alpha) = 1/2 |w - w(alpha)|^2 + sum_i [ c_i max_z h_i(z) - sum_z alpha_i(z) h_i(z) ],
 
-a sum of terms of which none is negative.
+a sum of nonnegative terms.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .problem import StructuredPoint, StructuredProblem
 
 
 class Mixture(NamedTuple):
-    """Sums over the labellings of a point, with their weights.
+    """Weighted sums over the labellings of a point.
 
     Attributes
     ----------
     pulled : Enclosed
-        w(alpha), and a bound on the length of its error.
+        w(alpha), and a bound on the norm of its error.
     losses, heights : Enclosed
         sum alpha_i(z) Delta(y_i, z) and sum alpha_i(z) h_i(z).
     means : ndarray
@@ -43,16 +43,16 @@ def judge_structure(problem: StructuredProblem, point: StructuredPoint, closely:
     """P(w), D(alpha) and their gap, from the model and the point alone.
 
     The oracle is asked for every sample at w. Where it may miss the best labelling, the model's upper bound takes its
-    place, and without one P is infinite. Every labelling of the point is looked at afresh; its weights are clipped at
-    zero and scaled so that those of each sample sum to c_i: D is a true lower bound whatever was handed in. Where all
-    of them are too heavy, some of their weight goes to the labels themselves. What a model returns counts as exact, and
-    `closely` changes nothing: the scores of an oracle are its own.
+    place; if the model has none, P is infinite. Every labelling of the point is evaluated anew. The weights are clipped
+    at zero and scaled so that those of each sample sum to c_i: D is a true lower bound whatever the solver handed in.
+    Where D is larger with smaller weights, some of the weight is shifted to the true labels. What a model returns
+    counts as exact, and `closely` changes nothing, since the oracle computes its own scores.
     """
     examples, c = problem.examples.afresh(), problem.c
     w = np.ascontiguousarray(point.w, float)
     sheet, values, bounds = examples.blank(), np.empty(problem.n), np.empty(problem.n)
     examples.maximise(w, 0, problem.n, sheet, values, bounds)
-    bounds = np.maximum(bounds, 0.0)  # the height of y itself
+    bounds = np.maximum(bounds, 0.0)  # the height of the true labelling y
     best = add_products(c, bounds, examples.bound_rounding(sheet, w))
     penalty = 0.5 * float(w @ w)
     primal = Enclosed(penalty + best.value, bound_sum(len(w) + 8) * penalty + best.error)
@@ -70,17 +70,17 @@ def judge_structure(problem: StructuredProblem, point: StructuredPoint, closely:
 
 
 def add_products(weights: np.ndarray, values: np.ndarray, errors: np.ndarray) -> Enclosed:
-    """sum_i weight_i value_i of values that are off by `errors`, for weights that are not negative."""
+    """sum_i weight_i value_i for values with errors of up to `errors` and nonnegative weights."""
     slack = bound_sum(len(weights) + 8)
     size = float(weights @ np.abs(values)) if np.isfinite(values).all() else np.inf
     return Enclosed(float(weights @ values), (float(weights @ errors) + slack * size) * (1.0 + 2.0 * slack))
 
 
 def mix(problem: StructuredProblem, examples, sheets: tuple[Sheet, ...], w: np.ndarray) -> Mixture:
-    """The sums over all labellings, their weights scaled so that those of a sample sum to c_i at most.
+    """The sums over all labellings, with weights scaled so that those of each sample sum to at most c_i.
 
-    They are made smaller by a few roundings, so that they do so in exact arithmetic; the rest is on y_i, where loss,
-    height and pull are zero.
+    The weights are reduced by a few rounding errors, so that this holds in exact arithmetic. The rest of the weight is
+    on y_i, where loss, height and pull are zero.
     """
     c, parts = problem.c, len(sheets)
     sums = sum((np.maximum(each.weight, 0.0) for each in sheets), np.zeros(problem.n))
@@ -108,7 +108,7 @@ def mix(problem: StructuredProblem, examples, sheets: tuple[Sheet, ...], w: np.n
 
 
 def bound_dual(mixture: Mixture) -> tuple[float, float]:
-    """The share t of the weights that are best left where they are, and D = t losses - t^2 |w(alpha)|^2 / 2 there."""
+    """The share t of the weights that is best left in place, and D = t losses - t^2 |w(alpha)|^2 / 2 for that t."""
     square = float(mixture.pulled.value @ mixture.pulled.value)
     linear = mixture.losses.value
     share = float(np.clip(linear / square, 0.0, 1.0)) if square > 0 else 1.0  # the rest goes to y, which is worth 0
@@ -118,7 +118,7 @@ def bound_dual(mixture: Mixture) -> tuple[float, float]:
 
 
 def bound_gap(w: np.ndarray, best: Enclosed, mixture: Mixture, share: float) -> tuple[float, float]:
-    """P - D as the sum of its terms, and the same with all that rounding may hide."""
+    """P - D as the sum of its terms, and the same with a bound on all rounding errors added."""
     pulled, length = share * mixture.pulled.value, float(np.linalg.norm(w))
     slack = bound_sum(len(w) + 8)
     apart = float(np.linalg.norm(w - pulled)) * (1.0 + slack)

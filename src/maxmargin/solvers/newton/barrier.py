@@ -34,7 +34,11 @@ class Barrier:
         self.stand_amid()
 
     def stand_amid(self) -> None:
-        """Duals amid their bounds that balance, w = Z'a, and multipliers of the scale of the scores."""
+        """Duals amid their bounds that balance, R u = base, and multipliers of the scale of the scores.
+
+        Not R u = base + Z'a: features of 1e3 would begin with scores of 1e6 C, far from every multiplier. What is
+        missing is linear, and whole steps take it away.
+        """
         with np.errstate(over="ignore"):
             reach = 0.5 * np.minimum(self.hi - self.lo, self.scale / np.maximum(self.d, 1e-300))
         start = np.where(self.below, self.lo + reach, np.where(self.above, self.hi - reach, 0.0))
@@ -46,7 +50,7 @@ class Barrier:
             self.low = np.where(self.below, self.a - self.lo, 1.0)
             self.high = np.where(self.above, self.hi - self.a, 1.0)
         self.z, self.v = self.scale * self.below, self.scale * self.above
-        self.u = self.block.base + self.block.combine(self.a.sum(axis=0))
+        self.u = self.block.base.astype(float)
         self.u[-1] *= self.block.ridge
         self.f = self.block.project(self.u)
 

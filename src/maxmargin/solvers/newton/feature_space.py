@@ -5,6 +5,9 @@ features a few dozen Newton steps do. Two things are put right on the way:
 
     the data are centred, which changes b alone where the intercept is free;
     w = sum_i a_i x_i holds at the optimum only, so the duals that are free are moved until it holds to rounding.
+
+With features of 1e7 and duals of 1, a sum of a_i x_i is off by 1e-9, which may be a hundredth of w. There the point has
+w itself beside the duals: w has all its digits, and 1/2 |w - sum_i a_i x_i|^2, which is what D lacks, is next to zero.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ TIGHTER = 0.1  # by which the inner tolerance falls when the judge is not conten
 TIGHTEST = 1e-14
 SHARE = 0.5  # of tol that w may take; the rest is for the duals
 CORRECTIONS = 3  # of the duals: the first leaves rounding errors of its own
+HELD = 0.1  # of tol: duals that change scores by more, since they miss w, are not all that is kept of w
 REPRODUCED = 1e-9  # of |w| that duals may miss before the machine has coefficients of its own
 
 
@@ -64,7 +68,8 @@ class FeatureSpace:
 def pose_in_feature_space(problem: Problem) -> tuple[Problem, np.ndarray]:
     """The same problem for w itself, and what was subtracted from the samples."""
     X = np.asarray(problem.features.samples.X, float)
-    centre = X.mean(axis=0) if problem.balance is not None else np.zeros(X.shape[1])
+    moves = problem.balance is not None and not np.any(problem.balance)  # else w has a say in what a shift costs
+    centre = X.mean(axis=0) if moves else np.zeros(X.shape[1])
     design = Design(Dense(X - centre), float(np.sqrt(problem.features.offset)))
     return replace(problem, features=design), centre
 
@@ -73,7 +78,7 @@ class FeatureSpaceRun:
     """A run of the inner solver whose point has duals that reproduce its w."""
 
     def __init__(self, solver: FeatureSpace, problem: Problem, tol: float):
-        self.problem = problem
+        self.problem, self.tol = problem, tol
         self.posed, self.centre = pose_in_feature_space(problem)
         if reason := solver.inner.accepts(self.posed):
             raise ValueError(reason)
@@ -116,9 +121,17 @@ class FeatureSpaceRun:
         """The duals that reproduce w, and the intercept of data that are not centred."""
         found = self.inner.point()
         w = self.posed.features.combine(found.a) if found.coef is None else found.coef
-        shift = float(w[:-1] @ self.centre) if self.problem.balance is not None else 0.0
+        shift = float(w[:-1] @ self.centre)
         a = self.reproduce(w, self.problem.feasible(found.a))
-        return Point(a, found.b - shift, self.represent(w, a))
+        return Point(a, found.b - shift, self.represent(w, a), w=self.hold(w, a))
+
+    def hold(self, w: np.ndarray, a: np.ndarray) -> np.ndarray | None:
+        """w itself where sums of a_i x_i would change scores by a good part of tol; else None."""
+        features, missing = self.problem.features, self.find_missing(w, a)
+        lost = float(np.linalg.norm(missing[:-1])) + abs(missing[-1]) * features.samples.displacement
+        if features.offset or lost * features.largest_size <= HELD * self.tol * self.problem.scale:
+            return None
+        return w[:-1].copy()
 
     def reproduce(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
         """The duals nearest to a, measured by their distances from their bounds, with Z'a = w."""
