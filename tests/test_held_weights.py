@@ -1,6 +1,6 @@
 """Linear kernels over features of 1e7: the machine is w itself, and its certificate is that of w.
 
-A timestamp in seconds spans 1e7, so w is about 1e-7 there, and duals of 1 in float64 reproduce it to a few per cent only.
+A timestamp in seconds spans 1e7, so w is about 1e-7 there, and duals of 1 in float64 reproduce it to a few per cent.
 """
 
 from __future__ import annotations

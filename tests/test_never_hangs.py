@@ -24,6 +24,9 @@ BUDGET = 0.5
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
+STUBBORN_KERNEL = {"kernel": "poly", "degree": 2, "coef0": 1.0}
+
+
 def clouds(n=600, d=5, seed=0):
     """Two overlapping classes."""
     return make_classification(n, d, n_informative=3, n_redundant=0, flip_y=0.2, random_state=seed)
@@ -51,7 +54,7 @@ def hard_margin():
 def infinite_margin():
     """C = inf on classes that cannot be separated."""
     X, y = make_blobs(200, centers=2, cluster_std=5.0, random_state=0)
-    return SVC(C=np.inf, kernel="linear"), X, y
+    return SVC(C=np.inf, kernel="poly"), X, y
 
 
 def contradictions():
@@ -144,8 +147,7 @@ def test_warnings_say_what_to_do(make, advice):
 def endless():
     """A fit that would run for minutes."""
     X, y = clouds(3000, 10)
-    X[:, 3] *= 1e5
-    return SVC(kernel="linear", C=1e4, tol=1e-10), X, y
+    return SVC(kernel="poly", C=1e4, tol=1e-10), X, y
 
 
 def test_ctrl_c_leaves_a_fitted_model(endless):
@@ -163,9 +165,8 @@ def test_ctrl_c_leaves_a_fitted_model(endless):
 
 def test_ctrl_c_stops_all_pairs():
     """The remaining pairs of a multiclass fit end at once, with honest certificates."""
-    X, y = make_blobs(900, centers=4, n_features=6, cluster_std=8.0, random_state=0)
-    X[:, 2] *= 1e6
-    model = SVC(kernel="linear", C=1e4, tol=1e-12)
+    X, y = make_endless_noise(1500, n_classes=4)
+    model = SVC(**STUBBORN_KERNEL, C=1e4, tol=1e-12)
     with press_ctrl_c(), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert len(model.certificates_) == 6
@@ -344,7 +345,7 @@ def test_small_fits_end_by_themselves(make):
 
 
 def make_endless_noise(n=1500, n_classes=2, seed=0):
-    """Noise and a linear kernel: with a large C this takes minutes."""
+    """Noise: with STUBBORN_KERNEL and a large C this takes seconds at least."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, 20)), rng.integers(0, n_classes, n)
 
@@ -357,11 +358,11 @@ def interrupt_fit(model, X, y, seconds=0.2):
 
 
 STUBBORN = {
-    "SVC": SVC(kernel="linear", C=1e6, tol=1e-13),
-    "SVC no intercept": SVC(kernel="linear", intercept="none", C=1e6, tol=1e-13),
-    "SVR": SVR(kernel="linear", C=1e6, tol=1e-13),
-    "NuSVR": NuSVR(kernel="linear", C=1e6, tol=1e-13),
-    "NuSVR no intercept": NuSVR(kernel="linear", C=1e6, intercept="none", tol=1e-13),
+    "SVC": SVC(**STUBBORN_KERNEL, C=1e6, tol=1e-13),
+    "SVC no intercept": SVC(**STUBBORN_KERNEL, intercept="none", C=1e6, tol=1e-13),
+    "SVR": SVR(**STUBBORN_KERNEL, C=1e6, tol=1e-13),
+    "NuSVR": NuSVR(**STUBBORN_KERNEL, C=1e6, tol=1e-13),
+    "NuSVR no intercept": NuSVR(**STUBBORN_KERNEL, C=1e6, intercept="none", tol=1e-13),
 }
 
 
@@ -389,7 +390,7 @@ def test_ctrl_c_stops_every_model(name, n):
 def test_ctrl_c_stops_all_machines(multi_class, n_jobs):
     """Pairs and classes, one after the other or side by side: all end, all are judged."""
     X, y = make_endless_noise(1200, n_classes=4)
-    model = SVC(kernel="linear", C=1e6, tol=1e-13, multi_class=multi_class, n_jobs=n_jobs)
+    model = SVC(**STUBBORN_KERNEL, C=1e6, tol=1e-13, multi_class=multi_class, n_jobs=n_jobs)
     assert interrupt_fit(model, X, y) < 0.2 + SLACK_SECONDS
     assert len(model.certificates_) == (6 if multi_class == "ovo" else 4)
     assert all(result.status is Status.INTERRUPTED for result in model.results_)
@@ -399,8 +400,8 @@ def test_ctrl_c_stops_all_machines(multi_class, n_jobs):
 @pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
 def test_ctrl_c_stops_calibration():
     """Also while the folds of probability=True are fitted: the signal is not lost, the machine is there."""
-    X, y = make_endless_noise(300)
-    model = SVC(C=1e5, kernel="linear", tol=1e-13, probability=True, max_seconds=8.0)
+    X, y = make_endless_noise(600)
+    model = SVC(**STUBBORN_KERNEL, C=1e5, tol=1e-13, probability=True, max_seconds=8.0)
     assert interrupt_fit(model, X, y, 0.8) < 0.2 + SLACK_SECONDS
     assert model.predict(X).shape == y.shape
     assert hasattr(model, "certificate_")
@@ -409,7 +410,7 @@ def test_ctrl_c_stops_calibration():
 def test_a_second_ctrl_c_is_not_needed_nor_kept():
     """After an interrupted fit Ctrl-C means what it meant before."""
     X, y = make_endless_noise()
-    interrupt_fit(SVC(kernel="linear", C=1e6, tol=1e-13), X, y, 0.3)
+    interrupt_fit(SVC(**STUBBORN_KERNEL, C=1e6, tol=1e-13), X, y, 0.3)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
 
@@ -417,7 +418,7 @@ def test_a_second_ctrl_c_is_not_needed_nor_kept():
 def test_an_interrupted_fit_can_go_on():
     """With warm_start the next fit begins where Ctrl-C stopped the last one."""
     X, y = make_endless_noise()
-    model = SVC(kernel="linear", C=1e6, tol=1e-13, warm_start=True)
+    model = SVC(**STUBBORN_KERNEL, C=1e6, tol=1e-13, warm_start=True)
     interrupt_fit(model, X, y)
     reached = model.certificate_.dual
     with pytest.warns(ConvergenceWarning):

@@ -17,10 +17,11 @@ import numpy as np
 from .features import Gram
 from .losses import Row
 from .problem import FLOOR, Point, Problem
-from .rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT, Enclosed, Remainder, bound_sum
+from .rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT, Enclosed, Remainder, add_enclosed, bound_sum
 from .threads import heed
 
 SHARE = 0.25  # of the gap: where rounding may be more than this, the point is judged again more accurately
+UNBALANCED = 1e-9  # of the size of the duals: an imbalance beyond which they have no D
 NEGLIGIBLE = 1e-10  # relative rounding below which no point is judged again
 MOST_VALUES = 1 << 24  # kernel values that an estimate of rounding errors may evaluate
 PROBE = 300  # samples whose kernel matrix is examined if it is not known whether it is positive semidefinite
@@ -112,7 +113,7 @@ def judge_sharply(problem, point) -> Certificate:
     """The certificate of a point, as if in twice the precision where rounding may be a large part of the gap."""
     certificate = judge(problem, point)
     hidden = max(certificate.rounding, certificate.primal - certificate.dual - certificate.gap) / certificate.size
-    if not hidden > max(SHARE * certificate.relative_gap, NEGLIGIBLE):
+    if not (problem.sharpens and hidden > max(SHARE * certificate.relative_gap, NEGLIGIBLE)):
         return certificate
     return judge(problem, point, closely=True)
 
@@ -146,8 +147,7 @@ class Sums(NamedTuple):
     kkt: float
 
     def __add__(self, other: Sums) -> Sums:
-        pairs = zip(self[:3], other[:3], strict=True)
-        both = [Enclosed(mine.value + its.value, mine.error + its.error) for mine, its in pairs]
+        both = [add_enclosed(mine, its) for mine, its in zip(self[:3], other[:3], strict=True)]
         rest = [mine + its for mine, its in zip(self[3:7], other[3:7], strict=True)]
         return Sums(*both, *rest, max(self.kkt, other.kkt))
 
@@ -215,9 +215,7 @@ def conclude(penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remaind
 
     D is the larger of two lower bounds: one from its own terms, and one from P minus the remainders.
     """
-    primal = Enclosed(
-        penalty.value + sums.losses.value + offset.value, penalty.error + sums.losses.error + offset.error
-    )
+    primal = add_enclosed(penalty, sums.losses, offset)
     bound = remainder.value + sums.remainders.high + sums.cost
     conjugates = sums.conjugates.high
     if remainder.shrink > 0.0:
@@ -334,7 +332,7 @@ def add_terms_up(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
             float((np.abs(a) * wide).sum()) + slack * sizes[2],
         ]
     moved, cost = settle_terms(problem, a, f, b)
-    balanced = problem.imbalance(a) <= 1e-9
+    balanced = problem.imbalance(a) <= UNBALANCED
     conjugate = Enclosed(sums[1] if balanced else np.inf, errors[1])
     remainders = Enclosed(sum(sums) if balanced else np.inf, sum(errors))
     kkt = measure_violation(problem, a, f)
@@ -367,40 +365,41 @@ def judge_mixture(problem: Problem, point: Point, penalty: Enclosed, scores: Enc
     f = problem.shift(scores.value, point.b)
     wide = scores.error + UNIT * np.abs(f)
     offset = enclose_offset(problem, point.b)
-    losses = Enclosed(float(terms.value(f)[0]), terms.bound_value_error(f, wide))
-    primal = Enclosed(*(sum(parts) for parts in zip(penalty, losses, offset, strict=True)))
-    a, dual = mix_answers(problem, point.mixture)
-    size = float(np.abs(a).sum())
-    moved = bound_sum(problem.n + 16) * size
+    value = float(terms.value(f)[0])
+    losses = Enclosed(value, terms.bound_value_error(f, wide, value))
+    primal = add_enclosed(penalty, losses, offset)
+    a, dual, moved = mix_answers(problem, point.mixture)
     moved += 0.0 if problem.balance is None else abs(float(a.sum() - problem.balance))
     pulled = features.combine(a)  # not w: where R has kinks, the best w may be another one
     remainder = features.measure_remainder(pulled, a, moved, closely)
     price = features.bound_price(features.enclose_penalty(pulled, features.enclose(pulled, closely)).high, remainder)
     cost = moved * float(np.abs(f).max(initial=0.0) + np.abs(point.b))
-    low = dual.low - price - cost - 4.0 * UNIT * abs(price) if problem.imbalance(a) <= 1e-9 else -np.inf
-    error = float(primal.error + dual.error + cost + moved * features.sizes.max(initial=0.0) * np.sqrt(2.0 * price))
+    low = dual.low - price - cost - 4.0 * UNIT * abs(price) if problem.imbalance(a) <= UNBALANCED else -np.inf
+    error = float(primal.error + dual.error + cost + moved * features.largest_size * np.sqrt(2.0 * price))
     return Certificate(
         primal=float(primal.high), dual=float(low), kkt=terms.violation(a, f), convex=examine_kernel(features, pulled),
         floor=problem.floor, rounding=error, scores=scores.value,
     )  # fmt: skip
 
 
-def mix_answers(problem: Problem, mixture) -> tuple[np.ndarray, Enclosed]:
-    """The duals of a mixture, and sum_k weight_k (R(f_k) + a_k.f_k), which bounds -R*(-a)."""
+def mix_answers(problem: Problem, mixture) -> tuple[np.ndarray, Enclosed, float]:
+    """The duals of a mixture, sum_k weight_k (R(f_k) + a_k.f_k), which bounds -R*(-a), and what rounding moved of a."""
     if mixture is None or not (mixture.weights > 0).any():
-        return np.zeros(problem.shape), Enclosed(-np.inf, 0.0)
+        return np.zeros(problem.shape), Enclosed(-np.inf, 0.0), 0.0
     weights = np.maximum(mixture.weights, 0.0)
     weights = weights / weights.sum()
-    a, total, error = np.zeros(problem.shape), 0.0, 0.0
+    slack = bound_sum(problem.n + len(weights) + 16)
+    a, total, error, pulls = np.zeros(problem.shape), 0.0, 0.0, 0.0
     for weight, f in zip(weights, mixture.scores, strict=True):
         heed()
         value, answer = problem.terms.cut(f)
         a += weight * answer
+        pulls += weight * float(np.abs(answer).sum())
         size = float(np.abs(answer) @ np.abs(f))
         total += weight * (value + float(answer @ f))
-        error += weight * (float(np.sum(problem.terms.bound_value_error(f, np.zeros_like(f)))) + 2.0 * size * UNIT)
-        error += weight * bound_sum(problem.n + len(weights) + 16) * (size + abs(value))
-    return a, Enclosed(total, error)
+        error += weight * (problem.terms.bound_value_error(f, np.zeros_like(f), value) + 2.0 * size * UNIT)
+        error += weight * slack * (size + abs(value))
+    return a, Enclosed(total, error), slack * pulls
 
 
 def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:

@@ -179,12 +179,19 @@ class ClassPairs:
         """
         features, samples, square = self.features, self.features.samples, self.reach**2
         if isinstance(features.kernel, Linear):
-            each, away = (
-                (bound_sum(features.samples.d + 8) + bound_sum(self.largest + 8)) * square,
-                samples.displacement,
-            )
+            away = samples.displacement
+            each = (bound_sum(samples.d + 8) + bound_sum(self.largest + 8)) * square
             rounded = 2.0 * UNIT * (totals * self.reach + drift) * (self.reach + 2.0 * away)
             return each * totals + rounded + drift * self.reach + (2.0 * UNIT * b if away else 0.0)
+        return (self.value_error + bound_sum(self.largest + 8) * square) * totals
+
+    @cached_property
+    def value_error(self) -> float:
+        """What any kernel value may be off by, whichever formula its block is evaluated with.
+
+        A block of far samples is evaluated from differences, one of near samples from products, whose errors grow with
+        the samples: the largest is at most twice the one beside the sample with the largest norm.
+        """
+        samples = self.features.samples
         top = samples.take(np.array([int(np.argmax(samples.norms))]))
-        each = float(features.kernel.bound_value_errors(top, top, np.ones(1))[0]) + bound_sum(self.largest + 8) * square
-        return each * totals
+        return 2.0 * float(self.features.kernel.bound_value_errors(samples, top, np.ones(1)).max())

@@ -293,7 +293,7 @@ class Gram:
             apart = coef - pulled
             half = self.enclose_penalty(apart, self.enclose(apart, closely))
             distance, plain = distance + float(np.sqrt(2.0 * max(half.high, 0.0))), max(half.value, 0.0)
-        if np.ndim(a) > 1 or apart is not None:  # layers are added up, and differences formed, with a rounding each
+        if np.size(a) > len(pulled) or apart is not None:  # duals of a sample are added up, with a rounding each
             distance += 2.0 * UNIT * float(np.abs(coef) @ self.sizes + np.abs(pulled) @ self.sizes)
         return Remainder(0.5 * distance * distance * (1.0 + 8.0 * UNIT), plain, distance)
 

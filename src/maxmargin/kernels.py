@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from .rounding import UNIT, bound_sum
 from .samples import TILE, WIDEN, Dense, Given, Sparse, mark_moved, wrap
+from .threads import heed
 
 Samples = Dense | Sparse | Given
 SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up
@@ -25,8 +26,8 @@ EXP = 4.0 * UNIT  # error of exp in float64, relative: `exp_nonpositive` was mea
 LEAST_EXP = 1e-130  # more than exp(-300), below which `exp_nonpositive` does not go
 TANH = 8.0 * UNIT  # error of tanh in float64
 PROBE = 256  # samples among which the spread of the kernel is looked at
-NEAR = 0.8  # the same of some samples, from which on all of them are looked at
 FAR = 0.99  # of the mean of |x|^2 that |m|^2 must be, m the mean of the samples, for them to be moved there
+NEAR = 0.8  # the same share for a few samples: below it the others are not looked at
 
 
 def list_entries(X, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -207,11 +208,17 @@ class Kernel:
     def sizes(self, samples: Samples) -> np.ndarray:
         """r with |k(x_i, x_j)| <= r_i r_j for all samples: sqrt(k(x_i, x_i)), by Cauchy and Schwarz.
 
-        Infinite for a kernel that is not known to be positive semidefinite and says nothing else.
+        For a kernel that is not known to be positive semidefinite, the root of the largest |k(x_i, x_j)|, which takes a
+        pass over all of them. One that knows a bound gives it here instead.
         """
-        if not self.psd:
-            return np.full(samples.n, np.inf)
-        return np.sqrt(np.maximum(self.diagonal(samples), 0.0)) * WIDEN
+        if self.psd:
+            return np.sqrt(np.maximum(self.diagonal(samples), 0.0)) * WIDEN
+        largest, step = 0.0, max(1, TILE // max(samples.n, 1))
+        for start in range(0, samples.n, step):
+            heed()
+            K = self.evaluate(samples.take(slice(start, start + step)), samples)
+            largest = max(largest, float(np.abs(K).max(initial=0.0)))
+        return np.full(samples.n, np.sqrt(largest) * WIDEN)
 
     def bound_value_errors(self, samples: Samples, support: Samples, coef: np.ndarray) -> np.ndarray:
         """Bounds on sum_j |coef_j| |fl k(x_i, s_j) - k(x_i, s_j)| for values in float64, whatever the order of sums.

@@ -54,12 +54,12 @@ class ListTerms:
 
     steepness: np.ndarray  # the largest |a_i| that the loss can answer with: how fast R changes with each score
 
-    def bound_value_error(self, f: np.ndarray, wide: np.ndarray) -> float:
-        """What C R(f) may be off by at scores that are off by `wide`, and by its evaluation.
+    def bound_value_error(self, f: np.ndarray, wide: np.ndarray, value: float) -> float:
+        """What `value` = C R(f) may be off by at scores that are off by `wide`, and by its evaluation.
 
         A sum of n products, and a labelling that is the worst one but for the rounding of such sums.
         """
-        size = abs(self.cut(f)[0]) + float(self.steepness @ np.abs(f))
+        size = abs(value) + float(self.steepness @ np.abs(f))
         return float(self.steepness @ wide) + 2.0 * bound_sum(len(f) + 16) * size
 
     def violation(self, a: np.ndarray, f: np.ndarray) -> float:

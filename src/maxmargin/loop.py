@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
@@ -18,11 +19,12 @@ from .problem import Point, Problem
 from .result import SENTENCES, Outcome, Progress, Result, Status
 from .threads import Interrupted, listen, quiet_blas
 
-UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that nobody has judged
+UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that was not judged
 PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
 EXPLAINED = 10.0  # times the gap that rounding is estimated to leave is explained by it
-CLOSE = 20.0  # times as long as a certificate takes one that is evaluated closely
+CLOSE = 20.0  # times as long as a plain certificate: what a close one may take
 TIGHTER = 0.5  # by which the tolerance of a solver falls where rounding takes up the rest
+LIMITING = 0.5  # of tol, or of the gap: from this share on rounding is what limits a fit
 RESTARTS = 3  # of a solver with a smaller tolerance
 SLICE = 0.05  # seconds between two looks at the clock and the keyboard
 
@@ -99,7 +101,7 @@ def solve(
 
 
 def leave_out(like: Result, n: int, start: Point | None, interrupted: bool) -> Result:
-    """The result of a solve that there was no time to begin: its start, which nobody has judged, or zero.
+    """The result of a solve that there was no time to begin: its start, which was not judged, or zero.
 
     `like` is that of another solve of the same fit, whose problem differs by its n samples only.
     """
@@ -215,7 +217,8 @@ class Relay:
         if status is Status.STALLED and self.waiting:
             best.await_another()
             return self.hand_over(best.known[0], "went astray")
-        if status is None and best.is_within_rounding() and self.restarts < RESTARTS:
+        rounded = status is None and not goes_by_rule(self.solver) and best.is_within_rounding()
+        if rounded and self.restarts < RESTARTS:
             self.tighten(best.known[0])
         return status
 
@@ -305,7 +308,8 @@ class BestCertified:
     def judge(self, run, point: Point) -> Certificate:
         """The certificate of a point, as close as the tolerance needs and the time allows."""
         certificate = judge(self.problem, point)
-        if self.is_worth_a_closer_look(certificate) and self.deadline.permits(run, CLOSE):
+        closer = self.problem.sharpens and self.is_worth_a_closer_look(certificate)
+        if closer and self.deadline.permits(run, CLOSE):
             with suppress(Interrupted):  # then it stays as it is
                 return judge(self.problem, point, closely=True)
         return certificate
@@ -331,12 +335,12 @@ class BestCertified:
     def is_within_rounding(self) -> bool:
         """Whether the best gap is within tol but for rounding, and rounding is a small part of tol."""
         gap, rounding = self.known[1].relative_gap, self.known[1].relative_rounding
-        return gap > self.tol and gap - rounding <= self.tol and rounding <= TIGHTER * self.tol
+        return gap > self.tol and gap - rounding <= self.tol and rounding <= LIMITING * self.tol
 
     def is_limited(self, certificate: Certificate, stuck: bool) -> bool:
-        """Whether rounding alone is more than tol, and most of the gap; where nothing else helps, a good part of it."""
+        """Whether rounding is more than half of tol, and of the gap; where nothing else helps, a quarter of the gap."""
         gap, rounding = certificate.relative_gap, certificate.relative_rounding
-        return rounding > TIGHTER * self.tol and rounding >= (SHARE if stuck else TIGHTER) * gap and gap < np.inf
+        return rounding > LIMITING * self.tol and rounding >= (SHARE if stuck else LIMITING) * gap and gap < np.inf
 
     def is_explained(self) -> bool:
         """Whether the rounding of the duals themselves is estimated to leave about such a gap as there is."""
@@ -364,7 +368,8 @@ class BestCertified:
         if self.holds(run, outcome, certificate, solver):
             return Status.CONVERGED
         by_gap = not goes_by_rule(solver)
-        if by_gap and (self.is_limited(certificate, stuck=False) or outcome is Outcome.STALLED):
+        looked = by_gap and (self.is_limited(certificate, stuck=False) or outcome is Outcome.STALLED)
+        if looked:
             if self.look_around(run):
                 return Status.CONVERGED
             if self.is_limited(self.known[1] if final else certificate, stuck=False):
@@ -376,7 +381,7 @@ class BestCertified:
         fallen = certificate.relative_gap < 0.9 * before
         self.patience = PATIENCE if fallen else self.patience - (1 if outcome is Outcome.DONE else 10)
         if abs(run.a).max() > 1e99 or not (risen or fallen) or self.patience <= 0:
-            if by_gap and self.look_around(run):
+            if by_gap and not looked and self.look_around(run):
                 return Status.CONVERGED
             limited = by_gap and final and (self.is_limited(self.known[1], stuck=True) or self.is_explained())
             return Status.ROUNDING_LIMIT if limited else Status.STALLED
@@ -398,10 +403,11 @@ class BestCertified:
             return f"The solver's own rule, {solver.own_rule}, is met."
         if status is Status.ROUNDING_LIMIT:
             certificate = self.known[1]
-            return (
-                f"{SENTENCES[status]} Rounding takes up a relative gap of {self.measure_limit():.1g}; it is certain "
-                f"that the optimum lies between {certificate.dual:.8g} and {certificate.primal:.8g}."
-            )
+            sentence = f"{SENTENCES[status]} Rounding takes up a relative gap of {self.measure_limit():.1g}"
+            if not certificate.convex:  # then D is no bound
+                return sentence + "."
+            low, high = write_outwards(certificate.dual, certificate.primal)
+            return sentence + f"; it is certain that the optimum lies between {low} and {high}."
         return SENTENCES[status]
 
     def measure_limit(self) -> float:
@@ -409,7 +415,8 @@ class BestCertified:
         point, certificate = self.known
         if not isinstance(self.problem, Problem):
             return certificate.relative_rounding
-        return max(certificate.relative_rounding, estimate_rounding(self.problem, point, certificate))
+        estimate = min(estimate_rounding(self.problem, point, certificate), certificate.relative_gap)
+        return max(certificate.relative_rounding, estimate)
 
     def settle(self, run) -> tuple[Point, Certificate]:
         """The best certified point, the present one included; or, where there is no time for any, the present one."""
@@ -425,6 +432,18 @@ class BestCertified:
         if self.known[1] is not UNKNOWN:
             return []
         return [confess(f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start")]
+
+
+def write_outwards(low: float, high: float) -> tuple[str, str]:
+    """Two bounds with eight digits each, the lower one rounded down and the upper one up.
+
+    Examples
+    --------
+    >>> write_outwards(1.23456789, 1.23456789)
+    ('1.2345678', '1.2345679')
+    """
+    floor, ceiling = Context(prec=8, rounding=ROUND_FLOOR), Context(prec=8, rounding=ROUND_CEILING)
+    return f"{floor.create_decimal_from_float(low):.8g}", f"{ceiling.create_decimal_from_float(high):.8g}"
 
 
 def goes_by_rule(solver) -> bool:

@@ -27,7 +27,7 @@ def find_neighbours(problem, point) -> Iterator[Point]:
 
 
 def rest(problem: Problem, point: Point) -> Point | None:
-    """w = 0 and b at a target: the optimum where all targets are equal, or lie within one tube."""
+    """w = 0 and b at a target: the optimum where all targets are equal, lie within one tube, or do not depend on X."""
     if np.any(problem.balance):
         return None
     zero = Point(np.zeros(problem.shape), point.b)

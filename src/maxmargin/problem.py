@@ -75,6 +75,7 @@ class Problem:
     loss: Loss
     balance: float | np.ndarray | None = 0.0
     terms: object = field(init=False, repr=False)
+    sharpens = True  # whether a point that is judged closely shows more
 
     def __post_init__(self):
         object.__setattr__(self, "terms", self.loss.terms(self.y, self.c))

@@ -29,7 +29,7 @@ SENTENCES = {
     Status.MAX_SECONDS: "The time budget (max_seconds) ran out.",
     Status.INTERRUPTED: "Interrupted from the keyboard; this is the best point so far.",
     Status.STOPPED: "The callback asked to stop.",
-    Status.ROUNDING_LIMIT: "The limit of float64: no smaller gap can be certified for these data in this precision.",
+    Status.ROUNDING_LIMIT: "The limit of float64: no smaller gap can be certified for this machine in this precision.",
     Status.STALLED: "The gap has stopped falling: rounding errors, or data too badly scaled for this solver.",
 }
 

@@ -107,6 +107,7 @@ class BlockProblem:
     weight: float
     form = "blocks"
     floor = FLOOR
+    sharpens = True
 
     @property
     def loss(self) -> Loss:

@@ -19,7 +19,7 @@ from scipy.optimize import linprog, nnls
 
 from ..certificate import Certificate, add_up, judge
 from ..problem import Problem
-from ..rounding import UNIT, Enclosed, bound_sum
+from ..rounding import UNIT, Enclosed, add_enclosed, bound_sum
 from .problem import BlockPoint, BlockProblem, Pose
 from .source import FAN, Block
 
@@ -151,8 +151,8 @@ def judge_blocks(problem: BlockProblem, point: BlockPoint, closely: bool = False
 def conclude(problem: BlockProblem, point: BlockPoint, weighed: Weighed, moves: list[Move] | None) -> Certificate:
     """P from the losses, and P - D from the remainders after the moves; if `moves` is None, there is no D."""
     additions, coef = count_additions(problem.blocks.n_blocks), point.coef
-    losses, penalty = weighed.losses.close(additions), 0.5 * float(np.sum(np.square(coef)))
-    primal = Enclosed(penalty + losses.value, bound_sum(np.size(coef) + 8) * penalty + losses.error)
+    half = 0.5 * float(np.sum(np.square(coef)))
+    primal = add_enclosed(Enclosed(half, bound_sum(np.size(coef) + 8) * half), weighed.losses.close(additions))
     if moves is None or not np.isfinite(primal.high):
         high = float(primal.high) if np.isfinite(primal.high) else np.inf
         return Certificate(high, -np.inf, weighed.kkt, floor=problem.floor)

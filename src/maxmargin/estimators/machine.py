@@ -279,12 +279,12 @@ class KernelMachine(CertifiedMachine):
         shift m: with d the sum of the coef_i, which is zero but for rounding, w = sum_i coef_i (x_i - m) + d m.
         """
         samples = self._kernel.samples(self.support_vectors_)
-        rows = [self._weigh(samples, weights) for weights in self._expansion().T]
+        rows = (self._weigh(samples, weights) for weights in self._expansion().T)  # one at a time: they may be wide
         if held and (weights := self._held_weights()) is not None:
-            rows = [row if np.isnan(w).any() else w.copy() for row, w in zip(rows, weights, strict=True)]
+            rows = (row if np.isnan(w).any() else w.copy() for row, w in zip(rows, weights, strict=True))
         if sp.issparse(self.support_vectors_):
             return type(self.support_vectors_)(sp.vstack([sp.csr_array(row[None]) for row in rows]))
-        return np.stack(rows)
+        return np.stack(list(rows))
 
     def _weigh(self, samples, weights: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i of one machine, in the frame of the user."""

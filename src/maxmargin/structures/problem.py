@@ -55,6 +55,7 @@ class StructuredProblem:
     examples: object
     c: np.ndarray
     form = "structures"
+    sharpens = False  # the model's oracle computes its own scores
 
     @property
     def n(self) -> int:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..certificate import Certificate, judge
-from ..rounding import UNIT, Enclosed, bound_sum
+from ..rounding import UNIT, Enclosed, add_enclosed, bound_sum
 from .examples import Sheet
 from .problem import StructuredPoint, StructuredProblem
 
@@ -54,8 +54,8 @@ def judge_structure(problem: StructuredProblem, point: StructuredPoint, closely:
     examples.maximise(w, 0, problem.n, sheet, values, bounds)
     bounds = np.maximum(bounds, 0.0)  # the height of the true labelling y
     best = add_products(c, bounds, examples.bound_rounding(sheet, w))
-    penalty = 0.5 * float(w @ w)
-    primal = Enclosed(penalty + best.value, bound_sum(len(w) + 8) * penalty + best.error)
+    half = 0.5 * float(w @ w)
+    primal = add_enclosed(Enclosed(half, bound_sum(len(w) + 8) * half), best)
     mixture = mix(problem, examples, point.sheets, w)
     share, dual = bound_dual(mixture)
     kkt = float(np.maximum(bounds - mixture.means, 0.0).max())
@@ -94,10 +94,8 @@ def mix(problem: StructuredProblem, examples, sheets: tuple[Sheet, ...], w: np.n
         pulled += part
         doubt += bound_sum(examples.additions + 8) * float(a @ examples.bound_lengths(sheet))
         length += float(np.linalg.norm(part))
-        found = add_products(a, costs, bound_sum(examples.additions) * costs)
-        losses = Enclosed(losses.value + found.value, losses.error + found.error)
-        found = add_products(a, reached, examples.bound_rounding(sheet, w))
-        heights = Enclosed(heights.value + found.value, heights.error + found.error + UNIT * abs(heights.value))
+        losses = add_enclosed(losses, add_products(a, costs, bound_sum(examples.additions) * costs))
+        heights = add_enclosed(heights, add_products(a, reached, examples.bound_rounding(sheet, w)))
         means += a / c * reached
     slack = bound_sum(parts + problem.n + 8)
     return Mixture(
