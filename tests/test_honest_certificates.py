@@ -6,7 +6,8 @@ moved to the origin, which changes b alone, or scaled, which changes P by a fact
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,11 +18,12 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin import SVC, SVR, LinearSVC, Status, certify
 from maxmargin.certificate import judge, judge_sharply
 from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Linear, Polynomial
+from maxmargin.kernels import RBF, Kernel, Linear, Polynomial
+from maxmargin.loop import write_outwards
 from maxmargin.losses import Absolute, Hinge, SquaredHinge
 from maxmargin.neighbours import find_neighbours, stretch
 from maxmargin.problem import Point, Problem
-from maxmargin.rounding import Enclosed, bound_sum
+from maxmargin.rounding import UNIT, Enclosed, add_enclosed, bound_sum
 
 rng = np.random.default_rng(0)
 Z = rng.normal(size=(60, 2))
@@ -165,3 +167,68 @@ def test_enclosed_numbers():
     assert bound_sum(0) == 0.0
     assert bound_sum(10) > 10 * 2.0**-53
     assert bound_sum(2.0**53) == np.inf
+
+
+def test_bounds_hold_at_powers_of_two():
+    """There half a unit in the last place below is twice one above; compared as fractions."""
+    rng = np.random.default_rng(0)
+    for k in range(-40, 40):
+        number = Enclosed(2.0**k * rng.choice([-1.0, 1.0]), 2.0**k * UNIT * rng.uniform(0.1, 2.0))
+        value, error = Fraction(number.value), Fraction(number.error)
+        assert Fraction(number.low) <= value - error
+        assert value + error <= Fraction(number.high)
+
+
+def test_sums_of_enclosed_numbers():
+    """The exact sum of all exact values lies within the error of the sum."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        parts = [Enclosed(*each) for each in rng.normal(size=(4, 2)) * 10.0 ** rng.integers(-20, 20, (4, 2))]
+        parts = [each._replace(error=abs(each.error)) for each in parts]
+        total = add_enclosed(*parts)
+        for side in (-1, 1):
+            exact = sum(Fraction(each.value) + side * Fraction(each.error) for each in parts)
+            assert abs(exact - Fraction(total.value)) <= Fraction(total.error)
+
+
+def test_printed_bounds_are_rounded_outwards():
+    rng = np.random.default_rng(2)
+    for x in rng.normal(size=200) * 10.0 ** rng.integers(-12, 12, 200):
+        low, high = write_outwards(x, x)
+        assert Fraction(low) <= Fraction(x) <= Fraction(high)
+        assert float(low) == pytest.approx(x, rel=2e-7)
+        assert float(high) == pytest.approx(x, rel=2e-7)
+
+
+def test_the_limit_says_nothing_of_the_optimum_where_the_kernel_is_indefinite():
+    """D is no bound there: the message tells how large rounding is, and no interval."""
+    K = Z @ np.diag([1.0, -0.5]) @ Z.T
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = SVC(kernel="precomputed", C=0.01, tol=1e-17).fit(K, LABELS)
+    assert model.certificate_.convex is False
+    assert model.result_.status is Status.ROUNDING_LIMIT
+    assert "it is certain" not in str(caught[0].message)
+
+
+@dataclass(frozen=True)
+class InverseMultiquadric(Kernel):
+    """1 / sqrt(1 + |x - z|^2), of which nothing is said but its values."""
+
+    name = "inverse_multiquadric"
+    psd = None
+
+    def evaluate(self, A, B):
+        return 1.0 / np.sqrt(1.0 + np.maximum(A.norms[:, None] + B.norms - 2.0 * A.dots(B), 0.0))
+
+    def diagonal(self, A):
+        return np.ones(A.n)
+
+
+def test_a_kernel_of_the_user_s_own_that_may_be_indefinite():
+    """Its values count as exact, and their sums are bounded by the largest of them."""
+    certificate = SVC(kernel=InverseMultiquadric(), tol=1e-6).fit(Z, LABELS).certificate_
+    assert certificate.relative_gap <= 1e-6
+    assert certificate.convex is None
+    assert 0.0 < certificate.rounding < 1e-9
+    features = Gram.from_data(InverseMultiquadric(), Z)
+    assert np.abs(features.form()).max() <= features.sizes.min() ** 2
