@@ -217,6 +217,7 @@ class Cauchy(Kernel):
     """1 / (1 + |x - z|^2), a kernel of the user's own."""
 
     name = "cauchy"
+    psd = True
 
     def evaluate(self, A, B):
         """1 / (1 + |a_i - b_j|^2)."""

@@ -6,6 +6,7 @@ A timestamp in seconds spans 1e7, so w is about 1e-7 there, and duals of 1 in fl
 from __future__ import annotations
 
 import pickle
+import warnings
 from fractions import Fraction
 
 import joblib
@@ -16,6 +17,7 @@ from maxmargin import SVC, SVR, LinearSVC, OneClassSVM, Status, certify, load, s
 from maxmargin.certificate import judge
 from maxmargin.choice import plan
 from maxmargin.features import Gram
+from maxmargin.files.libsvm_model import write_libsvm_model
 from maxmargin.kernels import Linear
 from maxmargin.losses import Hinge
 from maxmargin.neighbours import find_neighbours
@@ -132,3 +134,12 @@ def test_neighbours_of_a_machine_that_is_w():
     assert best.primal < 0.5 * judge(problem, start).primal
     assert best.primal == pytest.approx(0.5 * float(w @ w), rel=1e-9)
     assert problem.primal(start) == pytest.approx(judge(problem, start).primal, rel=1e-2)
+
+
+def test_libsvm_s_format_says_what_it_loses(model, tmp_path):
+    """A file of LIBSVM has dual coefficients only: a word where they do not reproduce the machine."""
+    with pytest.warns(UserWarning, match="reproduce decisions of this SVC to"):
+        write_libsvm_model(model, tmp_path / "model")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_libsvm_model(SVC(kernel="linear").fit(Z, LABELS), tmp_path / "other")

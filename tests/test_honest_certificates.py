@@ -6,16 +6,18 @@ moved to the origin, which changes b alone, or scaled, which changes P by a fact
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn.svm
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SVC, SVR, LinearSVC, Status, certify
+from maxmargin import SVC, SVR, LinearSVC, RiskRegressor, Status, certify
 from maxmargin.certificate import judge, judge_sharply
 from maxmargin.features import Gram
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial
@@ -232,3 +234,80 @@ def test_a_kernel_of_the_user_s_own_that_may_be_indefinite():
     assert 0.0 < certificate.rounding < 1e-9
     features = Gram.from_data(InverseMultiquadric(), Z)
     assert np.abs(features.form()).max() <= features.sizes.min() ** 2
+
+
+def test_an_ill_conditioned_metric():
+    """Targets along the weak eigenvector of M; the optimum of one sample follows from two equations, as fractions."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        angle, condition = rng.uniform(0, 3), 10.0 ** rng.uniform(5, 10)
+        V = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        M = (V * [1.0, 1.0 / condition]) @ V.T
+        M[0, 1] = M[1, 0]
+        C, (p, q) = min(condition, 1e9), V[:, 1].tolist()
+        model = RiskRegressor("multivariate", M=M, C=C, intercept="none", tol=1e-3).fit([[1.0]], [[p, q]])
+        first, mixed, second, c, p, q = map(Fraction, (M[0, 0], M[0, 1], M[1, 1], C, p, q))
+        A, B, D = 1 + c * first, c * mixed, 1 + c * second  # (1 + c M) r = y for the residual r = y - w
+        u, v = (D * p - B * q) / (A * D - B * B), (A * q - B * p) / (A * D - B * B)
+        optimum = c / 2 * (p * (first * u + mixed * v) + q * (mixed * u + second * v))
+        certificate = model.certificate_
+        assert Fraction(certificate.dual) <= optimum <= Fraction(certificate.primal)
+
+
+def test_a_metric_that_is_indefinite_by_rounding():
+    """An eigenvalue of -5e-13 is taken as zero, in the loss too: otherwise P has no minimum over a free intercept."""
+    Y = np.random.default_rng(0).normal(size=(60, 2))
+    model = RiskRegressor("multivariate", M=np.diag([1.0, -5e-13])).fit(Z, Y)
+    assert model.certificate_.gap >= 0.0
+    alone = RiskRegressor("multivariate", M=np.diag([1.0, 0.0])).fit(Z, Y)
+    assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=1e-12)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        RiskRegressor("multivariate", M=np.diag([1.0, -1e-9])).fit(Z, Y)
+
+
+@pytest.mark.parametrize("model", [SVC(kernel="linear", C=1e12), LinearSVC(loss="hinge", C=1e12)])
+def test_a_large_cost_is_the_one_that_was_asked_for(model):
+    """P at coef_ and intercept_ with C = 1e12 itself; certify judges another library's machine by the same C."""
+    y = np.where(np.arange(60) % 2, 1, -1)
+    model.fit(Z, y)
+    margins = y * (Z @ np.ravel(model.coef_) + model.intercept_[0])
+    value = 0.5 * float(np.sum(np.square(model.coef_))) + 1e12 * np.maximum(0.0, 1.0 - margins).sum()
+    assert model.certificate_.primal == pytest.approx(value, rel=1e-9)
+    with pytest.warns(ConvergenceWarning):
+        theirs = sklearn.svm.LinearSVC(loss="hinge", C=1e12, max_iter=10).fit(Z, y)
+    plain, weighted = certify(theirs, Z, y), certify(theirs, Z, y, np.full(60, 1.0000001))
+    assert weighted.primal == pytest.approx(plain.primal, rel=1e-6)
+
+
+def test_balanced_classes_of_many_weighted_samples():
+    """The weight of a class is a sum of n weights: added up one after the other it would be off by n roundings."""
+    n, rng = 300_000, np.random.default_rng(0)
+    X = rng.integers(-8, 9, (n, 1)).astype(float)
+    y = np.where(rng.random(n) < 0.01, 1, -1)
+    X[y == 1] += 2.0
+    model = LinearSVC(loss="hinge", class_weight="balanced", tol=1e-6).fit(X, y, sample_weight=np.full(n, 0.3))
+    w, b, weight = Fraction(float(model.coef_[0, 0])), Fraction(float(model.intercept_[0])), Fraction(0.3)
+    value = w * w / 2
+    for (x, side), count in zip(*np.unique(np.column_stack([X[:, 0], y]), axis=0, return_counts=True), strict=True):
+        c = weight * Fraction(n, 2 * int((y == side).sum()))
+        value += int(count) * c * max(Fraction(0), 1 - int(side) * (w * Fraction(x) + b))
+    assert value <= Fraction(model.certificate_.primal)
+
+
+def test_kernels_of_users_are_not_known_to_be_definite():
+    """Unless they say so: cos(3 |x - z|) has negative eigenvalues, and the certificate tells."""
+
+    @dataclass(frozen=True)
+    class Wave(Kernel):
+        name = "wave"
+
+        def evaluate(self, A, B):
+            return np.cos(3.0 * np.sqrt(np.maximum(A.norms[:, None] + B.norms - 2.0 * A.dots(B), 0.0)))
+
+        def diagonal(self, A):
+            return np.ones(A.n)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVC(kernel=Wave()).fit(Z, LABELS)
+    assert model.certificate_.convex is False

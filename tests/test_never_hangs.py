@@ -462,7 +462,7 @@ def test_large_fits_end_in_time(model):
 def test_limits_hold_for_calibration_too(limit):
     """max_seconds is for the fit and its folds together, max_iter for each of them."""
     X, y = make_endless_noise(400)
-    model = SVC(C=1e6, kernel="linear", tol=1e-12, probability=True, **limit)
+    model = SVC(C=1e6, kernel="poly", degree=5, tol=1e-13, probability=True, **limit)
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)

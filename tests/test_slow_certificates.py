@@ -35,6 +35,7 @@ class Slow(Kernel):
 
     seconds: float = 8.0
     name = "slow"
+    psd = True
 
     def evaluate(self, A, B):
         """K_ij, after a nap in proportion to its entries."""

@@ -21,7 +21,7 @@ from .estimators.machine import KernelMachine, Task
 from .estimators.multiclass import split_one_vs_rest, unpack_pairs
 from .estimators.ranking import RankSVM
 from .estimators.risk import check_vectors
-from .estimators.validation import HARD_MARGIN, check_length, check_weight, is_function
+from .estimators.validation import bound_cost, check_length, check_weight, is_function
 from .features import Design, Gram
 from .formulations import Machine, Risk, sums_to_zero
 from .interrupt import Interrupt
@@ -279,7 +279,7 @@ def pose_linear(model, kind: str, X, y, sample_weight, max_seconds: float, inter
     y = column_or_1d(y) if kind == "LinearSVC" else check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64)
     weight = check_weight(sample_weight, check_length(X, y))
     scaling = float(model.intercept_scaling) if model.fit_intercept else 0.0
-    c = np.full(len(y), float(min(model.C, HARD_MARGIN))) if weight is None else model.C * np.maximum(weight, 0.0)
+    c = bound_cost(model.C) * (np.ones(len(y)) if weight is None else np.maximum(weight, 0.0))
     loss = LOSSES[model.loss](**({"epsilon": model.epsilon} if kind == "LinearSVR" else {}))
     formulation = Risk("regularised" if scaling else "none", scaling, loss)
     features = Design(wrap(X), scaling)

@@ -19,9 +19,9 @@ import numpy as np
 from .kernels import FORMULAS, Kernel, Linear, choose_formula
 from .pace import Pace
 from .rounding import UNIT, Enclosed, Remainder, add_up_sizes, bound_sum
-from .samples import Dense, suit
+from .samples import WIDEN, Dense, suit
 from .threads import cached_property
-from .tiles import ROWS, SMALL_TILE, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square
+from .tiles import SMALL_TILE, count_rows, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square
 
 FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
 GAUGED_ROWS = 1024  # samples whose kernel values among each other are timed
@@ -255,7 +255,8 @@ class Gram:
 
     def count_terms(self, support: int) -> float:
         """Additions in a row behind one score: of a tile, and of the tiles."""
-        return min(support, max(ROWS + support / ROWS, SMALL_TILE / max(self.n, 1)))
+        rows = count_rows(self.samples)
+        return min(support, max(rows + support / rows, SMALL_TILE / max(self.n, 1)))
 
     def bound_public_errors(self, coef: np.ndarray, b: float, penalty: float, drift: float) -> float | np.ndarray:
         """How far the machine that users see may be from the one that is judged, in units of the score.
@@ -278,7 +279,7 @@ class Gram:
         """R(w) = coef' K coef / 2, from the scores of coef."""
         half, sizes = 0.5 * self.square_norm(coef, scores.value), np.abs(coef)
         rounded = bound_sum(np.count_nonzero(coef) + 8) * float(sizes @ np.abs(scores.value))
-        return Enclosed(half, 0.5 * (float(sizes @ scores.error) + rounded))
+        return Enclosed(half, 0.5 * WIDEN * (float(sizes @ scores.error) + rounded))
 
     def measure_remainder(
         self, coef: np.ndarray, a: np.ndarray, moved: float, closely: bool = False, drift: float = 0.0

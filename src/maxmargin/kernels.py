@@ -170,10 +170,10 @@ def is_nonnegative(gamma: float | str) -> bool:
 
 @dataclass(frozen=True)
 class Kernel:
-    """k(x, z). `psd` is True where the formula is positive semidefinite for all data, None where nobody knows."""
+    """k(x, z). `psd` is True where the formula is positive semidefinite for all data, None where that is not known."""
 
     name: ClassVar[str]
-    psd: ClassVar[bool | None] = True
+    psd: ClassVar[bool | None] = None
 
     def bind(self, X, weight: np.ndarray | None = None) -> Kernel:
         """This kernel with every parameter a number, chosen from the training data X."""
@@ -256,6 +256,8 @@ class Kernel:
 
 class Formula(Kernel):
     """A kernel that is evaluated in place: `evaluate` takes the tile to write into."""
+
+    psd: ClassVar[bool | None] = True
 
     def write(self, A, B, out):
         """K_ij = k(a_i, b_j), without a copy."""

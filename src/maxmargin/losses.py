@@ -27,6 +27,7 @@ import numpy as np
 from .rounding import UNIT
 
 FEW = 16.0 * UNIT  # what the few roundings of a term amount to, of its size
+RANK = 1e-12  # of the largest eigenvalue of M: a smaller one counts as zero
 STEEP = 750.0  # |log t| of every share t that float64 can hold
 
 
@@ -662,8 +663,8 @@ class _MultivariateTerms:
 
     joint = False
 
-    def __init__(self, y: np.ndarray, c: np.ndarray, M: np.ndarray, inverse: np.ndarray, projection: np.ndarray):
-        self.y, self.c, self.M, self.inverse, self.projection = y, c, M, inverse, projection
+    def __init__(self, y: np.ndarray, c: np.ndarray, metric: Metric):
+        self.y, self.c, (self.M, self.inverse, self.projection, self.least) = y, c, metric
 
     def value(self, f):
         r = f - self.y
@@ -692,10 +693,14 @@ class _MultivariateTerms:
         return self.c * ((sizes @ r) * (wide + FEW * len(r) * r) + 0.5 * (sizes @ wide) * wide).sum(axis=0)
 
     def bound_conjugate_error(self, a):
-        """Roundings of a.y and of a' M^+ a."""
-        sizes = np.abs(a)
-        quadratic = 0.5 * _inverse(self.c) * (sizes * (np.abs(self.inverse) @ sizes)).sum(axis=0)
-        return FEW * len(a) * (quadratic + (sizes * np.abs(self.y)).sum(axis=0))
+        """Roundings of a.y and of a' M^+ a, and what M^+ is off by.
+
+        With z the computed M^+ a and r = a - M z, a' M^+ a = a'z + z'r + r' M^+ r, and r' M^+ r <= |r|^2 / least.
+        """
+        sizes, z, few = np.abs(a), self.inverse @ a, FEW * len(a)
+        missed = np.abs(a - self.M @ z) + few * (sizes + np.abs(self.M) @ np.abs(z))
+        quadratic = (np.abs(z) * (missed + few * sizes) + np.square(missed) / self.least).sum(axis=0)
+        return (0.5 * _inverse(self.c) * quadratic + few * (sizes * np.abs(self.y)).sum(axis=0)) * (1.0 + few)
 
     def bound_slope(self, a, f, moved):
         """|M^+ a / c - y + f|, the largest of any sample and component."""
@@ -753,9 +758,34 @@ class MulticlassHinge(Loss):
         return _MulticlassHingeTerms(y, c, self.label_costs, self.label_scales)
 
 
+class Metric(NamedTuple):
+    """M, its pseudo-inverse, the projection on its range, and less than its least eigenvalue that is not zero."""
+
+    M: np.ndarray
+    inverse: np.ndarray
+    projection: np.ndarray
+    least: float
+
+
+def resolve_metric(M: np.ndarray) -> Metric:
+    """M with eigenvalues below RANK of the largest set to zero: a product A'A of low rank has some, of either sign.
+
+    Computed eigenvalues are off by some k u |M| (Weyl), which the least one is less here.
+    """
+    values, V = np.linalg.eigh(M)
+    top, k = max(float(values[-1]), 1e-300), len(M)
+    kept = values > RANK * top
+    if not kept.all():
+        V, values = V[:, kept], values[kept]
+        M = (V * values) @ V.T
+        M = 0.5 * (M + M.T)
+    least = 0.99 * float(values.min(initial=top)) - 64.0 * k * UNIT * top
+    return Metric(M, (V / values) @ V.T, V @ V.T, least)
+
+
 @dataclass(frozen=True, eq=False)
 class Multivariate(Loss):
-    """(f - y)' M (f - y) / 2 for targets of several numbers, M positive semidefinite."""
+    """(f - y)' M (f - y) / 2 for targets of several numbers, M positive semidefinite (`resolve_metric`)."""
 
     M: np.ndarray
     name = "multivariate"
@@ -773,10 +803,7 @@ class Multivariate(Loss):
 
     def terms(self, y, c):
         """a = -c M (f - y); conj = -a.y + a' M^+ a / (2 c) on the range of M."""
-        values, vectors = np.linalg.eigh(self.M)
-        kept = values > 1e-12 * max(float(values[-1]), 1e-300)
-        V = vectors[:, kept]
-        return _MultivariateTerms(y, c, self.M, (V / values[kept]) @ V.T, V @ V.T)
+        return _MultivariateTerms(y, c, resolve_metric(self.M))
 
 
 LOSSES: dict[str, type[Loss]] = {

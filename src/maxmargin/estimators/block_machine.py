@@ -21,7 +21,7 @@ from ..result import Result
 from ..threads import quiet_blas
 from .observers import Observation
 from .tasks import Budget, Task
-from .validation import HARD_MARGIN, check_loss_weights, refuse_types
+from .validation import bound_cost, check_loss_weights, refuse_types
 
 MAPPED = 1 << 28  # bytes from which on a memory-mapped array is read block by block instead of being read into memory
 
@@ -124,7 +124,7 @@ def pose_blocks(machine, blocks: Blocks, survey: Survey, targets: Targets, loss,
 
 def cost_of(machine) -> float:
     """C, infinity being a hard margin."""
-    return float(min(machine.C, HARD_MARGIN))
+    return bound_cost(machine.C)
 
 
 def solve_one(

@@ -43,10 +43,10 @@ from .tasks import Task
 from .validation import (
     C_CONSTRAINT,
     CONSTRAINTS,
-    HARD_MARGIN,
     INTERCEPT_CONSTRAINT,
     JOBS_CONSTRAINT,
     NU_CONSTRAINT,
+    bound_cost,
     check_loss_weights,
 )
 
@@ -309,7 +309,7 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses against 1/2 |w|^2. Infinity is taken as 1e10, a hard margin.
+        Weight of the losses against 1/2 |w|^2. Infinity is taken as 1e10, a hard margin; 1e30 is the most.
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"}, callable or Kernel, default="rbf"
     degree : int, default=3
         Of the polynomial kernel.
@@ -428,7 +428,7 @@ class SVC(KernelClassifier):
         return Risk(self.intercept, loss=LOSSES[self.loss]())
 
     def _cost(self) -> float:
-        return min(self.C, HARD_MARGIN)
+        return bound_cost(self.C)
 
 
 class NuSVC(KernelClassifier):

@@ -30,7 +30,7 @@ from .multiclass import split_one_vs_rest, weigh_classes
 from .observers import Observation
 from .tasks import Budget, Task, run_side_by_side
 from .validation import (
-    HARD_MARGIN,
+    bound_cost,
     check_design,
     check_length,
     check_loss_weights,
@@ -104,7 +104,7 @@ class LinearMachine(CertifiedMachine):
 
     def _cost(self, weight: np.ndarray | None, n: int) -> np.ndarray:
         """c = C times sample weight."""
-        cost = float(min(self.C, HARD_MARGIN))
+        cost = bound_cost(self.C)
         return np.full(n, cost) if weight is None else cost * np.maximum(weight, 0.0)
 
     @property

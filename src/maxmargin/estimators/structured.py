@@ -23,9 +23,9 @@ from .observers import Observation, ObservedFit
 from .tasks import Budget
 from .validation import (
     C_CONSTRAINT,
-    HARD_MARGIN,
     JOBS_CONSTRAINT,
     SOLVE_CONSTRAINTS,
+    bound_cost,
     check_loss_weights,
     leave_out_faint,
 )
@@ -140,7 +140,7 @@ class StructuredSVM(ObservedFit, BaseEstimator):
         model = copy.deepcopy(self.model)
         size = prepare(model, X, y)
         examples = gather(model, X, y, self.n_jobs).begin(size)
-        c = float(min(self.C, HARD_MARGIN)) * weight
+        c = bound_cost(self.C) * weight
         check_loss_weights(c)
         problem = StructuredProblem(examples, c)
 

@@ -21,7 +21,7 @@ from ..sparse_format import check_sparse
 
 WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
 HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
-
+LARGEST_COST = 1e30  # C beyond which products with squares of the data may overflow
 C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
 NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
 JOBS_CONSTRAINT = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
@@ -51,6 +51,11 @@ LINEAR_CONSTRAINTS: dict = {
     "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
 }
 FORMS = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr", "accept_large_sparse": True}
+
+
+def bound_cost(C: float) -> float:
+    """C, or 1e10 where it is infinite; at most 1e30."""
+    return HARD_MARGIN if np.isinf(C) else min(float(C), LARGEST_COST)
 
 
 def is_function(kernel) -> bool:

@@ -40,6 +40,7 @@ KEYS = (
     "svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho", "label", "probA", "probB",
     "prob_density_marks", "nr_sv",
 )  # fmt: skip
+AGREED = 1e-6  # of the largest decision: by how much a file may differ from its model without a word
 STRIP = 1024  # support vectors written at a time
 
 
@@ -61,12 +62,28 @@ def write_libsvm_model(model, path: str | os.PathLike) -> None:
         known = ", ".join(kind.__name__ for kind in TYPES.values())
         raise TypeError(f"model must be a fitted {known} of maxmargin, got {type(model).__name__}.")
     check_is_fitted(model)
+    warn_of_lost_digits(model)
     machine = lay_out(model)
     header = describe_machine(model, name, machine)
     with write_file(path) as file:
         file.write("".join(f"{line}\n" for line in header).encode())
         for start in range(0, len(machine.order), STRIP):
             file.write(format_vectors(model, machine, slice(start, start + STRIP)))
+
+
+def warn_of_lost_digits(model: KernelMachine) -> None:
+    """Warn where a machine is w itself, of which a file of LIBSVM has only the sum over support vectors."""
+    if model._held_weights() is None:
+        return
+    samples = model._kernel.samples(model.support_vectors_)
+    scores = model._score(samples)
+    lost = float(np.abs(scores - model._weigh_support(samples, model._support_samples(samples))).max(initial=0.0))
+    if lost > AGREED * float(np.abs(scores).max(initial=1.0)):
+        warnings.warn(
+            f"The dual coefficients reproduce decisions of this {type(model).__name__} to {lost:.1g} only, and a model "
+            "file of LIBSVM holds nothing else; scale the features, or save the model in the format of this library.",
+            stacklevel=3,
+        )
 
 
 class Layout(NamedTuple):
