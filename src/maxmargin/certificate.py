@@ -331,7 +331,7 @@ def add_terms_up(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
             float(conjugate_error.sum()) * (1.0 + slack) + slack * sizes[1],
             float((np.abs(a) * wide).sum()) + slack * sizes[2],
         ]
-    moved, cost = settle_terms(problem, a, f, b)
+    moved, cost = settle_terms(problem, a, f, wide)
     balanced = problem.imbalance(a) <= UNBALANCED
     conjugate = Enclosed(sums[1] if balanced else np.inf, errors[1])
     remainders = Enclosed(sum(sums) if balanced else np.inf, sum(errors))
@@ -341,7 +341,7 @@ def add_terms_up(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
     return Sums(Enclosed(sums[0], errors[0]), conjugate, remainders, moved, cost, cost_of_dual, leverage, kkt)
 
 
-def settle_terms(problem: Problem, a: np.ndarray, f: np.ndarray, b) -> tuple[float, float]:
+def settle_terms(problem: Problem, a: np.ndarray, f: np.ndarray, wide: np.ndarray) -> tuple[float, float]:
     """The amount that must be shifted between duals before they balance exactly, and what that costs at most.
 
     With many classes the duals of each sample must also sum to zero.
@@ -351,7 +351,7 @@ def settle_terms(problem: Problem, a: np.ndarray, f: np.ndarray, b) -> tuple[flo
     if problem.balance is not None:
         sizes, totals = np.abs(a).sum(axis=-1), a.sum(axis=-1) - problem.balance
         moved += float(np.sum(np.abs(totals) + bound_sum(problem.n + 2) * sizes))
-    return moved, moved * problem.terms.bound_slope(a, f, moved)
+    return moved, moved * (problem.terms.bound_slope(a, f, moved) + 2.0 * float(wide.max(initial=0.0)))
 
 
 def judge_mixture(problem: Problem, point: Point, penalty: Enclosed, scores: Enclosed, closely: bool) -> Certificate:

@@ -383,7 +383,7 @@ class _ExponentialTerms(NamedTuple):
     def bound_value_error(self, f, wide):
         """exp(-y f) (exp(wide) - 1), and a few roundings."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.nan_to_num(self.value(f) * (np.expm1(wide) + FEW), nan=np.inf)
+            return np.nan_to_num(self.value(f) * (np.expm1(wide) + FEW), nan=np.inf, posinf=np.inf)
 
     def bound_conjugate_error(self, a):
         """A few roundings of t log t and of t."""
@@ -442,19 +442,28 @@ class _PoissonTerms(NamedTuple):
         """exp(f) (exp(wide) - 1) + y wide, and a few roundings."""
         with np.errstate(over="ignore", invalid="ignore"):
             grown = np.exp(f) * (np.expm1(wide) + FEW) + self.y * (wide + FEW * np.abs(f))
-        return _weigh(self.c, np.nan_to_num(grown, nan=np.inf))
+        return _weigh(self.c, np.nan_to_num(grown, nan=np.inf, posinf=np.inf))
 
     def bound_conjugate_error(self, a):
         """A few roundings of t log t and of t, and what the difference y - a/c has lost."""
         share = a * _inverse(self.c)
-        t = np.maximum(self.y - share, 0.0)
-        lost = (np.abs(self.y) + np.abs(share)) * (1.0 + np.abs(np.log(np.maximum(t, 1e-300))))
-        return FEW * self.c * (np.abs(_entropy(t)) + t + np.where(t > 0, lost, 0.0))
+        t, sizes = np.maximum(self.y - share, 0.0), np.abs(self.y) + np.abs(share)
+        lost = sizes * (1.0 + np.abs(np.log(np.maximum(t, np.maximum(UNIT * sizes, 1e-300)))))
+        return FEW * self.c * (np.abs(_entropy(t)) + t + lost)
 
     def bound_slope(self, a, f, moved):
-        """log t at the largest t."""
-        t = np.maximum(self.y - a * _inverse(self.c), 0.0)
-        return _bound_slope(t * self.c, f, lambda k, way: float(np.log(t[k] + way / self.c[k])), moved)
+        """log t at the largest t, which is off by what the difference y - a/c has lost."""
+        share = a * _inverse(self.c)
+        t, lost = np.maximum(self.y - share, 0.0), 4.0 * UNIT * (np.abs(self.y) + np.abs(share))
+
+        def slope(k: int, way: float) -> float:
+            return float(np.log(t[k] + way / self.c[k] + np.sign(way) * lost[k]))
+
+        return _bound_slope(t * self.c, f, slope, moved)
+
+    def repair(self, a, balance):
+        """The duals with a <= c y in exact arithmetic, whatever that product is rounded to."""
+        return np.minimum(a, self.c * self.y * (1.0 - 4.0 * UNIT))
 
 
 @dataclass(frozen=True)
@@ -780,7 +789,7 @@ def resolve_metric(M: np.ndarray) -> Metric:
         M = (V * values) @ V.T
         M = 0.5 * (M + M.T)
     least = 0.99 * float(values.min(initial=top)) - 64.0 * k * UNIT * top
-    return Metric(M, (V / values) @ V.T, V @ V.T, least)
+    return Metric(M, (V / values) @ V.T, V @ V.T, max(least, 1e-300))
 
 
 @dataclass(frozen=True, eq=False)

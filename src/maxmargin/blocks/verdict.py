@@ -388,7 +388,8 @@ def find_spares(totals: np.ndarray, doubts: np.ndarray, left: np.ndarray, zero_s
         found, _ = nnls(totals.T / unit, side * wanted[j])
         missed = np.abs(found @ totals / unit - side * wanted[j]).sum() + found @ doubts.sum(axis=1) / unit
         most[:, j], error = np.maximum(most[:, j], found / unit), max(error, float(missed))
-    return 2.0 * (most @ left) if error <= APART else None  # mixing in a share t scales what is left by 1 - t
+    spoilt = left + error * left.sum()  # by the mixtures for other sums
+    return 2.0 * (most @ spoilt) if error <= APART else None  # mixing in a share t scales what is left by 1 - t
 
 
 def spread_shifts(problem: BlockProblem) -> np.ndarray:

@@ -7,31 +7,22 @@ from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 CHUNK = 256  # rows are summed in chunks before they are added to the total, so that rounding errors stay small
-NONE_FREE = 1e300  # above every slope: the mildest slope where no dual is free
 FEW = 16.0  # rounding errors of a term, each below UNIT of its size
 
 
 @njit(**OPTIONS)
-def sum_rows(f, a, p, d, e, lo, hi, margin):
-    """Sums over conj_i(a) = p a + d a^2/2 + e |a| on [lo, hi], at the scores f.
-
-    Returns sum c_i l(f_i), sum conj_i(a_i), the largest distance of -f_i from the subdifferential of conj_i at a_i,
-    and whether every a_i is within its bounds. When the distance is measured, duals within `margin` of a bound or of
-    zero count as being there.
-    """
-    losses = conjugates = violation = 0.0
-    inside = True
+def sum_rows(f, a, p, d, e, lo, hi):
+    """sum_i c_i l(f_i) and sum_i conj_i(a_i) for conj_i(a) = p a + d a^2/2 + e |a| on [lo, hi]."""
+    losses = conjugates = 0.0
     for start in range(0, f.shape[0], CHUNK):
         loss = conjugate = 0.0
         for k in range(start, min(start + CHUNK, f.shape[0])):
             push, dual = -(f[k] + p[k]), a[k]
             loss += evaluate_loss(push, d[k], e[k], lo[k], hi[k])
             conjugate += p[k] * dual + 0.5 * d[k] * dual * dual + e[k] * abs(dual)
-            inside = inside and lo[k] <= dual <= hi[k]
-            violation = max(violation, measure_distance(push, dual, d[k], e[k], lo[k], hi[k], margin))
         losses += loss
         conjugates += conjugate
-    return losses, conjugates, violation, inside
+    return losses, conjugates
 
 
 @njit(**OPTIONS)
@@ -123,7 +114,7 @@ def settle_balance(sums, free, balance, b, n, margin):
     left = max(moved - max(down if missing > 0 else up, 0.0), 0.0)
     if left > BALANCED * (size + abs(balance)):
         return moved, np.inf
-    slope = mildest if moved <= 0.5 * margin and mildest < NONE_FREE else steepest
+    slope = min(mildest, steepest) if moved <= 0.5 * margin else steepest
     return moved, moved * slope + left * abs(b)
 
 
@@ -140,7 +131,7 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
     """
     losses = loss_rises = conjugates = conjugate_sizes = remainders = most = size = leverage = 0.0
     total = carry = up = down = violation = steepest = 0.0
-    mildest, inside = 1e308, True
+    mildest, inside = np.inf, True
     for start in range(0, s.shape[0], CHUNK):
         loss = rise = conjugate = conjugate_size = remainder = high = sizes = lever = 0.0
         for k in range(start, min(start + CHUNK, s.shape[0])):
@@ -164,7 +155,7 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
             linear, square, kink = p[k] * dual, 0.5 * d[k] * dual * dual, e[k] * abs(dual)
             conjugate += linear + square + kink
             conjugate_size += abs(linear) + square + kink
-            slope = abs(push) + wide + e[k] + d[k] * abs(dual)
+            slope = abs(push) + wide + e[k] + d[k] * (abs(dual) + margin)
             if lo[k] + margin < dual < hi[k] - margin:
                 mildest = min(mildest, slope)
             if lo[k] < hi[k]:

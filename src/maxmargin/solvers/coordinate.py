@@ -167,7 +167,7 @@ class CoordinateRun:
         b = float(self.numbers[INTERCEPT]) if self.free else 0.0
         f = problem.features.scores(coef) + b
         norm = problem.features.square_norm(coef, f)
-        losses, conjugates, _, _ = sum_rows(f, a, *problem.row, 0.0)
+        losses, conjugates = sum_rows(f, a, *problem.row)
         missing = float(a.sum()) - float(problem.balance) if self.free else 0.0
         self.primal = 0.5 * norm + losses + problem.offset(b)
         self.dual = -0.5 * norm - conjugates - b * missing
