@@ -22,6 +22,7 @@ from .threads import cached_property, run_strips
 from .tiles import open_tile
 
 EXACT = Enclosed(0.0, 0.0)
+STRIP_ROWS = 20_000  # of all problems that a core judges at a time: a fraction of a millisecond
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,11 @@ class ClassPairs:
         totals, margins = self.add_up(sizes), AT_BOUND * np.maximum.reduceat(sizes, self.ends[:-1])
         drift, sums = self.measure_drift(a, totals), np.empty((len(b), 18))
         errors = self.bound_errors(totals, drift, np.abs(b))
-        enclose_pairs(self.ends, f, errors, b, a, *self.row, margins, sums)
+
+        def enclose(i: int, j: int) -> None:
+            enclose_pairs(self.ends[i : j + 1], f, errors[i:j], b[i:j], a, *self.row, margins[i:j], sums[i:j])
+
+        run_strips(enclose, len(b), max(1, -(-len(b) * STRIP_ROWS // len(a))))
         squares, rounded = self.add_up(a * f), bound_sum(self.largest + 8) * self.add_up(sizes * np.abs(f))
         halves = Enclosed(0.5 * squares, 0.5 * (totals * errors + rounded) + drift * (totals * self.reach + drift))
         found = RowSums(*sums.T[:16])

@@ -441,8 +441,12 @@ class RBF(Formula):
 
     def cancels(self, A, B) -> bool:
         """Whether |a_i|^2 + |b_j|^2 - 2 <a_i, b_j> would lose digits that the values need."""
-        off = self.bound_exponents(A.largest_norm + B.largest_norm, max(A.terms, B.terms))
-        return A.dtype == np.float64 and not off <= CANCELLED
+        if A.dtype != np.float64:  # rows in float32 are evaluated by the thousand, and have a bound of their own
+            return False
+        terms = max(A.terms, B.terms)
+        if self.bound_exponents(A.norm_of_all + B.norm_of_all, terms) <= CANCELLED:
+            return False
+        return not self.bound_exponents(A.largest_norm + B.largest_norm, terms) <= CANCELLED
 
     def cost(self, samples):
         """Nanoseconds of a kernel value: differences have no BLAS."""

@@ -36,6 +36,7 @@ class Rows:
 
     rounding = 0.0
     displacement = 0.0  # |m| of samples that were moved by m
+    norm_of_all = np.inf  # the largest |x|^2 of the samples that these are a part of, once it is known
 
     @cached_property
     def radii(self) -> np.ndarray:
@@ -431,16 +432,20 @@ class Given:
 
 
 def pass_on(samples, part, index):
-    """The part with those norms that were already known of the whole."""
-    for name in ("norms", "lengths", "radii"):
-        if name in samples.__dict__:
-            part.__dict__[name] = samples.__dict__[name][index]
+    """The part with those norms that were already known of the whole; thousands of tiles wait for it."""
+    known, given = samples.__dict__, part.__dict__
+    if "norms" in known:
+        given["norms"] = known["norms"][index]
+        given["norm_of_all"] = known.get("largest_norm", samples.norm_of_all)
+    if "lengths" in known:
+        given["lengths"] = known["lengths"][index]
     return round_alike(samples, part)
 
 
 def round_alike(samples: Rows, part: Rows) -> Rows:
     """The part, its numbers as far from the data as those of the whole, its products of as many terms at most."""
-    part.rounding, part.displacement = samples.rounding, samples.displacement
+    if samples.rounding:
+        part.rounding, part.displacement = samples.rounding, samples.displacement
     if isinstance(part, Sparse):
         part.terms = samples.terms
     return part

@@ -170,6 +170,6 @@ def cut_rows(samples, start: int = 0) -> list[slice]:
 
 
 def warm_norms(*parts) -> None:
-    """Evaluate |x_i|^2 before the strips share them."""
+    """Evaluate |x_i|^2, and the largest of them, before the strips share them; a given matrix has none."""
     for samples in parts:
-        _ = getattr(samples, "norms", None)
+        _ = getattr(samples, "largest_norm", None)

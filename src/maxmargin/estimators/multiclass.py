@@ -93,9 +93,11 @@ def spread_duals(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarr
 def pack_pairs(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray, n_classes: int) -> np.ndarray:
     """LIBSVM's table of n_classes - 1 rows over all samples: one of class i has its coefficient against j in row j - 1
     if i < j, and in row j if i > j; class i counts as positive against j > i."""
-    table, index = np.zeros((n_classes - 1, len(y))), np.concatenate(indices)
-    i, j = np.repeat(np.triu_indices(n_classes, 1), [len(part) for part in indices], axis=1)
-    table[np.where(y[index] == i, j - 1, i), index] = np.concatenate(duals)
+    table = np.zeros((n_classes - 1, len(y)))
+    for (i, j), index, part in zip(combinations(range(n_classes), 2), indices, duals, strict=True):
+        first = y[index] == i
+        table[j - 1, index[first]] = part[first]
+        table[i, index[~first]] = part[~first]
     return table
 
 
