@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 QUICK = "not slow"
 NUMERICAL = """
     blocks blockwise bundle cache certificate class_solvers cliff_grid cliffs close_arithmetic estimators first_order
-    conic_optimum honest_certificates rounding_of_judges row_sums
+    bounds_of_terms conic_optimum held_weights honest_certificates rounding_of_judges row_sums
     kernel_interior_point kernels lagrangian lecture linear_compiled linear_estimators linear_extremes
     linear_solvers listwise losses master metric_estimators minimize minimize_bad_input newton_parts one_slack paths
     problem quadratic_program risk_bounds sequences sklearn_suite small_pairs smo structured_models structured_svm
