@@ -57,7 +57,7 @@ VARIANTS = [
     RiskRegressor("quantile", quantile=0.4, tol=1e-11),  # kinks on both sides: w moves with the root of the gap
     RiskRegressor("poisson", **TIGHT),
     RiskRegressor("multivariate", tol=1e-10),  # w moves with the root of the gap
-    # A bundle finds w to the root of its gap only, and with free intercepts of classes no better; see test_class_solvers.
+    # A bundle finds w to the root of its gap only; with free intercepts of classes see test_class_solvers.
     RiskClassifier(
         "hinge", multi_class="crammer_singer", intercept="regularised", solver=Bundle("proximal-bundle"), tol=3e-14
     ),
