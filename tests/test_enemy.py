@@ -16,7 +16,7 @@ from exact_programs import solve_exactly
 import maxmargin as mm
 
 QUICK = 100  # cases of each family
-MANY = int(os.environ.get("ENEMY_CASES", "3000"))  # of all families together
+MANY = int(os.environ.get("ENEMY_CASES", "9000"))  # of all families together
 
 
 def assert_honest(names: list[str]) -> None:
