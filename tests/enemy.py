@@ -254,7 +254,7 @@ def claim_kernel(
 
 def add_machine(claim: Claim, objective: Objective, K: np.ndarray, model, intercept: str, sign: int = 1) -> Claim:
     """The claim with P at the dual coefficients and the intercept that the user sees; K is that of X as given."""
-    if model._held_weights() is not None:  # the machine is coef_ and intercept_, see `add_line`
+    if model._held_weights()[0] is not None:  # the machine is coef_ and intercept_, see `add_line`
         return claim
     table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
     coef, b = zeros(len(objective.K)), sign * exact(np.ravel(model.intercept_))

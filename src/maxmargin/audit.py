@@ -227,9 +227,8 @@ def read_machines(model, kind: str, twin, weight: np.ndarray | None, support: np
         b = -b if two else b
     coef = np.zeros((len(table), n))
     coef[:, support] = table
-    held = model._held_weights() if isinstance(model, KernelMachine) else None
-    weights = [None] * len(b) if held is None else [None if np.isnan(w).any() else w for w in held]
-    return [Machine(row, float(shift), w=w) for row, shift, w in zip(coef, b, weights, strict=True)]
+    held = model._held_weights() if isinstance(model, KernelMachine) else [None] * len(b)
+    return [Machine(row, float(shift), w=w) for row, shift, w in zip(coef, b, held, strict=True)]
 
 
 def move_machines(machines: list[Machine], features: Gram, model: KernelMachine | None) -> list[Machine]:

@@ -206,23 +206,18 @@ class Gram:
         no longer. Products with it are then off by gamma_d |x_i| |w|, or by next to nothing if evaluated closely.
         """
         high, low, error = self.samples.combine_closely(coef)
-        if closely:
-            scores, rest, errors = self.samples.project_closely(high, low)
-            scores = scores + rest
-            errors = errors + UNIT * np.abs(scores)
-        else:
-            scores, length = self.samples.project(high), float(np.linalg.norm(high))
-            errors = (bound_sum(self.samples.terms + 8) * length + float(np.linalg.norm(low))) * self.sizes
+        scores, errors = self.enclose_weighted(high, closely, low)
         return self.add_offset(coef, scores, errors + error * self.sizes)
 
-    def enclose_weighted(self, w: np.ndarray, closely: bool = False) -> Enclosed:
-        """f = X w for a given w, and a bound on the rounding error of each; for a linear kernel."""
+    def enclose_weighted(self, w: np.ndarray, closely: bool = False, low: np.ndarray | float = 0.0) -> Enclosed:
+        """f = X (w + low) for a given w, and a bound on the rounding error of each; for a linear kernel."""
         if closely:
-            scores, rest, errors = self.samples.project_closely(w, np.zeros_like(w))
+            scores, rest, errors = self.samples.project_closely(w, np.broadcast_to(low, w.shape).copy())
             scores = scores + rest
             return Enclosed(scores, errors + UNIT * np.abs(scores))
         length = float(np.linalg.norm(w))
-        return Enclosed(self.samples.project(w), bound_sum(self.samples.terms + 8) * length * self.sizes)
+        errors = (bound_sum(self.samples.terms + 8) * length + float(np.linalg.norm(low))) * self.sizes
+        return Enclosed(self.samples.project(w), errors)
 
     def measure_distance(self, w: np.ndarray, a: np.ndarray, moved: float) -> Remainder:
         """|w - v|^2 / 2 for a given w and v = sum_i a_i x_i, from above; `moved` as in `measure_remainder`.

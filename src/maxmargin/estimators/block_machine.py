@@ -21,7 +21,7 @@ from ..result import Result
 from ..threads import quiet_blas
 from .observers import Observation
 from .tasks import Budget, Task
-from .validation import bound_cost, check_loss_weights, refuse_types
+from .validation import check_loss_weights, refuse_types
 
 MAPPED = 1 << 28  # bytes from which on a memory-mapped array is read block by block instead of being read into memory
 
@@ -120,11 +120,6 @@ def pose_blocks(machine, blocks: Blocks, survey: Survey, targets: Targets, loss,
     check_loss_weights(np.array([weight / survey.n, weight]))  # the mean and the sum of c
     pose = Pose(targets, loss, machine._intercept_kind == "free", machine._scaling, n_classes)
     return BlockProblem(blocks, pose, survey, weight)
-
-
-def cost_of(machine) -> float:
-    """C, infinity being a hard margin."""
-    return bound_cost(machine.C)
 
 
 def solve_one(

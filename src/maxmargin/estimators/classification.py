@@ -309,7 +309,7 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses against 1/2 |w|^2. Infinity is taken as 1e10, a hard margin; 1e30 is the most.
+        Weight of the losses against 1/2 |w|^2. Infinity is taken as 1e10, a hard margin, and more than 1e30 as 1e30.
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"}, callable or Kernel, default="rbf"
     degree : int, default=3
         Of the polynomial kernel.

@@ -56,7 +56,7 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
     tol : float, default=1e-4
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     C : float, default=1.0
-        Weight of the losses against the penalty. Infinity is taken as 1e10, a hard margin; 1e30 is the most.
+        Weight of the losses against the penalty. Infinity is taken as 1e10, a hard margin, and more than 1e30 as 1e30.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         Each class against the rest, or sum_i c_i max(0, 1 + max_{m != y_i} f_m - f_{y_i}) over all classes at once;
         then penalty, loss and dual are not looked at.

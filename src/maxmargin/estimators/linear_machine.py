@@ -24,7 +24,7 @@ from ..result import Result
 from ..samples import Dense, Sparse, tile_rows
 from ..scikit_learn import LinearClassifierMixin, SparseCoefMixin, fit_context
 from ..threads import STRIPS, quiet_blas, run_strips
-from .block_machine import comes_in_blocks, cost_of, fit_blocks, open_store, over_blocks, pose_blocks
+from .block_machine import comes_in_blocks, fit_blocks, open_store, over_blocks, pose_blocks
 from .certified import CertifiedMachine
 from .multiclass import split_one_vs_rest, weigh_classes
 from .observers import Observation
@@ -283,10 +283,10 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         self._check_totals(survey.totals * class_weight)
         k = len(self.classes_)
         if self._joint:
-            targets = [Targets(cost_of(self), self.classes_, None, class_weight)]
+            targets = [Targets(bound_cost(self.C), self.classes_, None, class_weight)]
             return [pose_blocks(self, blocks, survey, each, self._joint_loss(), k) for each in targets]
         weights = [class_weight if k == 2 else self._weigh_one(class_weight, each) for each in range(k)]
-        targets = [Targets(cost_of(self), self.classes_, each, weights[each]) for each in range(k)]
+        targets = [Targets(bound_cost(self.C), self.classes_, each, weights[each]) for each in range(k)]
         return [pose_blocks(self, blocks, survey, each, self._loss(), None) for each in targets[1 if k == 2 else 0 :]]
 
     def _weigh_one(self, class_weight: np.ndarray, positive: int) -> np.ndarray:
@@ -416,7 +416,7 @@ class LinearRegressor(RegressorMixin, LinearMachine):
 
     def _pose_blocks(self, blocks: Blocks, survey: Survey) -> list[BlockProblem]:
         """The same problem over blocks."""
-        return [pose_blocks(self, blocks, survey, Targets(cost_of(self)), self._loss(), None)]
+        return [pose_blocks(self, blocks, survey, Targets(bound_cost(self.C)), self._loss(), None)]
 
     def _unpack(self, fits: list[LinearFit]) -> None:
         """coef_ of shape (d,), intercept_ of shape (1,)."""

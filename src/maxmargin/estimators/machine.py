@@ -231,19 +231,21 @@ class KernelMachine(CertifiedMachine):
     def _score(self, samples) -> np.ndarray:
         """<w, phi(x)> of each machine, one column each: through w where that was solved for, else through its sum."""
         held = self._held_weights()
-        if held is not None and not np.isnan(held).any():
-            return samples.project(held.T)
+        if all(w is not None for w in held):
+            return samples.project(np.stack(held).T)
         scores = self._weigh_support(samples, self._support_samples(samples))
-        for k, w in enumerate(() if held is None else held):
-            if not np.isnan(w).any():
+        for k, w in enumerate(held):
+            if w is not None:
                 scores[:, k] = samples.project(w)
         return scores
 
-    def _held_weights(self) -> np.ndarray | None:
-        """w of the machines that were solved for w itself, NaN for others; None once the coefficients were replaced."""
+    def _held_weights(self) -> list[np.ndarray | None]:
+        """w of each machine that was solved for w itself; None for others, and for all with other coefficients."""
         owner = self._weights_of
-        replaced = not (owner is None or owner is self._dual_coef_ or np.array_equal(owner, self._dual_coef_))
-        return None if self._weights is None or replaced else self._weights
+        same = owner is None or owner is self._dual_coef_ or np.array_equal(owner, self._dual_coef_)
+        if self._weights is None or not same:
+            return [None] * len(self._intercept_)
+        return [None if np.isnan(w).any() else w for w in self._weights]
 
     def _weigh_support(self, samples, support) -> np.ndarray:
         """sum_i coef_i k(x_i, x) of each machine, one column each."""
@@ -280,8 +282,8 @@ class KernelMachine(CertifiedMachine):
         """
         samples = self._kernel.samples(self.support_vectors_)
         rows = (self._weigh(samples, weights) for weights in self._expansion().T)  # one at a time: they may be wide
-        if held and (weights := self._held_weights()) is not None:
-            rows = (row if np.isnan(w).any() else w.copy() for row, w in zip(rows, weights, strict=True))
+        if held:
+            rows = (row if w is None else w.copy() for row, w in zip(rows, self._held_weights(), strict=True))
         if sp.issparse(self.support_vectors_):
             return type(self.support_vectors_)(sp.vstack([sp.csr_array(row[None]) for row in rows]))
         return np.stack(list(rows))

@@ -58,7 +58,7 @@ def count_classes(y: np.ndarray, weight: np.ndarray | None, n_classes: int) -> n
 
 
 def weigh_classes(class_weight, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """One weight a class; "balanced" counts samples by their weights, so that weight 2 equals the row twice."""
+    """One weight per class; "balanced" counts samples by their weights, so that weight 2 equals the row twice."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):

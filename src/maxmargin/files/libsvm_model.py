@@ -73,7 +73,7 @@ def write_libsvm_model(model, path: str | os.PathLike) -> None:
 
 def warn_of_lost_digits(model: KernelMachine) -> None:
     """Warn where a machine is w itself, of which a file of LIBSVM has only the sum over support vectors."""
-    if model._held_weights() is None:
+    if all(w is None for w in model._held_weights()):
         return
     samples = model._kernel.samples(model.support_vectors_)
     scores = model._score(samples)
