@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 import pytest
 
-from maxmargin import SVC, SVR, LinearSVC, OneClassSVM, Status, certify, load, save
+from maxmargin import SVC, SVR, LinearSVC, OneClassSVM, Status, certify, export_onnx, load, save
 from maxmargin.certificate import judge
 from maxmargin.choice import plan
 from maxmargin.features import Gram
@@ -138,8 +138,15 @@ def test_neighbours_of_a_machine_that_is_w():
 
 def test_libsvm_s_format_says_what_it_loses(model, tmp_path):
     """A file of LIBSVM has dual coefficients only: a word where they do not reproduce the machine."""
-    with pytest.warns(UserWarning, match="reproduce decisions of this SVC to"):
+    with pytest.warns(UserWarning, match="reproduce the decisions of this SVC only to within"):
         write_libsvm_model(model, tmp_path / "model")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         write_libsvm_model(SVC(kernel="linear").fit(Z, LABELS), tmp_path / "other")
+
+
+def test_onnx_has_w(model, tmp_path):
+    """The export compares its decisions with the model's, and would refuse the sum over support vectors."""
+    pytest.importorskip("onnxruntime")
+    difference = export_onnx(model, tmp_path / "model.onnx", TIMES)
+    assert difference <= 1e-6 * np.abs(model.decision_function(TIMES)).max()

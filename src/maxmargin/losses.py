@@ -768,7 +768,7 @@ class MulticlassHinge(Loss):
 
 
 class Metric(NamedTuple):
-    """M, its pseudo-inverse, the projection on its range, and less than its least eigenvalue that is not zero."""
+    """M, its pseudo-inverse, the projection on its range, and a lower bound on its least nonzero eigenvalue."""
 
     M: np.ndarray
     inverse: np.ndarray
@@ -779,7 +779,7 @@ class Metric(NamedTuple):
 def resolve_metric(M: np.ndarray) -> Metric:
     """M with eigenvalues below RANK of the largest set to zero: a product A'A of low rank has some, of either sign.
 
-    Computed eigenvalues are off by some k u |M| (Weyl), which the least one is less here.
+    Computed eigenvalues have errors of some k u |M| (Weyl), so the bound on the least one is reduced by that.
     """
     values, V = np.linalg.eigh(M)
     top, k = max(float(values[-1]), 1e-300), len(M)

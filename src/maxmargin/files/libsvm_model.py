@@ -80,8 +80,8 @@ def warn_of_lost_digits(model: KernelMachine) -> None:
     lost = float(np.abs(scores - model._weigh_support(samples, model._support_samples(samples))).max(initial=0.0))
     if lost > AGREED * float(np.abs(scores).max(initial=1.0)):
         warnings.warn(
-            f"The dual coefficients reproduce decisions of this {type(model).__name__} to {lost:.1g} only, and a model "
-            "file of LIBSVM holds nothing else; scale the features, or save the model in the format of this library.",
+            f"The dual coefficients reproduce the decisions of this {type(model).__name__} only to within {lost:.1g}, "
+            "and a model file of LIBSVM holds nothing else; scale the features, or save the model by maxmargin.save.",
             stacklevel=3,
         )
 

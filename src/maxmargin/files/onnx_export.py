@@ -115,9 +115,10 @@ def weigh_kernels(graph: Graph, model: KernelMachine) -> str:
     if isinstance(kernel, Linear):
         x = "X" if kernel.shift is None else graph.shift("X", -kernel.shift)
         w = multiply(translate(model.support_vectors_, kernel.shift).T, coef)
+        columns = w[:, None] if w.ndim == 1 else w
         for k, held in enumerate(model._held_weights()):
             if held is not None:
-                w.reshape(len(held), -1)[:, k] = held
+                columns[:, k] = held
         return graph.shift(graph.times(x, w), b)
     if not len(coef):  # nothing but intercepts
         coef, support = np.zeros((1, *coef.shape[1:])), np.zeros((1, model.n_features_in_))
