@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.kernels import resolve_gamma
+from maxmargin.model.kernels import resolve_gamma
 
 from .cases import list_chosen
 from .data import (

@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.kernels import RBF
-from maxmargin.samples import suit
-from maxmargin.threads import quiet_blas, run_strips
-from maxmargin.tiles import open_tile
+from maxmargin.model.kernels import RBF
+from maxmargin.model.samples import suit
+from maxmargin.model.tiles import open_tile
+from maxmargin.runtime.threads import quiet_blas, run_strips
 
 from .cases import Case
 from .clock import time_best

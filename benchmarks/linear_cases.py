@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 import maxmargin
-from maxmargin.losses import LOSSES
+from maxmargin.model.losses import LOSSES
 
 from .cases import make_words
 from .data import find_folder, make_clouds, read_file, read_images, standardise

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from maxmargin import read_libsvm, write_libsvm
-from maxmargin.streams import write_file
+from maxmargin.runtime.streams import write_file
 
 from .clock import time_best
 from .data import find_folder

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maxmargin.blocks import Blocks
-from maxmargin.distributed import DaskBlocks
+from maxmargin.blocks.dask import DaskBlocks
 
 from .machine import read_field
 from .report import Report

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
+from maxmargin.blocks.dask import ENOUGH
 from maxmargin.blocks.source import FAN
-from maxmargin.distributed import ENOUGH
 
 
 class Plan(NamedTuple):

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from maxmargin.blocks.dask import DaskBlocks
 from maxmargin.blocks.problem import Pose, Targets
-from maxmargin.distributed import DaskBlocks
-from maxmargin.losses import LOSSES
+from maxmargin.model.losses import LOSSES
+from maxmargin.runtime.threads import quiet_blas
 from maxmargin.solvers.newton.blocks import Steps, pull_block
-from maxmargin.threads import quiet_blas
 
 from .quiet import wait_quiet
 from .report import Report, Table

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
-from maxmargin.distributed import keep_quiet
+from maxmargin.blocks.dask import keep_quiet
 
 from .clock import time_once
 from .linear_cases import LinearCase

@@ -16,12 +16,12 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin
 from maxmargin import SVC, SVR, AdaGrad, GradientDescent, LinearSVC, OneClassSVM, plots
-from maxmargin.features import Design
-from maxmargin.losses import EpsilonInsensitive, Hinge, Huber, LeastSquares, Quantile, SquaredEpsilonInsensitive
+from maxmargin.insight.traces import record
+from maxmargin.model.features import Design
+from maxmargin.model.losses import EpsilonInsensitive, Hinge, Huber, LeastSquares, Quantile, SquaredEpsilonInsensitive
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 from maxmargin.plots.canvas import COLOURS, INK, STAR
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
-from maxmargin.trajectories import record
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

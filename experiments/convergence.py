@@ -8,15 +8,15 @@ from functools import cache
 import numpy as np
 
 from maxmargin import GradientDescent, LagrangianDual, solve
-from maxmargin.features import Design, Gram
-from maxmargin.kernels import RBF
-from maxmargin.losses import Hinge, SquaredHinge
+from maxmargin.insight.traces import Trajectory, record
+from maxmargin.model.features import Design, Gram
+from maxmargin.model.kernels import RBF
+from maxmargin.model.losses import Hinge, SquaredHinge
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 from maxmargin.plots import plot_convergence
 from maxmargin.plots.canvas import COLOURS, DASHES
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
 from maxmargin.solvers import SOLVERS
-from maxmargin.trajectories import Trajectory, record
 
 from .cells import show_float
 from .clouds import make_clouds, make_four_clouds

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin import SVC, SVR, AdaGrad, GradientDescent, solve
-from maxmargin.features import Design
-from maxmargin.losses import LOSSES
+from maxmargin.insight.traces import Trajectory, record
+from maxmargin.model.features import Design
+from maxmargin.model.losses import LOSSES
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 from maxmargin.plots import plot_decision_boundary, plot_loss_surface, plot_regression_tube
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
-from maxmargin.trajectories import Trajectory, record
 
 from .clouds import make_clouds, make_four_clouds, make_line, make_sine
 from .fits import COEF0, MOMENTUM, Setting, Task, make_solver

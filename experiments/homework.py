@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.svm import SVC as TheirSVC
 
 from maxmargin import QP, SMO, certify, solve
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Linear
-from maxmargin.losses import Hinge
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Linear
+from maxmargin.model.losses import Hinge
+from maxmargin.model.problem import Problem
 from maxmargin.plots.canvas import COLOURS
-from maxmargin.problem import Problem
 
 from .page import Chapter, Figure, Table, Text
 

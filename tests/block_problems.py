@@ -7,9 +7,9 @@ import numpy as np
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.blocks.problem import BlockProblem, Pose, Targets
 from maxmargin.blocks.survey import survey_block
-from maxmargin.features import Design
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
+from maxmargin.model.features import Design
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 
 N, D = 900, 6
 INTERCEPTS = {"free": (True, 0.0), "regularised": (False, 1.0), "none": (False, 0.0)}

@@ -9,10 +9,10 @@ from exact_programs import solve_exactly
 from linear_problems import FORMS, SCALING
 from scipy.special import logsumexp
 
-from maxmargin.features import ClassDesign, Design
-from maxmargin.losses import MulticlassHinge, Softmax
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
+from maxmargin.model.features import ClassDesign, Design
+from maxmargin.model.losses import MulticlassHinge, Softmax
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 
 CLASS_LOSSES = {loss.name: loss for loss in (Softmax(), MulticlassHinge())}
 CLASS_SOLVERS = {"softmax": "class_newton", "multiclass_hinge": "class_coordinate"}

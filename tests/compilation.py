@@ -12,13 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, solve
-from maxmargin.certificate import judge
-from maxmargin.features import Design, Gram
-from maxmargin.kernels import RBF, Linear
-from maxmargin.losses import Hinge
-from maxmargin.overview import ask_solvers
-from maxmargin.problem import Point, Problem
-from maxmargin.samples import wrap
+from maxmargin.certificates.in_memory import judge
+from maxmargin.insight.overview import ask_solvers
+from maxmargin.model.features import Design, Gram
+from maxmargin.model.kernels import RBF, Linear
+from maxmargin.model.losses import Hinge
+from maxmargin.model.problem import Point, Problem
+from maxmargin.model.samples import wrap
 
 SECONDS = 0.5  # for a fit that is not there for its result
 

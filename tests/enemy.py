@@ -39,10 +39,10 @@ from exact_objectives import (
 
 import maxmargin as mm
 from maxmargin.blocks import Block, Blocks
-from maxmargin.features import Design, Gram
-from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial
-from maxmargin.losses import LOSSES
-from maxmargin.problem import Point, Problem
+from maxmargin.model.features import Design, Gram
+from maxmargin.model.kernels import RBF, Laplacian, Linear, Polynomial
+from maxmargin.model.losses import LOSSES
+from maxmargin.model.problem import Point, Problem
 
 SECONDS = 0.2  # time limit of a fit
 NOISE = Decimal("1e-55")  # of the size of P: the error of sums in eighty digits is below this

@@ -29,7 +29,7 @@ from maxmargin import (
     RiskRegressor,
     StructuredSVM,
 )
-from maxmargin.kernels import RBF
+from maxmargin.model.kernels import RBF
 
 X, CLASS = make_classification(60, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
 X[np.abs(X) < 0.3] = 0.0

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from textbook import minimise
 
-from maxmargin.features import AbsoluteDesign, Design
-from maxmargin.formulations import OneClass, Risk
-from maxmargin.losses import (
+from maxmargin.model.features import AbsoluteDesign, Design
+from maxmargin.model.formulations import OneClass, Risk
+from maxmargin.model.losses import (
     Absolute,
     EpsilonInsensitive,
     Exponential,
@@ -29,8 +29,8 @@ from maxmargin.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )  # fmt: skip
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 
 INTERCEPTS = ("free", "regularised", "none")
 FORMS = {"dense": np.asarray, "sparse": sp.csr_array}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from exact_programs import solve_exactly
 
-from maxmargin.features import Gram
-from maxmargin.kernels import Linear
-from maxmargin.losses import LOSSES, EpsilonInsensitive, Hinge, Huber, Loss, Novelty, Quantile
-from maxmargin.problem import Problem
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import Linear
+from maxmargin.model.losses import LOSSES, EpsilonInsensitive, Hinge, Huber, Loss, Novelty, Quantile
+from maxmargin.model.problem import Problem
 
 VARIANTS = (Hinge(margin=0.5), Novelty(rho=1.0), Quantile(0.2), EpsilonInsensitive(0.4), Huber(0.3))
 ALL_LOSSES = (*(loss() for loss in LOSSES.values()), *VARIANTS)

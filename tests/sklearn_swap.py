@@ -13,7 +13,7 @@ import pytest
 import sklearn.svm
 
 import maxmargin
-from maxmargin.scikit_learn import VERSION
+from maxmargin.runtime.scikit_learn import VERSION
 
 SWAPPED = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR")
 

@@ -20,7 +20,7 @@ from textbook import make_data, minimise
 import maxmargin
 from maxmargin import SVC, SVR, OneClassSVM, certify
 from maxmargin.estimators.machine import KernelMachine
-from maxmargin.kernels import RBF
+from maxmargin.model.kernels import RBF
 
 SETTINGS = {
     "SVC": {"C": 2.0},

@@ -18,7 +18,7 @@ from slack import SLACK_SECONDS
 
 import maxmargin
 from maxmargin import SMO, SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
-from maxmargin.kernels import RBF, Precomputed
+from maxmargin.model.kernels import RBF, Precomputed
 
 MODELS = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
 every_model = pytest.mark.parametrize("Model", MODELS, ids=lambda Model: Model.__name__)

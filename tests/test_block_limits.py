@@ -16,10 +16,10 @@ from maxmargin import LinearSVC
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.blocks.problem import BlockProblem
 from maxmargin.blocks.survey import survey_block
-from maxmargin.interrupt import Interrupt
-from maxmargin.loop import solve
-from maxmargin.losses import LOSSES
-from maxmargin.result import Status
+from maxmargin.model.losses import LOSSES
+from maxmargin.runtime.interrupt import Interrupt
+from maxmargin.solvers.loop import solve
+from maxmargin.solvers.result import Status
 
 
 class SlowBlocks(ArrayBlocks):

@@ -14,15 +14,15 @@ from maxmargin.blocks import ArrayBlocks, Blocks
 from maxmargin.blocks.problem import BlockPoint, Rest
 from maxmargin.blocks.source import Fold, add_all
 from maxmargin.blocks.survey import survey_block
-from maxmargin.certificate import judge
-from maxmargin.checkpoints import Store, is_same
+from maxmargin.certificates.in_memory import judge
 from maxmargin.estimators import block_machine
-from maxmargin.loop import solve
-from maxmargin.losses import LOSSES
-from maxmargin.problem import Point
-from maxmargin.result import Status
+from maxmargin.model.losses import LOSSES
+from maxmargin.model.problem import Point
+from maxmargin.runtime.checkpoints import Store, is_same
 from maxmargin.solvers import Bundle
+from maxmargin.solvers.loop import solve
 from maxmargin.solvers.newton import blocks as newton_blocks
+from maxmargin.solvers.result import Status
 
 SCALAR = [name for name in LOSSES if name != "novelty"]
 

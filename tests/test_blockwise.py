@@ -135,7 +135,7 @@ def test_dask_and_blocks_draw_the_same_rows():
 def test_maps_to_sparse_rows():
     """A transformer whose output is sparse gives CSR blocks."""
     da = pytest.importorskip("dask.array")
-    from maxmargin.distributed import DaskBlocks
+    from maxmargin.blocks.dask import DaskBlocks
 
     blockwise = BlockwiseTransformer(FunctionTransformer(sp.csr_matrix)).fit(X)
     assert MappedBlocks(ArrayBlocks(X, Y, rows=500), blockwise.transformer_).run(describe)[1][2] == "csr_array"

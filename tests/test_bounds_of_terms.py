@@ -16,13 +16,22 @@ import pytest
 from exact_numbers import ONE, ZERO, Factors, exact, many_digits, total
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from maxmargin.blocks.verdict import Move, Room, Tally, Weighed, add_duals, count_additions, find_spares, use_rooms
-from maxmargin.certificate import RowSums
+from maxmargin.certificates.in_blocks import (
+    Move,
+    Room,
+    Tally,
+    Weighed,
+    add_duals,
+    count_additions,
+    find_spares,
+    use_rooms,
+)
+from maxmargin.certificates.in_memory import RowSums
 from maxmargin.compiled.compiler import njit
 from maxmargin.compiled.double_double import EXP_ERROR, TANH_ERROR, exp_double, tanh_double
 from maxmargin.compiled.lanes import load, store
 from maxmargin.compiled.row_sums import judge_rows
-from maxmargin.losses import (
+from maxmargin.model.losses import (
     EpsilonInsensitive,
     Exponential,
     Hinge,
@@ -37,8 +46,8 @@ from maxmargin.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from maxmargin.normal_equations import LIFT, factor_semidefinite
-from maxmargin.rounding import BALANCE_ROUNDINGS, UNIT, Enclosed, bound_sum
+from maxmargin.model.normal_equations import LIFT, factor_semidefinite
+from maxmargin.runtime.rounding import BALANCE_ROUNDINGS, UNIT, Enclosed, bound_sum
 from maxmargin.solvers.bundle.cuts import Cuts
 from maxmargin.solvers.bundle.model import Model, Step, flatten_mean
 

@@ -29,9 +29,9 @@ from maxmargin import (
     write_libsvm,
 )
 from maxmargin.blocks import ArrayBlocks, Block, Blocks
+from maxmargin.certificates.data_hash import hash_data
 from maxmargin.files import Data, find_ranges, write_csv, write_parquet
-from maxmargin.sparse_format import check_sparse
-from maxmargin.training_data import hash_data
+from maxmargin.model.sparse_format import check_sparse
 
 N, D = 24, 4
 X = np.where(np.random.default_rng(0).random((N, D)) < 0.6, np.random.default_rng(1).normal(size=(N, D)), 0.0)

@@ -10,17 +10,17 @@ from linear_problems import EXAMPLES, find_optimum, make_data, make_linear_probl
 from slack import HANG_SECONDS
 
 from maxmargin import Bundle, RiskClassifier, RiskRegressor, explain, path
-from maxmargin.certificate import judge
-from maxmargin.features import Design
-from maxmargin.formulations import Risk
-from maxmargin.listwise import F1, METRICS, ErrorRate, RocAuc
-from maxmargin.loop import solve
-from maxmargin.losses import Hinge
-from maxmargin.paths import follow
-from maxmargin.problem import Mixture, Point, Problem
-from maxmargin.result import Outcome
-from maxmargin.samples import wrap
+from maxmargin.certificates.in_memory import judge
+from maxmargin.model.features import Design
+from maxmargin.model.formulations import Risk
+from maxmargin.model.listwise import F1, METRICS, ErrorRate, RocAuc
+from maxmargin.model.losses import Hinge
+from maxmargin.model.problem import Mixture, Point, Problem
+from maxmargin.model.samples import wrap
 from maxmargin.solvers import SOLVERS
+from maxmargin.solvers.loop import solve
+from maxmargin.solvers.paths import follow
+from maxmargin.solvers.result import Outcome
 
 STRUCTURED = ("frank_wolfe", "structured_bundle")
 METHODS = ("ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle")

@@ -26,7 +26,7 @@ from maxmargin import (
     certify,
 )  # fmt: skip
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.result import Progress
+from maxmargin.solvers.result import Progress
 
 CALLBACKS = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
 X, Y = make_clouds(300, 5)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from reference import INTERCEPTS, ROW_LOSSES, inner_duals, make_nu_classification, make_problem, random_duals, say
 
-from maxmargin.certificate import Certificate, judge, measure_violation, worst
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
-from maxmargin.loop import solve
-from maxmargin.losses import EpsilonInsensitive, Hinge, Logistic
-from maxmargin.problem import Point, Problem
+from maxmargin.certificates.in_memory import Certificate, judge, measure_violation, worst
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.model.losses import EpsilonInsensitive, Hinge, Logistic
+from maxmargin.model.problem import Point, Problem
+from maxmargin.solvers.loop import solve
 
 every_row_loss = pytest.mark.parametrize("loss", ROW_LOSSES, ids=say)
 every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)

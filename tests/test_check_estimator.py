@@ -23,7 +23,7 @@ from maxmargin import (
     RiskClassifier,
     RiskRegressor,
 )
-from maxmargin.scikit_learn import VERSION
+from maxmargin.runtime.scikit_learn import VERSION
 
 # Some checks compare two fits to seven digits, so both must be that close to the optimum.
 TIGHT = {"tol": 1e-8}

@@ -10,11 +10,11 @@ from linear_problems import EXAMPLES, make_linear_problem, pose
 from reference import make_problem
 from slack import HANG_SECONDS
 
-from maxmargin.choice import EFFORT, HANDOVER, explain, name_of, plan
-from maxmargin.kernels import RBF
-from maxmargin.loop import solve
-from maxmargin.problem import Problem
+from maxmargin.model.kernels import RBF
+from maxmargin.model.problem import Problem
 from maxmargin.solvers import SMO, SOLVERS, Coordinate, Newton
+from maxmargin.solvers.choice import EFFORT, HANDOVER, explain, name_of, plan
+from maxmargin.solvers.loop import solve
 
 
 def make_text(name: str, n: int = 60, d: int = 3000) -> Problem:

@@ -16,10 +16,11 @@ from class_problems import (
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, pose
 from slack import HANG_SECONDS
 
-from maxmargin.certificate import judge
-from maxmargin.loop import solve
-from maxmargin.problem import Point
-from maxmargin.solvers import Bundle, class_newton
+from maxmargin.certificates.in_memory import judge
+from maxmargin.model.problem import Point
+from maxmargin.solvers import Bundle
+from maxmargin.solvers.loop import solve
+from maxmargin.solvers.newton import classes as class_newton
 
 every_loss = pytest.mark.parametrize("name", CLASS_LOSSES)
 every_form = pytest.mark.parametrize("form", FORMS)

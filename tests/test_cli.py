@@ -23,8 +23,8 @@ import maxmargin
 from maxmargin import SVC
 from maxmargin.cli import COMMANDS, main
 from maxmargin.cli.exit_codes import Exit, Terminated
-from maxmargin.cli.letters import LIBSVM, PREDICT, SCALE
 from maxmargin.cli.saving import heed_termination
+from maxmargin.cli.short_options import LIBSVM, PREDICT, SCALE
 from maxmargin.files import load, read_data, read_libsvm, save, write_libsvm
 
 CERTIFICATE = ("primal", "dual", "relative gap", "KKT violation")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import maxmargin
 from maxmargin.cli.exit_codes import UsageError
 from maxmargin.cli.fitting import keep_what_counts
-from maxmargin.cli.letters import FAMILIES, LIBLINEAR, LIBSVM, PREDICT, SCALE, split_letters
 from maxmargin.cli.machines import make_machine, make_solver, read_class_weight
 from maxmargin.cli.options import ESTIMATORS, LEFT_OUT, LINEAR, OPTIONS
+from maxmargin.cli.short_options import FAMILIES, LIBLINEAR, LIBSVM, PREDICT, SCALE, split_letters
 from maxmargin.cli.train import parse
 
 LIBSVM_LETTERS = {

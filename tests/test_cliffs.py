@@ -7,15 +7,15 @@ import pytest
 from long_fits import make_clouds
 
 from maxmargin import SVC, SVR, LinearSVC, Multipliers, Status, certify, explain, solve
-from maxmargin.certificate import judge
-from maxmargin.choice import plan
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Linear
-from maxmargin.losses import EpsilonInsensitive, Hinge, SquaredHinge
-from maxmargin.problem import Problem
-from maxmargin.result import Outcome
+from maxmargin.certificates.in_memory import judge
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Linear
+from maxmargin.model.losses import EpsilonInsensitive, Hinge, SquaredHinge
+from maxmargin.model.problem import Problem
 from maxmargin.solvers import SMO, InteriorPoint, Newton
+from maxmargin.solvers.choice import plan
 from maxmargin.solvers.newton.feature_space import FeatureSpace
+from maxmargin.solvers.result import Outcome
 
 LOOSE, TIGHT = 1e-3, 2e-6  # rows in float32 at first, and in float64 from the beginning
 

@@ -13,11 +13,11 @@ import scipy.sparse as sp
 
 from maxmargin import SVC
 from maxmargin.compiled.single_rows import evaluate_row
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
-from maxmargin.rounding import bound_sum
-from maxmargin.samples import Sparse
-from maxmargin.tiles import evaluate_scores, evaluate_scores_closely
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.model.samples import Sparse
+from maxmargin.model.tiles import evaluate_scores, evaluate_scores_closely
+from maxmargin.runtime.rounding import bound_sum
 
 DIGITS = 80  # of the decimal numbers that stand for real ones
 UNIT = 2.0**-53
@@ -240,7 +240,7 @@ def test_a_kernel_of_the_users_own_is_what_it_returns():
 
 
 def test_support_in_several_tiles_and_no_support_at_all(monkeypatch):
-    monkeypatch.setattr("maxmargin.tiles.TILE", 64)
+    monkeypatch.setattr("maxmargin.model.tiles.TILE", 64)
     generator = np.random.default_rng(4)
     X, coef = generator.normal(size=(20, 5)), generator.normal(size=45)
     S = generator.normal(size=(45, 5))

@@ -20,9 +20,9 @@ from selection import leave_long
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_info
 
-import maxmargin.threads
+import maxmargin.runtime.threads
 from maxmargin import SVC, SVR, LinearSVC, RiskClassifier
-from maxmargin.threads import CORES, Interrupted, count_cores, listen, open_gate, quiet_blas, run_strips
+from maxmargin.runtime.threads import CORES, Interrupted, count_cores, listen, open_gate, quiet_blas, run_strips
 
 MODELS = {
     "pairs": (SVC(), (900, 8, 4)),
@@ -120,7 +120,7 @@ def test_every_thread_can_hold_blas():
 
 
 LATER = """
-from maxmargin.threads import quiet_blas
+from maxmargin.runtime.threads import quiet_blas
 from threadpoolctl import threadpool_info
 import numpy
 
@@ -149,11 +149,11 @@ def test_a_blas_that_is_loaded_later_is_held_too(before):
 def test_ctrl_c_waits_while_the_limit_is_set(monkeypatch):
     """Pressed within: KeyboardInterrupt comes a moment later, and BLAS is as it was."""
     before = count_blas()
-    monkeypatch.setattr(maxmargin.threads, "hold_blas", press_and(maxmargin.threads.hold_blas))
+    monkeypatch.setattr(maxmargin.runtime.threads, "hold_blas", press_and(maxmargin.runtime.threads.hold_blas))
     with pytest.raises(KeyboardInterrupt), quiet_blas():
         raise AssertionError("The context began.")
     monkeypatch.undo()
-    monkeypatch.setattr(maxmargin.threads, "set_blas", press_and(maxmargin.threads.set_blas))
+    monkeypatch.setattr(maxmargin.runtime.threads, "set_blas", press_and(maxmargin.runtime.threads.set_blas))
     with pytest.raises(KeyboardInterrupt), quiet_blas():
         raise AssertionError("The context began.")
     assert count_blas() == before
@@ -263,7 +263,7 @@ def test_joblib_agrees(prefer, alone):
 def count_own_threads() -> tuple[int, int]:
     """Cores that this process believes to have, and threads of ours after a fit."""
     fit_and_predict("pairs")
-    return maxmargin.threads.CORES, sum(t.name.startswith("maxmargin") for t in threading.enumerate())
+    return maxmargin.runtime.threads.CORES, sum(t.name.startswith("maxmargin") for t in threading.enumerate())
 
 
 @pytest.mark.slow
@@ -336,7 +336,7 @@ def test_a_fork_after_a_fit(alone):
 @forks
 def test_a_fork_amid_locks(alone):
     """Another thread is just taking or lifting the limit of BLAS: the child does not wait for it."""
-    with maxmargin.threads._Quiet.lock:
+    with maxmargin.runtime.threads._Quiet.lock:
         answer = run_in_fork(lambda: fit_and_predict("pairs")[:20].tobytes())
     assert_agree(np.frombuffer(answer), alone["pairs"][:20].ravel())
 

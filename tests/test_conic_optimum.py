@@ -10,10 +10,10 @@ from exact_numbers import exact, many_digits, zeros
 from exact_objectives import Objective
 
 from maxmargin import solve
-from maxmargin.features import AbsoluteDesign, Design
-from maxmargin.losses import LOSSES
-from maxmargin.problem import Problem
-from maxmargin.samples import Dense
+from maxmargin.model.features import AbsoluteDesign, Design
+from maxmargin.model.losses import LOSSES
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import Dense
 
 CONIC_PRECISION = 1e-6  # relative, of what Clarabel finds
 PARAMETERS = {

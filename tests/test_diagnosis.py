@@ -23,9 +23,8 @@ from maxmargin import (
     StructuredSVM,
     diagnose,
 )  # fmt: skip
-from maxmargin import diagnosis as diagnosis_module
-from maxmargin.diagnosis import announce, describe_scale
-from maxmargin.expense import (
+from maxmargin.insight import diagnosis as diagnosis_module
+from maxmargin.insight.cost import (
     FEW,
     KERNEL,
     LINEAR,
@@ -37,6 +36,7 @@ from maxmargin.expense import (
     predict_seconds,
     run_pilots,
 )  # fmt: skip
+from maxmargin.insight.diagnosis import announce, describe_scale
 
 
 @every_estimator

@@ -21,13 +21,13 @@ from selection import leave_long
 from slack import SLACK_SECONDS
 
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.threads import Interrupted, listen
+from maxmargin.runtime.threads import Interrupted, listen
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-from maxmargin.distributed import (  # noqa: E402
+from maxmargin.blocks.dask import (  # noqa: E402
     HEAVY,
     ClusterLost,
     DaskBlocks,
@@ -84,7 +84,7 @@ def test_eight_blocks_a_task_add_up_to_the_same_bits(two_workers, rows, monkeypa
     """Where blocks are many, a task asks those that are added first: fewer tasks, the same sum."""
     X, y = cut(rows)
     wanted = DaskBlocks(X, y, client=two_workers).run(block_tasks.add_products)
-    monkeypatch.setattr("maxmargin.distributed.ENOUGH", 0)
+    monkeypatch.setattr("maxmargin.blocks.dask.ENOUGH", 0)
     blocks = DaskBlocks(X, y, client=two_workers)
     assert [len(group) for group in blocks._group()][:1] == [8]
     assert np.array_equal(blocks.run(block_tasks.add_products), wanted)
@@ -293,8 +293,8 @@ def test_collections_are_told_by_their_type():
 
 
 def test_import_is_light():
-    """`import maxmargin.distributed` loads neither Dask nor its cluster."""
-    command = "import sys, maxmargin.distributed; sys.exit('dask' in sys.modules or 'distributed' in sys.modules)"
+    """`import maxmargin.blocks.dask` loads neither Dask nor its cluster."""
+    command = "import sys, maxmargin.blocks.dask; sys.exit('dask' in sys.modules or 'distributed' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", command], check=False, timeout=60).returncode == 0
 
 

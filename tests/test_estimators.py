@@ -24,11 +24,11 @@ from sklearn.preprocessing import StandardScaler
 from textbook import CLASSIFIERS, MODELS, make_data, solve_textbook
 
 from maxmargin import SMO, SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, load, save
-from maxmargin.certificate import worst
+from maxmargin.certificates.in_memory import worst
 from maxmargin.estimators import probability
 from maxmargin.estimators.tasks import Budget
-from maxmargin.kernels import RBF
-from maxmargin.result import Status
+from maxmargin.model.kernels import RBF
+from maxmargin.solvers.result import Status
 
 KERNELS = {
     "linear": linear_kernel,

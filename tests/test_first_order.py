@@ -10,11 +10,11 @@ from reference import make_nu_classification, make_problem
 from slack import HANG_SECONDS
 
 from maxmargin import SVC, AdaGrad, GradientDescent, LinearSVC, Status, solve
-from maxmargin.features import ClassDesign, Design, Gram
-from maxmargin.kernels import RBF, Linear, Polynomial
-from maxmargin.losses import Hinge, LeastSquares, Multivariate, SquaredHinge
-from maxmargin.problem import Point, Problem
-from maxmargin.samples import wrap
+from maxmargin.model.features import ClassDesign, Design, Gram
+from maxmargin.model.kernels import RBF, Linear, Polynomial
+from maxmargin.model.losses import Hinge, LeastSquares, Multivariate, SquaredHinge
+from maxmargin.model.problem import Point, Problem
+from maxmargin.model.samples import wrap
 
 SOLVERS = {
     "plain": GradientDescent(),

@@ -33,7 +33,7 @@ from maxmargin import (
     save,
 )
 from maxmargin.files import read_libsvm_model, write_liblinear_model, write_libsvm_model
-from maxmargin.row_search import find_rows
+from maxmargin.guarantees.row_search import find_rows
 
 ORDER = np.array([7, -3, 2, 5])  # labels in an order in which LIBSVM and LIBLINEAR keep them, and we do not
 KERNELS = {

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 from maxmargin import SVC, SVR, LinearSVC, OneClassSVM, Status, certify, export_onnx, load, save
-from maxmargin.certificate import judge
-from maxmargin.choice import plan
-from maxmargin.features import Gram
+from maxmargin.certificates.in_memory import judge
 from maxmargin.files.libsvm_model import write_libsvm_model
-from maxmargin.kernels import Linear
-from maxmargin.losses import Hinge
-from maxmargin.neighbours import find_neighbours
-from maxmargin.problem import Point, Problem
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import Linear
+from maxmargin.model.losses import Hinge
+from maxmargin.model.problem import Point, Problem
+from maxmargin.solvers.choice import plan
+from maxmargin.solvers.neighbours import find_neighbours
 
 rng = np.random.default_rng(0)
 Z = rng.normal(size=(60, 3))

@@ -18,14 +18,14 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, LinearSVC, RiskRegressor, Status, certify
-from maxmargin.certificate import judge, judge_sharply
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Kernel, Linear, Polynomial
-from maxmargin.loop import write_outwards
-from maxmargin.losses import Absolute, Hinge, SquaredHinge
-from maxmargin.neighbours import find_neighbours, stretch
-from maxmargin.problem import Point, Problem
-from maxmargin.rounding import UNIT, Enclosed, add_enclosed, bound_sum
+from maxmargin.certificates.in_memory import judge, judge_sharply
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Kernel, Linear, Polynomial
+from maxmargin.model.losses import Absolute, Hinge, SquaredHinge
+from maxmargin.model.problem import Point, Problem
+from maxmargin.runtime.rounding import UNIT, Enclosed, add_enclosed, bound_sum
+from maxmargin.solvers.loop import write_outwards
+from maxmargin.solvers.neighbours import find_neighbours, stretch
 
 rng = np.random.default_rng(0)
 Z = rng.normal(size=(60, 2))

@@ -8,11 +8,11 @@ from long_fits import make_clouds
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, NuSVC, Status, solve
-from maxmargin.features import Gram
-from maxmargin.formulations import NuClassification, NuRegression
-from maxmargin.kernels import RBF, Polynomial, Sigmoid
-from maxmargin.losses import EpsilonInsensitive, Hinge, Logistic, Novelty, Quantile, SquaredHinge
-from maxmargin.problem import Problem
+from maxmargin.model.features import Gram
+from maxmargin.model.formulations import NuClassification, NuRegression
+from maxmargin.model.kernels import RBF, Polynomial, Sigmoid
+from maxmargin.model.losses import EpsilonInsensitive, Hinge, Logistic, Novelty, Quantile, SquaredHinge
+from maxmargin.model.problem import Problem
 from maxmargin.solvers.newton.kernel_interior_point import KernelInteriorPoint
 
 SOLVER = KernelInteriorPoint()
@@ -96,9 +96,9 @@ def test_the_limit_of_float64_is_named():
 
 def test_auto_goes_on_with_it(monkeypatch):
     """Where SMO has used up its steps, and says so."""
-    monkeypatch.setattr("maxmargin.choice.PAIR_STEPS", 1)
-    monkeypatch.setattr("maxmargin.choice.PAIR_WORK", 1.0)
-    monkeypatch.setattr("maxmargin.choice.PAIR_STEPS_PER_ENTRY", 0.0)
+    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_STEPS", 1)
+    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_WORK", 1.0)
+    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_STEPS_PER_ENTRY", 0.0)
     X, y = make_clouds(200, 3, 2)
     model = SVR(C=100.0).fit(X, y.astype(float))
     assert model.result_.converged

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 import sklearn.svm
 from sklearn.metrics import pairwise
 
-import maxmargin.features
-import maxmargin.tiles
+import maxmargin.model.features
+import maxmargin.model.tiles
 from maxmargin.compiled.kernel_rows import add_stored_rows, rbf_from_dots
 from maxmargin.compiled.single_rows import evaluate_row
-from maxmargin.features import Design, Gram, SignedGram, cut
-from maxmargin.kernels import (
+from maxmargin.model.features import Design, Gram, SignedGram, cut
+from maxmargin.model.kernels import (
     KERNELS,
     RBF,
     SAFE,
@@ -30,8 +30,8 @@ from maxmargin.kernels import (
     make_kernel,
     resolve_gamma,
 )
-from maxmargin.samples import Dense, Sparse, wrap
-from maxmargin.tiles import evaluate_rows, evaluate_scores
+from maxmargin.model.samples import Dense, Sparse, wrap
+from maxmargin.model.tiles import evaluate_rows, evaluate_scores
 
 LAYOUTS = ("float64", "float32", "fortran", "csr32", "csr64", "csr-float32", "csr-matrix")
 KNOBS = {"gamma": 0.3, "degree": 3, "coef0": 0.7}
@@ -316,8 +316,8 @@ def test_scores_in_tiles(name, layout, columns, monkeypatch):
     coef = np.random.default_rng(7).normal(size=(17, columns) if columns > 1 else 17)
     whole = evaluate_scores(kernel, samples, support, coef)
     np.testing.assert_allclose(whole, kernel.evaluate(samples, support) @ coef, rtol=1e-12)
-    monkeypatch.setattr(maxmargin.tiles, "SMALL_TILE", 0)
-    monkeypatch.setattr(maxmargin.tiles, "ROWS", 10)
+    monkeypatch.setattr(maxmargin.model.tiles, "SMALL_TILE", 0)
+    monkeypatch.setattr(maxmargin.model.tiles, "ROWS", 10)
     tiled = evaluate_scores(kernel, samples, support, coef)
     assert tiled.shape == whole.shape
     np.testing.assert_allclose(tiled, whole, rtol=1e-11, atol=1e-13)
@@ -326,11 +326,11 @@ def test_scores_in_tiles(name, layout, columns, monkeypatch):
 @pytest.mark.parametrize("layout", ["float64", "float32", "csr32", "csr64"])
 def test_samples_in_tiles(layout, monkeypatch):
     """Dot products, sums and projections of samples do not depend on the size of a tile."""
-    import maxmargin.samples
+    import maxmargin.model.samples
 
     X = make_data(60)
     w, coef = np.linspace(-1.0, 1.0, 7), np.linspace(-2.0, 1.0, 60)
-    monkeypatch.setattr(maxmargin.samples, "TILE", 50)
+    monkeypatch.setattr(maxmargin.model.samples, "TILE", 50)
     samples = wrap(lay_out(X, layout))
     np.testing.assert_allclose(samples.dots(samples.take(slice(0, 9))), X @ X[:9].T, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(samples.combine(coef), coef @ X, rtol=1e-12, atol=1e-13)
@@ -356,7 +356,7 @@ def test_gram_whole_or_not(name, offset, monkeypatch):
     rows, columns = np.array([4, 30, 0]), np.array([1, 2, 8, 9])
     K = REFERENCES[name](X, X, **KNOBS) + offset
     for full in (0, 100):
-        monkeypatch.setattr(maxmargin.features, "FULL", full)
+        monkeypatch.setattr(maxmargin.model.features, "FULL", full)
         gram = Gram.from_data(make_kernel(name, **KNOBS), X, offset)
         assert (gram.form() is None) == (full == 0)
         np.testing.assert_allclose(gram.block(rows), K[rows], rtol=1e-11, atol=1e-13)
@@ -374,8 +374,8 @@ def test_rows_in_strips(name, layout, monkeypatch):
     """Columns shared among cores give what one piece gives."""
     kernel = make_kernel(name, **KNOBS)
     samples, others = (kernel.samples(lay_out(make_data(n, n), layout)) for n in (9, 700))
-    monkeypatch.setattr(maxmargin.tiles, "SMALL_TILE", 0)
-    monkeypatch.setattr(maxmargin.tiles, "ROWS", 4)
+    monkeypatch.setattr(maxmargin.model.tiles, "SMALL_TILE", 0)
+    monkeypatch.setattr(maxmargin.model.tiles, "ROWS", 4)
     K = evaluate_rows(kernel, samples, others)
     np.testing.assert_allclose(K, kernel.evaluate(samples, others), rtol=1e-11, atol=1e-13)
 
@@ -420,7 +420,7 @@ class SlowKernel(RBF):
 @pytest.mark.parametrize("full", [0, 100])
 def test_signed_features(full, monkeypatch):
     """s_k s_l k(x_i, x_j) with samples taken twice: blocks, diagonal, scores, norm and parts."""
-    monkeypatch.setattr(maxmargin.features, "FULL", full)
+    monkeypatch.setattr(maxmargin.model.features, "FULL", full)
     rng = np.random.default_rng(11)
     gram = Gram.from_data(RBF(gamma=0.3), make_data(12))
     index, sign = np.tile(np.arange(12), 2), np.repeat([1.0, -1.0], 12)

@@ -14,10 +14,10 @@ from selection import leave_long
 from sklearn import svm
 
 from maxmargin import SVC, SVR, LagrangianDual, Status, solve
-from maxmargin.features import Gram
-from maxmargin.interrupt import Interrupt
-from maxmargin.kernels import RBF, Linear, Polynomial, Precomputed
-from maxmargin.losses import (
+from maxmargin.insight.traces import record
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Linear, Polynomial, Precomputed
+from maxmargin.model.losses import (
     Absolute,
     EpsilonInsensitive,
     Hinge,
@@ -27,9 +27,9 @@ from maxmargin.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )  # fmt: skip
-from maxmargin.problem import Point, Problem
-from maxmargin.quadratic_program import QuadraticProgram
-from maxmargin.trajectories import record
+from maxmargin.model.problem import Point, Problem
+from maxmargin.runtime.interrupt import Interrupt
+from maxmargin.solvers.quadratic_program import QuadraticProgram
 
 DOCS = Path(__file__).parent.parent / "docs" / "formulations.md"
 KERNELS = {"linear": Linear(), "poly": Polynomial(degree=3, coef0=1.0), "rbf": RBF(gamma=0.5)}

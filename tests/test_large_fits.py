@@ -11,17 +11,17 @@ from selection import leave_long
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
-import maxmargin.kernels
-import maxmargin.samples
-import maxmargin.threads
+import maxmargin.model.kernels
+import maxmargin.model.samples
+import maxmargin.runtime.threads
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
-from maxmargin.cache import RowStore
-from maxmargin.certificate import judge, measure_violation
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
-from maxmargin.loop import solve
-from maxmargin.losses import LOSSES, Hinge
-from maxmargin.problem import Point, Problem
+from maxmargin.certificates.in_memory import judge, measure_violation
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.model.losses import LOSSES, Hinge
+from maxmargin.model.problem import Point, Problem
+from maxmargin.model.row_cache import RowStore
+from maxmargin.solvers.loop import solve
 from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.smo.blocks import BlockRun
 
@@ -76,7 +76,7 @@ def test_float32_and_float64_agree(make, monkeypatch):
     seen = spy_on_rows(monkeypatch)
     single = make(tol=1e-5).fit(X, y)
     assert set(seen) == {np.dtype(np.float32)}
-    monkeypatch.setattr(maxmargin.kernels, "SAFE", 0.0)
+    monkeypatch.setattr(maxmargin.model.kernels, "SAFE", 0.0)
     double = make(tol=1e-5).fit(X, y)
     assert seen[-1] == np.float64
     for model in (single, double):
@@ -106,7 +106,7 @@ def test_dense_zeros_and_sparse_agree(kernel, monkeypatch):
     np.testing.assert_array_equal(dense.support_, sparse.support_)
     values = sparse.decision_function(sp.csr_array(X[:50]))
     np.testing.assert_allclose(dense.decision_function(X[:50]), values, atol=1e-12)
-    monkeypatch.setattr(maxmargin.samples, "THIN", 0.0)
+    monkeypatch.setattr(maxmargin.model.samples, "THIN", 0.0)
     plain = SVC(kernel=kernel, gamma=gamma).fit(X, y)
     assert plain.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=2e-5)
     np.testing.assert_allclose(plain.decision_function(X[:50]), dense.decision_function(X[:50]), atol=0.05)
@@ -118,7 +118,7 @@ def test_results_do_not_depend_on_the_number_of_cores(make, data, monkeypatch):
     """One core or two: the same support vectors and the same decision values."""
     X, y = data()
     first = make().fit(X, y)
-    monkeypatch.setattr(maxmargin.threads, "CORES", 1)
+    monkeypatch.setattr(maxmargin.runtime.threads, "CORES", 1)
     second = make().fit(X, y)
     np.testing.assert_array_equal(first.support_, second.support_)
     np.testing.assert_allclose(first.predict(X[:99]), second.predict(X[:99]), atol=1e-6)
@@ -224,7 +224,7 @@ def test_store_keeps_within_its_bytes(megabytes, data):
 
 def test_a_copy_that_costs_too_much_is_not_made(monkeypatch):
     """Where the data in float32 would take more than a quarter of the bytes they are converted tile by tile."""
-    monkeypatch.setattr(maxmargin.samples, "TILE", 100)
+    monkeypatch.setattr(maxmargin.model.samples, "TILE", 100)
     X, _ = clouds()
     rich, poor = (RowStore(Gram.from_data(RBF(0.1), X), megabytes) for megabytes in (5.0, 0.05))
     assert rich.half.X.dtype == np.float32

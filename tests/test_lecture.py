@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maxmargin import minimize
-from maxmargin.losses import LOSSES
+from maxmargin.model.losses import LOSSES
 from maxmargin.solvers.bundle.cuts import Cuts
 from maxmargin.solvers.bundle.model import Model
 

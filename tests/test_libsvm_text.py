@@ -32,7 +32,7 @@ from maxmargin.blocks import libsvm_text
 from maxmargin.blocks.files import LibsvmBlocks
 from maxmargin.compiled.decimals import BROKEN, DOWN, LEAST, SURE, UP, read_number
 from maxmargin.compiled.shortest_decimals import write_number
-from maxmargin.streams import guess_length
+from maxmargin.runtime.streams import guess_length
 
 RNG = np.random.default_rng(0)
 PACKERS = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

@@ -13,10 +13,10 @@ from maxmargin.compiled.coordinate import improve
 from maxmargin.compiled.responses import lean, respond
 from maxmargin.compiled.soft_descent import descend_softly
 from maxmargin.compiled.sparse_products import add_squares, combine, project
-from maxmargin.losses import soften
-from maxmargin.result import Outcome
+from maxmargin.model.losses import soften
+from maxmargin.runtime.threads import Interrupted, listen
 from maxmargin.solvers import SOLVERS, Coordinate
-from maxmargin.threads import Interrupted, listen
+from maxmargin.solvers.result import Outcome
 
 ROWS = [name for name in EXAMPLES if name not in SMOOTH]
 every_loss = pytest.mark.parametrize("name", ROWS)

@@ -32,9 +32,9 @@ from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.model_selection import GridSearchCV
 
 from maxmargin import SMO, LinearSVC, LinearSVR, RiskClassifier, RiskRegressor, Status
-from maxmargin.certificate import worst
+from maxmargin.certificates.in_memory import worst
 from maxmargin.estimators.validation import check_design
-from maxmargin.scikit_learn import VERSION
+from maxmargin.runtime.scikit_learn import VERSION
 
 every_case = pytest.mark.parametrize("name", CASES)
 every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)

@@ -11,13 +11,13 @@ from class_problems import CLASS_LOSSES, CLASS_SOLVERS, make_classes, pose_class
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, KINKED, PAIRS, SMOOTH, make_data, pose
 from slack import HANG_SECONDS
 
-from maxmargin.certificate import judge
-from maxmargin.features import AbsoluteDesign
-from maxmargin.loop import solve
-from maxmargin.problem import Problem
-from maxmargin.result import Outcome, Result
-from maxmargin.samples import wrap
+from maxmargin.certificates.in_memory import judge
+from maxmargin.model.features import AbsoluteDesign
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 from maxmargin.solvers import SOLVERS, Coordinate
+from maxmargin.solvers.loop import solve
+from maxmargin.solvers.result import Outcome, Result
 
 LIMITS = ({"max_iter": 300}, {"max_seconds": HANG_SECONDS})  # of a solver that need not arrive, and of one that must
 every_form = pytest.mark.parametrize("form", FORMS)

@@ -20,11 +20,11 @@ from linear_problems import EXAMPLES, INTERCEPTS, KINKED, PAIRS, find_optimum, m
 from slack import HANG_SECONDS
 
 from maxmargin import RiskRegressor
-from maxmargin.choice import name_of
-from maxmargin.loop import solve
-from maxmargin.problem import Point, Problem
-from maxmargin.result import Progress, Result, Status
+from maxmargin.model.problem import Point, Problem
 from maxmargin.solvers import Multipliers
+from maxmargin.solvers.choice import name_of
+from maxmargin.solvers.loop import solve
+from maxmargin.solvers.result import Progress, Result, Status
 
 ABSOLUTE = [("proximal_newton", name) for name in EXAMPLES if name not in KINKED]
 CLASSES = [(CLASS_SOLVERS[name], name) for name in CLASS_LOSSES]

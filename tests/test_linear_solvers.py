@@ -22,14 +22,14 @@ from linear_problems import (
 from reference import make_nu_classification, make_problem
 from slack import HANG_SECONDS
 
-from maxmargin.certificate import judge
-from maxmargin.features import Design
-from maxmargin.kernels import RBF
-from maxmargin.loop import solve
-from maxmargin.losses import LOSSES, Hinge
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
+from maxmargin.certificates.in_memory import judge
+from maxmargin.model.features import Design
+from maxmargin.model.kernels import RBF
+from maxmargin.model.losses import LOSSES, Hinge
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 from maxmargin.solvers import SOLVERS
+from maxmargin.solvers.loop import solve
 
 every_pair = pytest.mark.parametrize(("solver", "name"), PAIRS)
 every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)

@@ -12,7 +12,7 @@ from sklearn.metrics import fbeta_score, precision_score, recall_score, roc_auc_
 
 from maxmargin.compiled.labellings import worst_f_labelling
 from maxmargin.compiled.pairs import count_pairs, deal_out
-from maxmargin.listwise import (
+from maxmargin.model.listwise import (
     F1,
     METRICS,
     BreakEven,
@@ -24,7 +24,7 @@ from maxmargin.listwise import (
     RocAuc,
     measure_concordance,
 )
-from maxmargin.losses import Hinge
+from maxmargin.model.losses import Hinge
 
 BETAS = (0.1, 0.5, 2.0, 5.0)
 SHARES = (1, 3, 0.2, None)

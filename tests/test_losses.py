@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import ALL_LOSSES, ROW_LOSSES, say
 
-from maxmargin.losses import LOSSES, Loss, soften
+from maxmargin.model.losses import LOSSES, Loss, soften
 
 EXTREME = np.array([-1e4, -1e3, -710.0, 0.0, 710.0, 1e3, 1e4])
 scores = st.floats(-30.0, 30.0)

@@ -18,7 +18,7 @@ from maxmargin import LinearSVC, RiskClassifier
 from maxmargin.estimators import linear_machine
 from maxmargin.estimators.metric import MetricSVC, choose_cut
 from maxmargin.estimators.ranking import RankSVM
-from maxmargin.listwise import METRICS
+from maxmargin.model.listwise import METRICS
 
 TIGHT = 1e-6
 INTERCEPTS = ("free", "regularised", "none")

@@ -46,12 +46,12 @@ from maxmargin import (
     save,
 )
 from maxmargin.blocks import ArrayBlocks
+from maxmargin.certificates.data_hash import hash_data
 from maxmargin.files.archive import DIGITS, MARK, Archive, Damaged, digest_of, write_archive
 from maxmargin.files.models import MODELS
 from maxmargin.files.states import REBUILT, names_of
 from maxmargin.files.values import Unpacker
-from maxmargin.kernels import RBF, Kernel
-from maxmargin.training_data import hash_data
+from maxmargin.model.kernels import RBF, Kernel
 
 every_example = pytest.mark.parametrize("name", EXAMPLES)
 
@@ -834,7 +834,7 @@ def test_the_hash_tells_data_apart():
 
 def test_the_strips_of_a_large_matrix_are_those_of_its_sparse_form(monkeypatch):
     """Strips depend on the shape only."""
-    monkeypatch.setattr("maxmargin.training_data.STRIP", 64)
+    monkeypatch.setattr("maxmargin.certificates.data_hash.STRIP", 64)
     assert hash_data(X, CLASS) == hash_data(sp.csr_array(X), CLASS)
     assert hash_data(X, CLASS) != hash_data(X[:, ::-1], CLASS)
 

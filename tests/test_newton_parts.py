@@ -7,11 +7,11 @@ import pytest
 from linear_problems import EXAMPLES, FORMS, KINKED, SMOOTH, make_data, make_linear_problem, pose
 from slack import HANG_SECONDS
 
-from maxmargin.loop import solve
-from maxmargin.normal_equations import form_normal_matrix
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
+from maxmargin.model.normal_equations import form_normal_matrix
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 from maxmargin.solvers import Multipliers, Newton
+from maxmargin.solvers.loop import solve
 from maxmargin.solvers.newton import oracle, run, sifting, system
 
 SHAPES = {"long": {"n": 40, "d": 5}, "wide": {"n": 8, "d": 20}}

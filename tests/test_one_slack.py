@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from linear_problems import EXAMPLES, find_optimum, make_data, make_linear_problem, pose
 
 from maxmargin import Bundle, minimize
-from maxmargin.certificate import judge
-from maxmargin.loop import solve
-from maxmargin.losses import Hinge
-from maxmargin.problem import Problem
-from maxmargin.result import Outcome, Status
+from maxmargin.certificates.in_memory import judge
+from maxmargin.model.losses import Hinge
+from maxmargin.model.problem import Problem
 from maxmargin.solvers.bundle.one_slack import OneSlack
+from maxmargin.solvers.loop import solve
+from maxmargin.solvers.result import Outcome, Status
 
 LAMBDA = 1e-3  # of the clouds
 SIZES = (200, 2_000, 20_000)

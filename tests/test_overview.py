@@ -9,7 +9,7 @@ from selection import leave_long
 from slack import HANG_SECONDS
 
 from maxmargin import solve
-from maxmargin.overview import KINDS, ask_solvers, describe_solvers
+from maxmargin.insight.overview import KINDS, ask_solvers, describe_solvers
 from maxmargin.solvers import SOLVERS
 
 PAGE = Path(__file__).parent.parent / "docs" / "solvers.md"
@@ -17,7 +17,7 @@ ANSWERS = ask_solvers()
 
 
 def test_the_page_is_up_to_date():
-    """`python -m maxmargin.overview > docs/solvers.md` would change nothing."""
+    """`python -m maxmargin.insight.overview > docs/solvers.md` would change nothing."""
     assert PAGE.read_text() == describe_solvers()
 
 

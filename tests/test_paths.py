@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import RiskClassifier, RiskRegressor, path
 from maxmargin.estimators.risk import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
-from maxmargin.paths import extrapolate
 from maxmargin.plots import plot_path
-from maxmargin.result import Status
+from maxmargin.solvers.paths import extrapolate
+from maxmargin.solvers.result import Status
 
 mpl.use("Agg")
 LOSSES = (*CLASSIFICATION_LOSSES, *REGRESSION_LOSSES)
@@ -240,7 +240,7 @@ def test_unknown_parameters(settings):
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "absolute"])
 def test_budget(loss, monkeypatch):
     """A budget that is over before it began: one warning with gap, reason and remedy, and a machine at every C."""
-    monkeypatch.setattr("maxmargin.deadline.GRACE_SECONDS", 60.0)
+    monkeypatch.setattr("maxmargin.runtime.deadline.GRACE_SECONDS", 60.0)
     X, y, _ = make(loss, n=400)
     with pytest.warns(ConvergenceWarning) as caught:
         found = path(X, y, Cs=CS, loss=loss, tol=1e-10, max_seconds=1e-6)
@@ -258,7 +258,7 @@ def test_budget(loss, monkeypatch):
 
 def test_costs_without_time_are_left_out(monkeypatch):
     """Where there is no time to certify them either, the larger values of C are not there, and the warning says so."""
-    monkeypatch.setattr("maxmargin.deadline.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("maxmargin.runtime.deadline.GRACE_SECONDS", 0.0)
     X, y, _ = make("hinge", n=400)
     with pytest.warns(ConvergenceWarning, match=rf"{len(CS) - 1} larger values of C had no time and are left out\."):
         found = path(X, y, Cs=CS[::-1], tol=1e-10, max_seconds=1e-9)

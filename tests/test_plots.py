@@ -21,9 +21,12 @@ from test_losses import FORMULAS
 
 import maxmargin
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, solve
-from maxmargin.features import Design, Gram
-from maxmargin.kernels import RBF
-from maxmargin.losses import LOSSES, EpsilonInsensitive, Hinge, Huber, Quantile, Softmax, SquaredHinge
+from maxmargin.insight.traces import Trajectory, record
+from maxmargin.model.features import Design, Gram
+from maxmargin.model.kernels import RBF
+from maxmargin.model.losses import LOSSES, EpsilonInsensitive, Hinge, Huber, Quantile, Softmax, SquaredHinge
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 from maxmargin.plots import (
     plot_convergence,
     plot_decision_boundary,
@@ -33,9 +36,6 @@ from maxmargin.plots import (
     plot_regression_tube,
 )
 from maxmargin.plots.surfaces import evaluate, find_optimum
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
-from maxmargin.trajectories import Trajectory, record
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -16,10 +16,10 @@ from reference import (
     say,
 )
 
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Linear
-from maxmargin.losses import Hinge, LeastSquares, Quantile
-from maxmargin.problem import Point, Problem
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Linear
+from maxmargin.model.losses import Hinge, LeastSquares, Quantile
+from maxmargin.model.problem import Point, Problem
 
 every_loss = pytest.mark.parametrize("loss", ALL_LOSSES, ids=say)
 every_row_loss = pytest.mark.parametrize("loss", ROW_LOSSES, ids=say)

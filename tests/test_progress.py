@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin.estimators.observers as observers
-import maxmargin.progress
+import maxmargin.insight.progress
 from maxmargin import (
     SVC,
     ChainModel,
@@ -25,9 +25,9 @@ from maxmargin import (
     path,
 )  # fmt: skip
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.progress import Forecast, ProgressLine, say_duration
-from maxmargin.result import Progress
+from maxmargin.insight.progress import Forecast, ProgressLine, say_duration
 from maxmargin.solvers import SMO
+from maxmargin.solvers.result import Progress
 
 
 class Terminal(io.StringIO):
@@ -47,13 +47,13 @@ def terminal(monkeypatch) -> Terminal:
     """stderr is a terminal, and its line changes at every report."""
     stream = Terminal()
     put_stderr(monkeypatch, stream)
-    monkeypatch.setattr(maxmargin.progress, "EVERY", 0.0)
+    monkeypatch.setattr(maxmargin.insight.progress, "EVERY", 0.0)
     return stream
 
 
 def put_stderr(monkeypatch, stream) -> None:
     """stderr as the line sees it; pytest has its own plans for the real one."""
-    monkeypatch.setattr(maxmargin.progress, "sys", types.SimpleNamespace(stderr=stream, modules=sys.modules))
+    monkeypatch.setattr(maxmargin.insight.progress, "sys", types.SimpleNamespace(stderr=stream, modules=sys.modules))
 
 
 def report(n_iter: int = 12_345, seconds: float = 1.0, gap: float = 1e-2, hits: float | None = None) -> Progress:
@@ -100,7 +100,7 @@ def test_several_problems_share_a_line(terminal):
 def test_ten_times_a_second_at_most(monkeypatch):
     """A hundred reports at once are one line."""
     stream = Terminal()
-    monkeypatch.setattr(maxmargin.progress, "EVERY", 1000.0)
+    monkeypatch.setattr(maxmargin.insight.progress, "EVERY", 1000.0)
     line = ProgressLine(stream)
     for k in range(100):
         line.show(report(k))
@@ -110,8 +110,8 @@ def test_ten_times_a_second_at_most(monkeypatch):
 def test_the_line_is_cut_where_it_would_wrap(monkeypatch):
     """Shorter texts cover longer ones, and none is longer than the terminal."""
     stream = Terminal()
-    monkeypatch.setattr(maxmargin.progress, "EVERY", 0.0)
-    monkeypatch.setattr(maxmargin.progress.Terminal, "count_columns", lambda self: 40)
+    monkeypatch.setattr(maxmargin.insight.progress, "EVERY", 0.0)
+    monkeypatch.setattr(maxmargin.insight.progress.Terminal, "count_columns", lambda self: 40)
     line = ProgressLine(stream, title="a long title")
     line.show(report())
     line.show(report(1))
@@ -191,7 +191,7 @@ def test_durations(seconds, words):
 
 def test_workers_show_nothing(monkeypatch):
     """A process of a pool has no line, though its stderr be the terminal."""
-    monkeypatch.setattr(maxmargin.progress, "parent_process", object)
+    monkeypatch.setattr(maxmargin.insight.progress, "parent_process", object)
     assert not ProgressLine(Terminal()).live
 
 
@@ -217,7 +217,7 @@ def test_notebooks_have_one_output(monkeypatch):
     shell, display = types.SimpleNamespace(kernel=object()), Display()
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
-    monkeypatch.setattr(maxmargin.progress, "EVERY", 0.0)
+    monkeypatch.setattr(maxmargin.insight.progress, "EVERY", 0.0)
     line = ProgressLine(io.StringIO(), title="SVC")
     line.announce("about 20 s")
     line.show(report(1))
@@ -405,8 +405,8 @@ def test_a_fit_that_stops_early_says_so(terminal):
 
 def test_long_fits_are_announced(terminal, monkeypatch):
     """One line before a fit that will take long, with what is odd about the data."""
-    monkeypatch.setattr(maxmargin.diagnosis, "SLOW", 0.0)
-    monkeypatch.setattr(maxmargin.diagnosis, "ENTRIES", 0)
+    monkeypatch.setattr(maxmargin.insight.diagnosis, "SLOW", 0.0)
+    monkeypatch.setattr(maxmargin.insight.diagnosis, "ENTRIES", 0)
     X, y = make_clouds(1200, 5)
     X = X * np.array([1.0, 1.0, 1.0, 1e4, 1.0])
     fit_quietly(SVC(verbose=1, gamma=0.1), X, y)
@@ -420,9 +420,9 @@ def test_long_fits_are_announced(terminal, monkeypatch):
 )
 def test_other_fits_are_not_announced(change, terminal, monkeypatch):
     """Where a budget says how long it takes, where parts cannot be drawn, and where the data are few."""
-    monkeypatch.setattr(maxmargin.diagnosis, "SLOW", 0.0)
+    monkeypatch.setattr(maxmargin.insight.diagnosis, "SLOW", 0.0)
     if change:
-        monkeypatch.setattr(maxmargin.diagnosis, "ENTRIES", 0)
+        monkeypatch.setattr(maxmargin.insight.diagnosis, "ENTRIES", 0)
     X, y = make_clouds(300, 5)
     fit_quietly(SVC(verbose=1, **change), X @ X.T if "kernel" in change else X, y)
     assert "samples of" not in terminal.getvalue()

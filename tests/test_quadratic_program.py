@@ -14,10 +14,9 @@ from sklearn import svm
 from sklearn.datasets import make_moons
 
 from maxmargin import QP, SVC, SVR, OneClassSVM, Status, solve
-from maxmargin.features import Gram
-from maxmargin.interrupt import Interrupt
-from maxmargin.kernels import RBF, Linear, Polynomial
-from maxmargin.losses import (
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Linear, Polynomial
+from maxmargin.model.losses import (
     Absolute,
     EpsilonInsensitive,
     Hinge,
@@ -29,9 +28,10 @@ from maxmargin.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )  # fmt: skip
-from maxmargin.problem import Problem
-from maxmargin.quadratic_program import LARGEST, QuadraticProgram, form_kernel
+from maxmargin.model.problem import Problem
+from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solvers.qp import find_backends
+from maxmargin.solvers.quadratic_program import LARGEST, QuadraticProgram, form_kernel
 
 KERNELS = {"linear": Linear(), "poly": Polynomial(degree=3, coef0=1.0), "rbf": RBF(gamma=0.5)}
 X3 = np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])

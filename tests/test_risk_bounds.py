@@ -31,13 +31,13 @@ from experiments import risk
 from experiments.risk_grids import Grid, Survey, tabulate_choices
 from experiments.risk_theorems import CASES, count_violations, is_proven
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, RiskClassifier, RiskRegressor, risk_bounds
-from maxmargin.features import Gram
-from maxmargin.interrupt import Interrupt
-from maxmargin.kernels import RBF, Linear
+from maxmargin.guarantees.risk import bounds as bounds_of_model
+from maxmargin.guarantees.risk import leave_one_out, stability
+from maxmargin.guarantees.risk.ball import enclose
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Linear
 from maxmargin.plots import plot_risk_bounds
-from maxmargin.risk import bounds as bounds_of_model
-from maxmargin.risk import leave_one_out, stability
-from maxmargin.risk.ball import enclose
+from maxmargin.runtime.interrupt import Interrupt
 
 DOCS = Path(__file__).parent.parent / "docs" / "risk.md"
 INTERCEPTS = ("free", "regularised", "none")

@@ -16,8 +16,8 @@ from maxmargin import minimize, solve
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.blocks.problem import BlockPoint, BlockProblem, Pose, Rest, Targets
 from maxmargin.blocks.survey import survey_block
-from maxmargin.certificate import judge
-from maxmargin.losses import (
+from maxmargin.certificates.in_memory import judge
+from maxmargin.model.losses import (
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -29,7 +29,7 @@ from maxmargin.losses import (
     Softmax,
     SquaredHinge,
 )
-from maxmargin.result import Status
+from maxmargin.solvers.result import Status
 from maxmargin.structures import ChainModel, StructuredPoint
 from maxmargin.structures.examples import Sheet
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from maxmargin.certificate import RowSums
+from maxmargin.certificates.in_memory import RowSums
 from maxmargin.compiled.row_sums import add_exponents, judge_rows
-from maxmargin.losses import EpsilonInsensitive, Hinge, Huber, LeastSquares, Quantile, SquaredEpsilonInsensitive
-from maxmargin.losses import SquaredHinge as Squared
+from maxmargin.model.losses import EpsilonInsensitive, Hinge, Huber, LeastSquares, Quantile, SquaredEpsilonInsensitive
+from maxmargin.model.losses import SquaredHinge as Squared
 
 LOSSES = [
     Hinge(), Squared(), EpsilonInsensitive(0.25), SquaredEpsilonInsensitive(0.25), Quantile(0.3), Huber(0.5),

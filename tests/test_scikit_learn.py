@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import maxmargin
 from maxmargin import SVC, BlockwiseTransformer, LinearSVC, NuSVC
 from maxmargin.estimators.multiclass import weigh_classes
-from maxmargin.scikit_learn import VERSION
+from maxmargin.runtime.scikit_learn import VERSION
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 Y = (X[:, 0] > 0.2).astype(int)

@@ -19,12 +19,12 @@ from slack import SLACK_SECONDS
 from threadpoolctl import threadpool_info
 
 from maxmargin import SVC, LinearSVC, Status
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF
-from maxmargin.loop import solve
-from maxmargin.losses import Hinge
-from maxmargin.problem import Problem
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF
+from maxmargin.model.losses import Hinge
+from maxmargin.model.problem import Problem
 from maxmargin.solvers import SOLVERS
+from maxmargin.solvers.loop import solve
 
 SOON = 0.2  # seconds within which control is back on a machine that has nothing else to do
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sklearn_swap import EXPECTED, UNDETERMINED
 
-from maxmargin.scikit_learn import VERSION
+from maxmargin.runtime.scikit_learn import VERSION
 
 HERE = Path(__file__).parent
 

@@ -17,14 +17,14 @@ from long_fits import fit_quietly, make_clouds
 from slack import SLACK_SECONDS
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
-from maxmargin.deadline import GRACE_SECONDS, Deadline
-from maxmargin.features import Gram
-from maxmargin.interrupt import Interrupt
-from maxmargin.kernels import RBF, Kernel
-from maxmargin.losses import Hinge
-from maxmargin.pace import FADING, Pace
-from maxmargin.problem import Problem
-from maxmargin.threads import CORES
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Kernel
+from maxmargin.model.losses import Hinge
+from maxmargin.model.problem import Problem
+from maxmargin.runtime.deadline import GRACE_SECONDS, Deadline
+from maxmargin.runtime.interrupt import Interrupt
+from maxmargin.runtime.pace import FADING, Pace
+from maxmargin.runtime.threads import CORES
 
 N = 4000
 

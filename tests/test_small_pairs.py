@@ -12,10 +12,10 @@ from exact_objectives import Objective, kernel_matrix
 from long_fits import make_clouds
 
 from maxmargin import SVC, Status, certify, solve
-from maxmargin.certificate import judge
+from maxmargin.certificates.in_memory import judge
 from maxmargin.estimators.small_pairs import join, solve_small_pairs
 from maxmargin.estimators.tasks import Budget
-from maxmargin.problem import Point
+from maxmargin.model.problem import Point
 from maxmargin.solvers import SMO
 from maxmargin.solvers.smo import together
 

@@ -27,15 +27,15 @@ from reference import (
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from slack import HANG_SECONDS
 
-import maxmargin.features
-from maxmargin.certificate import judge
+import maxmargin.model.features
+from maxmargin.certificates.in_memory import judge
 from maxmargin.compiled import smo as compiled
-from maxmargin.features import Gram
-from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
-from maxmargin.loop import solve
-from maxmargin.losses import EpsilonInsensitive, Hinge, LeastSquares, Novelty, Quantile, SquaredHinge
-from maxmargin.problem import Point, Problem
-from maxmargin.result import Result, Status
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from maxmargin.model.losses import EpsilonInsensitive, Hinge, LeastSquares, Novelty, Quantile, SquaredHinge
+from maxmargin.model.problem import Point, Problem
+from maxmargin.solvers.loop import solve
+from maxmargin.solvers.result import Result, Status
 from maxmargin.solvers.smo import SELECTIONS, SMO, STOPS
 
 KERNELS = (Linear(), Polynomial(degree=3, gamma=0.5, coef0=1.0), RBF(gamma=0.5), Laplacian(gamma=0.5))
@@ -101,7 +101,7 @@ def _shrink_early(monkeypatch):
 @pytest.fixture
 def row_by_row(monkeypatch):
     """No Gram matrix is formed whole, as if n were large."""
-    monkeypatch.setattr(maxmargin.features, "FULL", 0)
+    monkeypatch.setattr(maxmargin.model.features, "FULL", 0)
 
 
 # ---- the optimum --------------------------------------------------------------------------------------------
@@ -400,7 +400,7 @@ class SlowRBF(RBF):
 @pytest.mark.usefixtures("row_by_row")
 def test_slow_rows_are_not_mistaken_for_standstill(selection, working_set, monkeypatch):
     """A loop that spends its whole slice on kernel rows has not stalled."""
-    monkeypatch.setattr(import_module("maxmargin.loop"), "SLICE", 0.002)
+    monkeypatch.setattr(import_module("maxmargin.solvers.loop"), "SLICE", 0.002)
     problem = make_problem(Hinge(), SlowRBF(gamma=0.5), n=100, seed=5)
     result = run(problem, 1e-6, selection=selection, batch=1, shrinking=False, working_set=working_set)
     assert_optimal(result, reference_value(problem))
@@ -843,8 +843,8 @@ def test_the_solvers_own_view_is_the_judges(kind):
 
 BOUNDS_CHECK = """
 from reference import ROW_LOSSES, make_problem
-from maxmargin.kernels import Linear
-from maxmargin.loop import solve
+from maxmargin.model.kernels import Linear
+from maxmargin.solvers.loop import solve
 from maxmargin.solvers.smo import SELECTIONS, SMO, pairs
 pairs.SMALL = 0
 for loss in ROW_LOSSES:

@@ -14,17 +14,17 @@ from keyboard import press_ctrl_c
 from reference import ROW_LOSSES, make_problem, say
 from slack import SLACK_SECONDS
 
-import maxmargin.features
-from maxmargin.certificate import judge
-from maxmargin.choice import plan
-from maxmargin.features import Gram
-from maxmargin.interrupt import Interrupt, watch_interrupt
-from maxmargin.kernels import RBF, Linear
-from maxmargin.loop import solve
-from maxmargin.losses import EpsilonInsensitive, Hinge, LeastSquares
-from maxmargin.problem import Point, Problem
-from maxmargin.result import SENTENCES, Progress, Status
+import maxmargin.model.features
+from maxmargin.certificates.in_memory import judge
+from maxmargin.model.features import Gram
+from maxmargin.model.kernels import RBF, Linear
+from maxmargin.model.losses import EpsilonInsensitive, Hinge, LeastSquares
+from maxmargin.model.problem import Point, Problem
+from maxmargin.runtime.interrupt import Interrupt, watch_interrupt
 from maxmargin.solvers import SOLVERS
+from maxmargin.solvers.choice import plan
+from maxmargin.solvers.loop import solve
+from maxmargin.solvers.result import SENTENCES, Progress, Status
 from maxmargin.solvers.smo import SELECTIONS, SMO
 
 every_selection = pytest.mark.parametrize("selection", SELECTIONS)
@@ -90,7 +90,7 @@ def test_max_iter_is_exact_without_a_free_intercept(max_iter, long_problem):
 @pytest.mark.parametrize("max_iter", [1, 13, 40])
 def test_max_iter_is_exact_with_rows_on_demand(working_set, max_iter, monkeypatch):
     """A missing row is not a step, and a block ends where the limit does."""
-    monkeypatch.setattr(maxmargin.features, "FULL", 0)
+    monkeypatch.setattr(maxmargin.model.features, "FULL", 0)
     problem = make_problem(Hinge(), RBF(gamma=0.5), n=200)
     result = solve(problem, SMO(cache_size=3 * 1600 / 2**20, working_set=working_set), tol=1e-9, max_iter=max_iter)
     assert (result.n_iter, result.status) == (max_iter, Status.MAX_ITER)

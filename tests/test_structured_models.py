@@ -19,7 +19,7 @@ from structured_problems import (
     solve_chains,
 )
 
-from maxmargin.certificate import judge
+from maxmargin.certificates.in_memory import judge
 from maxmargin.structures import ChainModel, MulticlassModel, Sheet, StructuredPoint
 from maxmargin.structures.examples import make_key, read_labelling, write_labelling
 

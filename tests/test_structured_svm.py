@@ -30,11 +30,11 @@ from structured_problems import (
 )
 
 from maxmargin import LinearSVC, Status, solve
-from maxmargin.certificate import judge
+from maxmargin.certificates.in_memory import judge
 from maxmargin.estimators.structured import StructuredSVM
-from maxmargin.result import Outcome
 from maxmargin.solvers.bundle.structured import METHODS, StructuredBundle
 from maxmargin.solvers.frank_wolfe import FrankWolfe
+from maxmargin.solvers.result import Outcome
 from maxmargin.structures import ChainModel, MulticlassModel
 
 SOLVERS = [FrankWolfe(), FrankWolfe(cached_passes=0), StructuredBundle(), StructuredBundle("one-slack")]

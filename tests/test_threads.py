@@ -11,15 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from slack import SLACK_SECONDS
 
-import maxmargin.threads
-from maxmargin.threads import Interrupted, Turn, cached_property, fetch_ahead, listen, run_strips, step_aside
+import maxmargin.runtime.threads
+from maxmargin.runtime.threads import Interrupted, Turn, cached_property, fetch_ahead, listen, run_strips, step_aside
 
 
 @pytest.mark.parametrize("n", [1, 5, 64, 65])
 @pytest.mark.parametrize("cores", [1, 2])
 def test_strips_cover_everything_once(n, cores, monkeypatch):
     """Every number from 0 to n is in one strip, on one core or several."""
-    monkeypatch.setattr(maxmargin.threads, "CORES", cores)
+    monkeypatch.setattr(maxmargin.runtime.threads, "CORES", cores)
     seen = []
     run_strips(lambda start, stop: seen.extend(range(start, stop)), n, 8)
     assert sorted(seen) == list(range(n))
@@ -100,7 +100,7 @@ def test_outside_a_turn_nobody_steps_aside():
 @pytest.mark.parametrize("cores", [1, 2])
 def test_strips_that_listen_stop(cores, monkeypatch):
     """Once asked, no further strip is computed, and the caller hears of it."""
-    monkeypatch.setattr(maxmargin.threads, "CORES", cores)
+    monkeypatch.setattr(maxmargin.runtime.threads, "CORES", cores)
     done = []
     with pytest.raises(Interrupted), listen(lambda: len(done) >= 5):
         run_strips(lambda start, stop: done.append(start), 1000, 10)
@@ -212,7 +212,7 @@ def test_a_process_ends_while_an_item_is_fetched(end):
     """At its end the interpreter waits neither for the thread nor for a lock."""
     code = f"""
 from time import sleep
-from maxmargin.threads import fetch_ahead
+from maxmargin.runtime.threads import fetch_ahead
 items = fetch_ahead(k if k == 0 else sleep(1000) for k in range(2))
 print(next(items), flush=True)
 {end}

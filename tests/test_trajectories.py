@@ -13,15 +13,15 @@ from slack import HANG_SECONDS
 from structured_problems import make_chains, pose
 
 from maxmargin import SMO, Bundle, ChainModel, GradientDescent, InteriorPoint, Multipliers, solve
-from maxmargin.features import Design, Gram
-from maxmargin.kernels import RBF, Linear
-from maxmargin.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
-from maxmargin.problem import Point, Problem
-from maxmargin.result import Outcome
-from maxmargin.samples import wrap
+from maxmargin.insight.traces import EVERY, Trajectory
+from maxmargin.insight.traces import record as record_in_time
+from maxmargin.model.features import Design, Gram
+from maxmargin.model.kernels import RBF, Linear
+from maxmargin.model.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from maxmargin.model.problem import Point, Problem
+from maxmargin.model.samples import wrap
 from maxmargin.solvers import SOLVERS
-from maxmargin.trajectories import EVERY, Trajectory
-from maxmargin.trajectories import record as record_in_time
+from maxmargin.solvers.result import Outcome
 
 record = functools.partial(record_in_time, max_seconds=HANG_SECONDS)
 SLOW = ("gradient_descent", "adagrad", "lagrangian_dual")  # need not reach the tolerance in these tests

@@ -36,7 +36,7 @@ from maxmargin import (
     save,
 )
 from maxmargin.files import read_libsvm_model, write_libsvm_model
-from maxmargin.kernels import Linear, add_products, find_shift, translate
+from maxmargin.model.kernels import Linear, add_products, find_shift, translate
 
 TOL = 1e-6  # intercept_ = b - <w, m> is rounded, and at an offset of 1e8 that leaves a gap of some 1e-7
 rng = np.random.default_rng(0)

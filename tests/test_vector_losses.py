@@ -13,11 +13,11 @@ from linear_problems import FORMS, INTERCEPTS, SCALING
 from linear_problems import solve_elsewhere as solve_binary
 
 from maxmargin import Bundle, RiskClassifier, RiskRegressor
-from maxmargin.features import ClassDesign, Design
-from maxmargin.loop import solve
-from maxmargin.losses import Hinge, MulticlassHinge, Multivariate
-from maxmargin.problem import Problem
-from maxmargin.samples import wrap
+from maxmargin.model.features import ClassDesign, Design
+from maxmargin.model.losses import Hinge, MulticlassHinge, Multivariate
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
+from maxmargin.solvers.loop import solve
 
 COSTS = np.array([[0.0, 0.4, 1.7], [1.2, 0.0, 0.9], [0.0, 2.1, 0.0]])
 SCALES = np.array([[1.0, 0.5, 2.2], [1.3, 1.0, 0.6], [0.8, 1.9, 1.0]])

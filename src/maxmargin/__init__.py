@@ -9,10 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from .runtime.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .public import *  # noqa: F403
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str):

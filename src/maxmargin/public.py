@@ -1,10 +1,7 @@
 """Every name that `from maxmargin import ...` offers."""
 
-from .audit import certify
 from .blocks import open_blocks
-from .certificate import Certificate
-from .choice import explain
-from .diagnosis import Diagnosis, diagnose
+from .certificates.in_memory import Certificate
 from .estimators import (
     SVC,
     SVR,
@@ -21,12 +18,11 @@ from .estimators import (
     StructuredSVM,
     path,
 )  # fmt: skip
+from .estimators.path import Path
 from .files import export_onnx, load, read_libsvm, save, write_libsvm
-from .loop import solve
-from .minimisation import Minimum, minimize
-from .paths import Path
-from .result import Result, Status
-from .risk import LeaveOneOut, RiskBounds, risk_bounds
+from .guarantees.certification import certify
+from .guarantees.risk import LeaveOneOut, RiskBounds, risk_bounds
+from .insight.diagnosis import Diagnosis, diagnose
 from .solvers import (
     QP,
     SMO,
@@ -41,6 +37,10 @@ from .solvers import (
     Newton,
     StructuredBundle,
 )
+from .solvers.choice import explain
+from .solvers.loop import solve
+from .solvers.minimisation import Minimum, minimize
+from .solvers.result import Result, Status
 from .structures import ChainModel, MulticlassModel, StructuredModel
 
 __all__ = [

@@ -1,6 +1,5 @@
 """Data that come in blocks: files larger than memory, memory-mapped arrays, partitions on other machines."""
 
-from . import verdict  # noqa: F401  (it registers the judge of problems over blocks)
 from .files import LibsvmBlocks, NpyBlocks, ParquetBlocks, open_blocks
 from .maps import MappedBlocks
 from .source import ArrayBlocks, Block, Blocks

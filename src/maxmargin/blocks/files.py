@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..streams import find_suffix, is_packed, list_paths, open_file
+from ..runtime.streams import find_suffix, is_packed, list_paths, open_file
 from .libsvm_text import CHUNK, LONGEST, SEVERAL, Lines, gather, make_rule, parse_chunks, split_text
 from .source import BYTES, ArrayBlocks, Block, Blocks
 

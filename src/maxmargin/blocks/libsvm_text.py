@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..threads import run_strips
+from ..runtime.threads import run_strips
 from .growing import Growing
 
 CHUNK = 1 << 21  # bytes of text that are read at a time: from 4 MB on the C library maps new pages for each

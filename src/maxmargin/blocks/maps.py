@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..sparse_format import check_sparse
+from ..model.sparse_format import check_sparse
 from .source import Block, Blocks
 
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..features import ClassDesign, Design
-from ..losses import Loss
-from ..problem import FLOOR, TINY, Problem
-from ..samples import wrap
-from ..threads import cached_property
+from ..model.features import ClassDesign, Design
+from ..model.losses import Loss
+from ..model.problem import FLOOR, TINY, Problem
+from ..model.samples import wrap
+from ..runtime.threads import cached_property
 from .source import Block, Blocks
 from .survey import Survey, drop_faint
 

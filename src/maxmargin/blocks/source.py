@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..sparse_format import check_sparse
-from ..threads import fetch_ahead, heed, quiet_blas
+from ..model.sparse_format import check_sparse
+from ..runtime.threads import fetch_ahead, heed, quiet_blas
 
 FAN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
 # Bytes of a block of one's own making: large for BLAS, and below the 32 MB from which on the C library maps memory anew

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import scipy.sparse as sp
 
-from ..problem import TINY
-from ..sparse_format import find_fault as find_sparse_fault
+from ..model.problem import TINY
+from ..model.sparse_format import find_fault as find_sparse_fault
 from .source import Block
 
 GOLDEN = np.uint32(2654435769)  # 2^32 divided by the golden ratio

@@ -89,7 +89,7 @@ def run(argv: list[str], program: str) -> int:
 
 def parse_program(argv: list[str], program: str) -> int:
     """--help, --version, or a command that there is not."""
-    from .. import __version__
+    from ..runtime.version import __version__
     from .parser import Parser, guess
 
     listed = ", ".join(COMMANDS)

@@ -33,8 +33,8 @@ def run(argv: list[str], program: str) -> int:
     """Load, read, judge; a gap above --tol, or above the tol of a model of ours, is exit code 4."""
     parser = make_parser(program)
     arguments = parser.parse_intermixed_args(argv)
-    from .. import certify
     from ..files import load
+    from ..public import certify
 
     data, model = read_beside(load(arguments.model), arguments, trained=True)
     given = collect_parameters(arguments)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ..streams import find_suffix
+from ..runtime.streams import find_suffix
 from .exit_codes import UsageError
 from .formats import LIBLINEAR, LIBSVM, tell_format
 from .options import LINEAR

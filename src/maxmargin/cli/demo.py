@@ -60,7 +60,7 @@ def compare_fits() -> None:
     from sklearn.datasets import load_breast_cancer
     from sklearn.preprocessing import StandardScaler
 
-    from .. import SVC, certify
+    from ..public import SVC, certify
 
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)

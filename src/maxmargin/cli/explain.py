@@ -16,7 +16,7 @@ which takes a few per cent of the time of the fit; nothing is saved."""
 def run(argv: list[str], program: str) -> int:
     """Read, diagnose, print."""
     arguments = parse(argv, program, USAGE, DESCRIPTION)
-    from ..diagnosis import diagnose
+    from ..insight.diagnosis import diagnose
     from .fitting import begin
 
     if arguments.blocks:

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..interrupt import watch_interrupt
+from ..runtime.interrupt import watch_interrupt
 from . import say
 from .data import open_in_blocks, read, take_names, wants_blocks
 from .exit_codes import Exit
 from .formats import OURS, choose_format, name_model
-from .letters import UNUSED
 from .machines import has_parameter, make_machine, read_class_weight
 from .report import count, describe_certificate, describe_fit, describe_parameters, name_solvers, print_json
 from .saving import check_destination, heed_termination, save_model
+from .short_options import UNUSED
 
 CLASSIFIERS = ("SVC", "NuSVC", "LinearSVC", "RiskClassifier", "MetricSVC")
 MANY = 20  # classes; more of them than half the rows are hardly classes

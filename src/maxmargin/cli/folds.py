@@ -11,7 +11,7 @@ import numpy as np
 from .exit_codes import Exit, UsageError
 from .fitting import CLASSIFIERS, Training, fit_machine
 from .report import print_json
-from .tally import Tally
+from .score import Tally
 
 
 def cross_validate(training: Training, arguments: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..streams import open_file
+from ..runtime.streams import open_file
 from .options import LINEAR
 
 OURS, LIBSVM, LIBLINEAR, ONNX = "maxmargin", "libsvm", "liblinear", "onnx"

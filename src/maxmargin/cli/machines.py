@@ -22,9 +22,9 @@ def make_machine(name: str, parameters: dict):
     parameters : dict
         By their names in Python; `solver` and `class_weight` as texts.
     """
-    import maxmargin
+    from .. import public
 
-    return set_parameters(getattr(maxmargin, name)(), parameters)
+    return set_parameters(getattr(public, name)(), parameters)
 
 
 def set_parameters(machine, parameters: dict):
@@ -40,18 +40,18 @@ def set_parameters(machine, parameters: dict):
 
 def refuse_parameter(parameter: str, name: str) -> str:
     """A sentence that names the machines that have the parameter."""
-    import maxmargin
+    from .. import public
 
-    able = [each for each in ESTIMATORS if parameter in getattr(maxmargin, each)().get_params()]
+    able = [each for each in ESTIMATORS if parameter in getattr(public, each)().get_params()]
     word = Option(parameter, str, "", "").word
     return f"{word} is no parameter of {name}; it is one of {', '.join(able)} (choose with --estimator)."
 
 
 def has_parameter(name: str, parameter: str) -> bool:
     """Whether the estimator of a name has a parameter."""
-    import maxmargin
+    from .. import public
 
-    return parameter in getattr(maxmargin, name)().get_params()
+    return parameter in getattr(public, name)().get_params()
 
 
 def make_solver(text: str, parameters: dict):

@@ -26,7 +26,7 @@ def refuse_overwriting(path: str | None, name: str, inputs: dict[str, str]) -> N
 @contextmanager
 def open_output(path: str | None, name: str = "OUT") -> Iterator[BinaryIO | StandardOutput]:
     """A binary file to write to; `name` is the argument that named it."""
-    from ..streams import write_file
+    from ..runtime.streams import write_file
 
     if is_stdout(path):
         yield StandardOutput()

@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ..streams import open_file
+from ..runtime.streams import open_file
 from .data import open_in_blocks, read_beside, wants_blocks
 from .exit_codes import Exit
 from .formats import LIBLINEAR, LIBSVM, tell_format
-from .letters import PREDICT, split_letters
 from .machines import name_label
 from .options import add_data_options, add_output_options
 from .outputs import is_stdout, open_output, refuse_overwriting
 from .parser import Parser
 from .report import print_json
-from .tally import Tally
+from .score import Tally
+from .short_options import PREDICT, split_letters
 
 ROWS = 20_000  # that are predicted in one go
 DESCRIPTION = """Predict the rows of DATA with MODEL, which may be ours, LIBSVM's or LIBLINEAR's, and write a line for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from ..certificate import Certificate
+from ..certificates.in_memory import Certificate
 
 
 def describe_certificate(certificate: Certificate) -> dict:
@@ -53,7 +53,7 @@ def describe_fit(model) -> str:
 
 def name_solvers(results: list) -> str:
     """The solvers that were at work."""
-    from ..choice import name_of
+    from ..solvers.choice import name_of
 
     return " and ".join(dict.fromkeys(name_of(result.solver) for result in results))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from ..certificates.data_hash import hash_data
 from ..files import load
-from ..training_data import hash_data
 from .exit_codes import UsageError
 from .fitting import Training, read_for
 from .formats import OURS, tell_format

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..atomic_file import check_place
-from ..threads import is_main
+from ..runtime.atomic_file import check_place
+from ..runtime.threads import is_main
 from .exit_codes import Terminated
 from .formats import LIBLINEAR, LIBSVM, ONNX, OURS, check_kind, tell_format, write_model
 from .outputs import refuse_overwriting

@@ -8,10 +8,10 @@ import numpy as np
 
 from .data import find_kind, read
 from .exit_codes import Exit
-from .letters import SCALE, split_letters
 from .options import add_data_options, number
 from .outputs import refuse_overwriting
 from .parser import Parser
+from .short_options import SCALE, split_letters
 from .written_data import write_data
 
 DESCRIPTION = """Bring every feature of DATA into [lower, upper] and write the rows to stdout, as svm-scale does.

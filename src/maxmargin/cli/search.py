@@ -15,7 +15,7 @@ from .fitting import Training, fit_machine
 from .folds import split, take_rows
 from .options import LINEAR
 from .report import print_json
-from .tally import Tally
+from .score import Tally
 
 FOLDS = 5
 LARGEST_C = 1024.0  # where LIBLINEAR ends too

@@ -16,7 +16,7 @@ def run(argv: list[str], program: str) -> int:
     parser.add_argument("--markdown", action="store_true", help="the whole page, docs/solvers.md")
     arguments = parser.parse_args(argv)
     if arguments.markdown:
-        from ..overview import describe_solvers
+        from ..insight.overview import describe_solvers
 
         print(describe_solvers(), end="")
     else:
@@ -41,7 +41,7 @@ def print_solvers() -> None:
 
 def print_losses() -> None:
     """For each kind of machine the losses, and the solvers that take them with the letters of the intercepts."""
-    from ..overview import KINDS, MARKS, ask_solvers, show_cell
+    from ..insight.overview import KINDS, MARKS, ask_solvers, show_cell
 
     answers = ask_solvers()
     marks = ", ".join(f"{mark} {name}" for name, mark in MARKS.items())

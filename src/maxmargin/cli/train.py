@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from .formats import MODEL_FORMATS
-from .letters import FAMILIES, LIBLINEAR, LIBSVM, LIBSVM_DEFAULTS, split_letters
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
 from .parser import Parser
+from .short_options import FAMILIES, LIBLINEAR, LIBSVM, LIBSVM_DEFAULTS, split_letters
 
 USAGE = "[options] DATA [MODEL]"
 DESCRIPTION = """Fit a machine to the rows of DATA and save it as MODEL, with its certificate: how far from optimal it

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT
+from ..runtime.rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT
 from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..blocks import ArrayBlocks, Blocks
+from ..blocks.dask import ClusterLost, DaskBlocks, is_collection, predict_blocks
 from ..blocks.problem import BlockPoint, BlockProblem, Pose, Targets
 from ..blocks.survey import Survey, survey_block
-from ..checkpoints import Store
-from ..distributed import ClusterLost, DaskBlocks, is_collection, predict_blocks
-from ..interrupt import watch_interrupt
-from ..kernels import Linear
-from ..result import Result
-from ..threads import quiet_blas
+from ..model.kernels import Linear
+from ..runtime.checkpoints import Store
+from ..runtime.interrupt import watch_interrupt
+from ..runtime.threads import quiet_blas
+from ..solvers.result import Result
 from .observers import Observation
 from .tasks import Budget, Task
 from .validation import check_loss_weights, refuse_types

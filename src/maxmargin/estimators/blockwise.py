@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..blocks import Blocks
+from ..blocks.dask import DaskBlocks, is_collection, predict_blocks
 from ..blocks.maps import MappedBlocks, map_rows, sample_rows
-from ..distributed import DaskBlocks, is_collection, predict_blocks
-from ..scikit_learn import CallbackSupportMixin, HasMethods, Interval, fit_context, fit_within
-from ..sparse_format import check_sparse
+from ..model.sparse_format import check_sparse
+from ..runtime.scikit_learn import CallbackSupportMixin, HasMethods, Interval, fit_context, fit_within
 
 
 class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator):

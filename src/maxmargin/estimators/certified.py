@@ -9,11 +9,11 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from ..certificate import Certificate, worst
-from ..diagnosis import suggest_remedy
-from ..problem import Point
-from ..result import Result, Status
-from ..threads import CORES, STRIPS, is_main
+from ..certificates.in_memory import Certificate, worst
+from ..insight.diagnosis import suggest_remedy
+from ..model.problem import Point
+from ..runtime.threads import CORES, STRIPS, is_main
+from ..solvers.result import Result, Status
 from .observers import Observation, ObservedFit
 from .tasks import Task
 

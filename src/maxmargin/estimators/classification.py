@@ -14,10 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..features import SINGLE_TOL
-from ..formulations import NuClassification, Risk, largest_nu
-from ..losses import LOSSES
-from ..scikit_learn import (
+from ..model.features import SINGLE_TOL
+from ..model.formulations import NuClassification, Risk, largest_nu
+from ..model.losses import LOSSES
+from ..model.tiles import evaluate_scores
+from ..runtime.scikit_learn import (
     NO_PROBABILITY,
     PROBABILITY_CONSTRAINT,
     StrOptions,
@@ -26,7 +27,6 @@ from ..scikit_learn import (
     fit_context,
     warn_of_probability,
 )
-from ..tiles import evaluate_scores
 from .machine import KernelMachine
 from .multiclass import (
     order_support,

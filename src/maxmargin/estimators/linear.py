@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..losses import LOSSES, Loss
-from ..result import Result, Status
-from ..scikit_learn import Interval, StrOptions, check_liblinear_arguments
+from ..model.losses import LOSSES, Loss
+from ..runtime.scikit_learn import Interval, StrOptions, check_liblinear_arguments
+from ..solvers.result import Result, Status
 from .linear_machine import LinearClassifier, LinearMachine, LinearRegressor
 from .multiclass import split_weighing_one
 from .regression import make_loss

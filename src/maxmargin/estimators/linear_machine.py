@@ -14,16 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from ..blocks import Blocks
 from ..blocks.problem import BlockProblem, Targets
 from ..blocks.survey import Survey
-from ..features import Design
-from ..formulations import Risk
-from ..interrupt import watch_interrupt
-from ..kernels import Linear
-from ..loop import leave_out
-from ..problem import Point, Problem
-from ..result import Result
-from ..samples import Dense, Sparse, tile_rows
-from ..scikit_learn import LinearClassifierMixin, SparseCoefMixin, fit_context
-from ..threads import STRIPS, quiet_blas, run_strips
+from ..model.features import Design
+from ..model.formulations import Risk
+from ..model.kernels import Linear
+from ..model.problem import Point, Problem
+from ..model.samples import Dense, Sparse, tile_rows
+from ..runtime.interrupt import watch_interrupt
+from ..runtime.scikit_learn import LinearClassifierMixin, SparseCoefMixin, fit_context
+from ..runtime.threads import STRIPS, quiet_blas, run_strips
+from ..solvers.loop import leave_out
+from ..solvers.result import Result
 from .block_machine import comes_in_blocks, fit_blocks, open_store, over_blocks, pose_blocks
 from .certified import CertifiedMachine
 from .multiclass import split_one_vs_rest, weigh_classes
@@ -310,7 +310,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         """As for two classes, or one problem of all classes with an intercept for each."""
         if not self._joint:
             return super()._pose(features, task)
-        from ..features import ClassDesign
+        from ..model.features import ClassDesign
 
         k = len(self.classes_)
         balance = np.zeros(k) if self._intercept_kind == "free" else None
@@ -320,13 +320,13 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         """X as the kernel sees it, with the norm of the penalty."""
         if self._joint or getattr(self, "penalty", "l2") == "l2":
             return super()._features(X, kernel)
-        from ..features import AbsoluteDesign
+        from ..model.features import AbsoluteDesign
 
         return AbsoluteDesign(kernel.samples(X), self._scaling)
 
     def _joint_loss(self):
         """The loss of all classes at once."""
-        from ..losses import MulticlassHinge
+        from ..model.losses import MulticlassHinge
 
         return MulticlassHinge()
 

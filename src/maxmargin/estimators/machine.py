@@ -10,17 +10,17 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..choice import Automatic
-from ..features import Gram
-from ..formulations import Formulation
-from ..interrupt import watch_interrupt
-from ..kernels import Linear, make_kernel
-from ..problem import Problem
-from ..result import Result, Status
-from ..samples import suit
+from ..model.features import Gram
+from ..model.formulations import Formulation
+from ..model.kernels import Linear, make_kernel
+from ..model.problem import Problem
+from ..model.samples import suit
+from ..model.tiles import evaluate_scores
+from ..runtime.interrupt import watch_interrupt
+from ..runtime.threads import STRIPS, quiet_blas
+from ..solvers.choice import Automatic
+from ..solvers.result import Result, Status
 from ..solvers.smo import SMO
-from ..threads import STRIPS, quiet_blas
-from ..tiles import evaluate_scores
 from .certified import CertifiedMachine
 from .observers import Observation
 from .posed import Fit, Posed

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..listwise import METRICS, MetricLoss
-from ..problem import Point, Problem
-from ..scikit_learn import Interval, RealNotInt, StrOptions
+from ..model.listwise import METRICS, MetricLoss
+from ..model.problem import Point, Problem
+from ..runtime.scikit_learn import Interval, RealNotInt, StrOptions
 from .linear_machine import LinearClassifier
 from .multiclass import split_one_vs_rest
 from .tasks import Task

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from ..formulations import OneClass
-from ..scikit_learn import count_samples, fit_context
+from ..model.formulations import OneClass
+from ..runtime.scikit_learn import count_samples, fit_context
 from .regression import SingleMachine
 from .validation import CONSTRAINTS, NU_CONSTRAINT
 

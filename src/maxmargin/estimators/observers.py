@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable
 from copy import copy
 
-from ..diagnosis import announce
-from ..loop import goes_by_rule, solve
-from ..progress import ProgressLine
-from ..result import Progress, Result, Status
-from ..scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
-from ..threads import step_aside
+from ..insight.diagnosis import announce
+from ..insight.progress import ProgressLine
+from ..runtime.scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
+from ..runtime.threads import step_aside
+from ..solvers.loop import goes_by_rule, solve
+from ..solvers.result import Progress, Result, Status
 
 
 class ObservedFit(CallbackSupportMixin):
@@ -145,8 +145,8 @@ class Observer:
 
     def picture(self) -> dict:
         """The attributes of the estimator as if the fit had ended here, its point judged."""
-        from ..certificate import judge
-        from ..trajectories import copy_run
+        from ..certificates.in_memory import judge
+        from ..insight.traces import copy_run
 
         problem = self.relay.problem
         point = copy_run(problem, self.relay.run).point()

@@ -4,19 +4,71 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..diagnosis import suggest_remedy
-from ..paths import Path, follow
-from ..progress import ProgressLine
-from ..result import Progress
-from ..threads import quiet_blas
+from ..certificates.in_memory import Certificate, worst
+from ..insight.diagnosis import suggest_remedy
+from ..insight.progress import ProgressLine
+from ..runtime.threads import quiet_blas
+from ..solvers.paths import follow
+from ..solvers.result import Progress, Result
 from .risk import CLASSIFICATION_LOSSES, RiskClassifier, RiskRegressor
 from .tasks import Budget
 from .validation import LARGEST_COST, check_design, check_length, check_loss_weights, check_weight
+
+
+@dataclass(frozen=True)
+class Path:
+    """min R(w) + C sum_i s_i l(f_i; y_i) for each C, certified.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (m,)
+        In the order in which they were asked for.
+    coefs : ndarray of shape (m, d)
+        w at each C.
+    intercepts : ndarray of shape (m,)
+    results : list of Result
+        One for each C: point, certificate, iterations, seconds.
+    loss : str
+        The name of the loss.
+    """
+
+    Cs: np.ndarray
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    results: list[Result] = field(repr=False)
+    loss: str = "hinge"
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """One for each C."""
+        return [result.certificate for result in self.results]
+
+    @property
+    def certificate(self) -> Certificate:
+        """The worst of them."""
+        return worst(self.certificates)
+
+    @property
+    def converged(self) -> np.ndarray:
+        """Whether each C reached its tolerance."""
+        return np.array([result.converged for result in self.results])
+
+    @property
+    def seconds(self) -> float:
+        """Of all solves."""
+        return float(sum(result.seconds for result in self.results))
+
+    def plot(self, ax=None):
+        """The coefficients over C, and the certified gaps below; see `maxmargin.plots.plot_path`."""
+        from ..plots import plot_path
+
+        return plot_path(self, ax=ax)
 
 
 def path(

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..features import Gram, SignedGram
-from ..formulations import Formulation, Machine
-from ..loop import leave_out
-from ..problem import Point, Problem
-from ..result import Result
+from ..model.features import Gram, SignedGram
+from ..model.formulations import Formulation, Machine
+from ..model.problem import Point, Problem
+from ..solvers.loop import leave_out
+from ..solvers.result import Result
 from .tasks import Task
 
 

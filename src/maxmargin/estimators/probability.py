@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
-from ..result import Status
+from ..solvers.result import Status
 from .observers import Observation
 from .posed import Posed
 from .tasks import Budget, Task

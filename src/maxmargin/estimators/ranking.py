@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from ..features import Design
-from ..listwise import PairwiseLoss, measure_concordance
-from ..problem import Problem
-from ..scikit_learn import fit_context
+from ..model.features import Design
+from ..model.listwise import PairwiseLoss, measure_concordance
+from ..model.problem import Problem
+from ..runtime.scikit_learn import fit_context
 from .linear_machine import LinearRegressor
 from .tasks import Task
 from .validation import C_CONSTRAINT, SOLVE_CONSTRAINTS

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
-from ..formulations import NuRegression, Risk
-from ..losses import LOSSES, Loss
-from ..scikit_learn import Interval, StrOptions, fit_context
+from ..model.formulations import NuRegression, Risk
+from ..model.losses import LOSSES, Loss
+from ..runtime.scikit_learn import Interval, StrOptions, fit_context
 from .machine import KernelMachine
 from .tasks import Task
 from .validation import (

@@ -10,10 +10,10 @@ from scipy.special import log_expit, log_softmax, logsumexp
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from ..features import ClassDesign, Design
-from ..losses import LOSSES, Loss, MulticlassHinge, Multivariate, Softmax
-from ..problem import Problem
-from ..scikit_learn import Interval, StrOptions
+from ..model.features import ClassDesign, Design
+from ..model.losses import LOSSES, Loss, MulticlassHinge, Multivariate, Softmax
+from ..model.problem import Problem
+from ..runtime.scikit_learn import Interval, StrOptions
 from .block_machine import over_blocks
 from .linear_machine import LinearClassifier, LinearRegressor
 from .regression import make_loss

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..choice import Automatic
-from ..class_pairs import ClassPairs
-from ..formulations import Machine, Risk
+from ..certificates.class_pairs import ClassPairs
+from ..model.formulations import Machine, Risk
+from ..solvers.choice import Automatic
 from ..solvers.smo import SMO
 from ..solvers.smo.together import LARGEST, solve_together, suits
 from .posed import Fit, Posed

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..checkpoints import Store
-from ..interrupt import watch_interrupt
-from ..result import Result, Status
-from ..scikit_learn import HasMethods, Interval, StrOptions, fit_context
-from ..sparse_format import check_sparse
+from ..model.sparse_format import check_sparse
+from ..runtime.checkpoints import Store
+from ..runtime.interrupt import watch_interrupt
+from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, fit_context
+from ..solvers.result import Result, Status
 from ..structures.model import check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem
 from .observers import Observation, ObservedFit

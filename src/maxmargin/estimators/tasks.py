@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ..features import Gram
-from ..interrupt import Interrupt
-from ..threads import Turn
+from ..model.features import Gram
+from ..runtime.interrupt import Interrupt
+from ..runtime.threads import Turn
 
 Outcome = TypeVar("Outcome")
 GRACE = 0.05  # of a budget and of a second: so long after its end, problems that have not begun may have a certificate

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from ..blocks import Blocks
 from ..blocks.survey import LARGEST, SMALLEST, drop_faint
-from ..formulations import INTERCEPTS
-from ..kernels import KERNELS, Kernel, Precomputed
-from ..samples import Given
-from ..scikit_learn import HasMethods, Interval, StrOptions, count_samples
+from ..model.formulations import INTERCEPTS
+from ..model.kernels import KERNELS, Kernel, Precomputed
+from ..model.samples import Given
+from ..model.sparse_format import check_sparse
+from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, count_samples
 from ..solvers import SOLVERS
-from ..sparse_format import check_sparse
 
 WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
 HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity

@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ..atomic_file import write_atomically
+from ..runtime.atomic_file import write_atomically
 
 BEGIN = b"PK\x03\x04"  # of every archive
 MARK = b"blake2b "

@@ -8,7 +8,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
-from ..streams import open_file
+from ..runtime.streams import open_file
 
 
 class Columns(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.files import ParquetBlocks, list_others, list_parquet, read_footer
-from ..streams import find_file, find_suffix, list_paths
+from ..runtime.streams import find_file, find_suffix, list_paths
 from .columns import Asked, choose_columns, is_file_of_weights
 from .csv_table import read_head, read_labels, read_table
 from .libsvm_text import read_libsvm, read_with_base

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 from ..estimators.linear_machine import LinearClassifier, LinearMachine
-from ..kernels import Linear
-from ..streams import write_file
+from ..model.kernels import Linear
+from ..runtime.streams import write_file
 from .model_text import UNKNOWN, ModelText, check_features, read_labels, read_text, write_labels
 from .states import check_linear_machine
 

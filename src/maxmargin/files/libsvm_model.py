@@ -27,9 +27,9 @@ from ..blocks.libsvm_text import Rows, Rule, gather, parse_chunks
 from ..estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from ..estimators.classification import KernelClassifier
 from ..estimators.machine import KernelMachine
-from ..formulations import sums_to_zero
-from ..kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid, make_kernel
-from ..streams import write_file
+from ..model.formulations import sums_to_zero
+from ..model.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid, make_kernel
+from ..runtime.streams import write_file
 from .model_text import UNKNOWN, ModelText, check_features, read_labels, read_text, write_labels
 from .states import check_kernel_machine, finish_kernel_machine
 

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.libsvm_text import Rows, gather, make_rule, parse_chunks, split_text
-from ..sparse_format import check_sparse
-from ..streams import find_file, guess_length, open_file, write_file
-from ..threads import fetch_ahead, run_strips
+from ..model.sparse_format import check_sparse
+from ..runtime.streams import find_file, guess_length, open_file, write_file
+from ..runtime.threads import fetch_ahead, run_strips
 
 STRIP = 1 << 15  # values that a thread writes at a time
 BATCH = 16  # strips that are in memory together

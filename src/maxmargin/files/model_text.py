@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..certificate import Certificate
-from ..streams import find_file, open_file
+from ..certificates.in_memory import Certificate
+from ..runtime.streams import find_file, open_file
 
 UNKNOWN = Certificate(np.nan, np.nan, np.nan)  # of a model of which nobody has said how good it is: certify can
 NUMERIC = re.compile(rb"[0-9eE+\-.\s]*")  # what a line of numbers is made of

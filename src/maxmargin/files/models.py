@@ -6,6 +6,7 @@ import os
 
 from sklearn.utils.validation import check_is_fitted
 
+from ..certificates.data_hash import hash_data
 from ..estimators import (
     SVC,
     SVR,
@@ -20,8 +21,7 @@ from ..estimators import (
     RiskRegressor,
     StructuredSVM,
 )
-from ..streams import find_file, open_file
-from ..training_data import hash_data
+from ..runtime.streams import find_file, open_file
 from .archive import BEGIN, Archive, Damaged, write_archive
 from .liblinear_model import read_liblinear_model
 from .libsvm_model import read_libsvm_model
@@ -76,7 +76,7 @@ def save(model, path: str | os.PathLike, *, X=None, y=None, sample_weight=None, 
 
 def describe_format(kind: str) -> dict:
     """What a file says of itself."""
-    from .. import __version__
+    from ..runtime.version import __version__
 
     return {"format": FORMAT, "version": VERSION, "library": __version__, "class": kind}
 

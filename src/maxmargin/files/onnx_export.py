@@ -9,15 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..atomic_file import check_place, write_atomically
 from ..estimators.classification import KernelClassifier
 from ..estimators.linear_machine import LinearClassifier, LinearMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.novelty import OneClassSVM
 from ..estimators.risk import STEEPNESS, RiskClassifier, RiskRegressor
 from ..estimators.structured import StructuredSVM
-from ..kernels import Linear, Precomputed, translate
-from ..sparse_format import check_sparse
+from ..model.kernels import Linear, Precomputed, translate
+from ..model.sparse_format import check_sparse
+from ..runtime.atomic_file import check_place, write_atomically
 from ..structures import ChainModel
 from .models import MODELS
 from .onnx_graph import IR, KNOWN, OPSET, Graph, evaluate_kernel, import_onnx
@@ -227,7 +227,7 @@ def count_inputs(model) -> int:
 
 def seal(model, built: Built) -> bytes:
     """The file of a graph, looked over by the checker of ONNX."""
-    from .. import __version__
+    from ..runtime.version import __version__
 
     graph, helper = built.graph, built.graph.onnx.helper
     double, kinds = graph.onnx.TensorProto.DOUBLE, {"label": find_type(graph)}

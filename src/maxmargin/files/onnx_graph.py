@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from ..model.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 
 OPSET, IR = 17, 8  # of 2022: every runtime since then reads them
 LARGEST = (1 << 31) - (1 << 20)  # bytes of a file of Protocol Buffers, and what its other parts take

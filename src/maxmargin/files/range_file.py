@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..streams import find_file, open_file, write_file
+from ..runtime.streams import find_file, open_file, write_file
 from .ranges import Ranges, TargetRange
 
 MOST = 1 << 62  # the largest index that is read

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..sparse_format import check_sparse
+from ..model.sparse_format import check_sparse
 
 STRIP = 1 << 22  # entries that are looked at together
 SHOWN = 5  # features that a warning names

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 
 from ..blocks.problem import BlockPoint, Rest
-from ..certificate import Certificate
-from ..formulations import NuClassification, NuRegression, OneClass, Risk
-from ..kernels import KERNELS
-from ..listwise import METRICS
-from ..losses import LOSSES
-from ..problem import Mixture, Point
+from ..certificates.in_memory import Certificate
+from ..model.formulations import NuClassification, NuRegression, OneClass, Risk
+from ..model.kernels import KERNELS
+from ..model.listwise import METRICS
+from ..model.losses import LOSSES
+from ..model.problem import Mixture, Point
 from ..solvers import SOLVERS
 from ..solvers.bundle.blocks import Places
 from ..solvers.newton.blocks import Steps

@@ -8,15 +8,15 @@ from numbers import Real
 import numpy as np
 
 from ..blocks.problem import BlockPoint, Rest
-from ..certificate import Certificate, worst
+from ..certificates.in_memory import Certificate, worst
 from ..estimators.certified import CertifiedMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.structured import StructuredSVM
 from ..estimators.tasks import Task
-from ..problem import Point
-from ..result import Progress, Result, Status
+from ..model.problem import Point
 from ..solvers.bundle.blocks import Places
 from ..solvers.newton.blocks import Steps
+from ..solvers.result import Progress, Result, Status
 from ..structures import StructuredPoint
 from .checks import expect, is_array
 

@@ -16,8 +16,8 @@ from ..estimators.machine import KernelMachine
 from ..estimators.novelty import OneClassSVM
 from ..estimators.structured import StructuredSVM
 from ..estimators.validation import is_precomputed
-from ..kernels import RBF, Kernel, Linear, Precomputed
-from ..samples import suit
+from ..model.kernels import RBF, Kernel, Linear, Precomputed
+from ..model.samples import suit
 from ..structures import ChainModel
 from .checks import expect, is_array, is_finite, is_index, is_matrix
 from .results import put_results, take_results

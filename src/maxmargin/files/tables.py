@@ -11,8 +11,8 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from ..sparse_format import check_sparse
-from ..streams import write_file
+from ..model.sparse_format import check_sparse
+from ..runtime.streams import write_file
 from .data import Data
 
 STRIP = 1 << 20  # entries that are written at a time

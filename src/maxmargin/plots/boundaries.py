@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..problem import TINY
+from ..model.problem import TINY
 from .canvas import (
     COLOURS,
     FAINT,

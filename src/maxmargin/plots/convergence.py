@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..choice import name_of
+from ..solvers.choice import name_of
 from .canvas import COLOURS, DASHES, MARKS, add_legend, open_axes, pick
 
 AGAINST = {"iterations": "iterations", "seconds": "seconds"}

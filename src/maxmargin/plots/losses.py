@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from ..losses import LOSSES, Loss
+from ..model.losses import LOSSES, Loss
 from .canvas import COLOURS, DASHES, FAINT, add_legend, open_axes, pick
 
 KINDS = {"classification": "label", "regression": "real"}

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..sparse_format import check_sparse
+from ..model.sparse_format import check_sparse
 from .canvas import INK
 
 TUBES = ("epsilon_insensitive", "squared_epsilon_insensitive")

@@ -6,10 +6,10 @@ from numbers import Integral
 
 import numpy as np
 
-from ..features import Design
-from ..loop import solve
-from ..paths import locate
-from ..problem import Point, Problem
+from ..model.features import Design
+from ..model.problem import Point, Problem
+from ..solvers.loop import solve
+from ..solvers.paths import locate
 from .canvas import COLOURS, INK, MARKS, STAR, add_legend, blend, check_resolution, frame, lay_grid, open_axes, pick
 
 EXACT = 1e-10  # relative gap of the optimum

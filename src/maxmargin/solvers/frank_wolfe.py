@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..result import Outcome, Patience, Progress
 from ..structures.examples import Sheet, freeze
 from ..structures.problem import StructuredPoint, StructuredProblem
+from .result import Outcome, Patience, Progress
 
 SEED = 20130617  # of the order of the samples
 KEPT = 10  # visits that a labelling may be without weight

@@ -12,10 +12,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..problem import Point, Problem
-from ..quadratic_program import QuadraticProgram, balance_out, refuse_program
-from ..result import Outcome, Patience, Progress
-from ..threads import droppable, heed, open_gate, run_apart
+from ..model.problem import Point, Problem
+from ..runtime.threads import droppable, heed, open_gate, run_apart
+from .quadratic_program import QuadraticProgram, balance_out, refuse_program
+from .result import Outcome, Patience, Progress
 
 INSTALL = 'pip install "maxmargin[qp]"'
 LOOKS = 15  # iterations without a fall of the gap by a tenth before a run gives up

@@ -5,7 +5,6 @@ from .examples import Sheet
 from .model import StructuredModel
 from .multiclass import MulticlassModel
 from .problem import StructuredPoint, StructuredProblem
-from .verdict import judge_structure
 
 __all__ = [
     "ChainModel",
@@ -14,5 +13,4 @@ __all__ = [
     "StructuredModel",
     "StructuredPoint",
     "StructuredProblem",
-    "judge_structure",
 ]

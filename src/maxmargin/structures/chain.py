@@ -8,9 +8,9 @@ import zlib
 import numpy as np
 import scipy.sparse as sp
 
-from ..rounding import bound_sum
-from ..sparse_format import check_sparse
-from ..threads import run_strips
+from ..model.sparse_format import check_sparse
+from ..runtime.rounding import bound_sum
+from ..runtime.threads import run_strips
 from .examples import Pace
 from .model import StructuredModel
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..rounding import bound_sum
-from ..threads import heed
+from ..runtime.rounding import bound_sum
+from ..runtime.threads import heed
 
 ROUNDING = 1e-9  # of the terms of a score: an oracle may miss the labels themselves by so much
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..sparse_format import check_sparse
+from ..model.sparse_format import check_sparse
 from .chain import ChainModel, check_labels
 
 

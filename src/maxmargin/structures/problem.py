@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..problem import FLOOR
+from ..model.problem import FLOOR
 from .examples import Sheet, count_jobs
 
 

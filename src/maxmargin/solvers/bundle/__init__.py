@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...blocks.problem import BlockProblem
-from ...features import ClassDesign, Design
-from ...problem import Point, Problem
-from ...refusals import refuse_kernel
-from ...result import Outcome, Patience, Progress
+from ...model.features import ClassDesign, Design
+from ...model.problem import Point, Problem
+from ..refusals import refuse_kernel
+from ..result import Outcome, Patience, Progress
 from .blocks import BlockBundleRun
 from .cuts import Cuts
 from .descent import Descent, take_rounds

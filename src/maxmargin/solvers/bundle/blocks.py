@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...answers import choose_answers
 from ...blocks.problem import BlockPoint, BlockProblem, Pose
 from ...blocks.source import Block
-from ...problem import Problem
-from ...result import Outcome, Patience, Progress
+from ...model.problem import Problem
+from ...model.risk_oracle import choose_answers
+from ..result import Outcome, Patience, Progress
 from .cuts import Cuts
 from .descent import Descent, take_rounds
 from .functions import FunctionOracle, FunctionPlace

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from ...rounding import bound_sum
+from ...runtime.rounding import bound_sum
 
 
 class Mean(NamedTuple):

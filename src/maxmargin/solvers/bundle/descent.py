@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...result import Outcome
-from ...rounding import UNIT, Enclosed, bound_sum
+from ...runtime.rounding import UNIT, Enclosed, bound_sum
+from ..result import Outcome
 from .cuts import Cuts, Mean
 from .model import Model, Step
 

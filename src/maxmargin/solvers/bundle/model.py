@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import linprog
 
-from ...rounding import UNIT, Enclosed, bound_sum
-from ...threads import quiet_blas
+from ...runtime.rounding import UNIT, Enclosed, bound_sum
+from ...runtime.threads import quiet_blas
 from .cuts import Cuts, Mean
 from .master import maximise_on_simplex
 

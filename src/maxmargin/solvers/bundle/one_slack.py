@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...problem import Point, Problem
-from ...refusals import refuse_shape
-from ...result import Outcome, Patience, Progress
+from ...model.problem import Point, Problem
+from ..refusals import refuse_shape
+from ..result import Outcome, Patience, Progress
 from .cuts import Cuts
 from .master import maximise_on_simplex
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...answers import choose_answers
-from ...intercept import Intercept, Settled
-from ...problem import Problem
-from ...threads import cached_property
+from ...model.intercept import Intercept, Settled
+from ...model.problem import Problem
+from ...model.risk_oracle import choose_answers
+from ...runtime.threads import cached_property
 from .cuts import Cuts
 from .line import search_line
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...result import Outcome, Patience, Progress
+from ...runtime.threads import Interrupted, heed
 from ...structures.examples import Sheet
 from ...structures.problem import StructuredPoint, StructuredProblem
-from ...threads import Interrupted, heed
+from ..result import Outcome, Patience, Progress
 from .cuts import Cuts
 from .descent import Descent, Optimality
 from .rules import RULES

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...problem import Point, Problem
-from ...refusals import refuse_list, refuse_penalty
+from ...model.problem import Point, Problem
+from ..refusals import refuse_list, refuse_penalty
 from .batches import BatchRun, BatchSteps
 from .movers import MILD, Adaptive, Mean, Momentum
 from .objective import Objective

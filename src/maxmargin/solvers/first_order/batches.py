@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...problem import Point, Problem
+from ...model.problem import Point, Problem
 from .objective import Objective, Place
 from .run import FirstOrderRun
 

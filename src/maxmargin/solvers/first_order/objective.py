@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ...answers import choose_answers
-from ...features import ClassDesign, Design
-from ...intercept import Intercept
-from ...problem import Problem
-from ...threads import cached_property
+from ...model.features import ClassDesign, Design
+from ...model.intercept import Intercept
+from ...model.problem import Problem
+from ...model.risk_oracle import choose_answers
+from ...runtime.threads import cached_property
 
 FEW = 12  # samples up to which an eigenvalue is not worth iterations
 ROUNDED = 0.1  # of the scale of the scores, over which kinks are rounded off for the steps of batches

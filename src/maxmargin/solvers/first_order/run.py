@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...problem import Point, Problem
-from ...result import Outcome, Patience, Progress
-from ...threads import Interrupted, droppable
+from ...model.problem import Point, Problem
+from ...runtime.threads import Interrupted, droppable
+from ..result import Outcome, Patience, Progress
 from .objective import Objective
 
 SPACING = 1.05  # from one look at the dual bound to the next, in iterations

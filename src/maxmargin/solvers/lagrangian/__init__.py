@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...problem import Point, Problem
-from ...quadratic_program import refuse_program
+from ...model.problem import Point, Problem
+from ..quadratic_program import refuse_program
 from .augmented import AugmentedRun
 from .plain import PlainRun
 

@@ -7,10 +7,10 @@ from bisect import bisect_left
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
-from ...normal_equations import factor_matrix
-from ...problem import Point, Problem
-from ...quadratic_program import balance_out, form_kernel
-from ...result import Patience
+from ...model.normal_equations import factor_matrix
+from ...model.problem import Point, Problem
+from ..quadratic_program import balance_out, form_kernel
+from ..result import Patience
 from .run import LagrangianRun
 
 STRICTER, STRICTEST = 3.0, 1e6  # growth of the penalty in a round; its most, in units of the curvature

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, minres
 
-from ...problem import Point, Problem
-from ...quadratic_program import QuadraticProgram
-from ...result import Patience
-from ...threads import droppable, run_apart
+from ...model.problem import Point, Problem
+from ...runtime.threads import droppable, run_apart
+from ..quadratic_program import QuadraticProgram
+from ..result import Patience
 from .run import LagrangianRun
 
 OFFSET = 1e-8  # under AdaGrad's root, which begins at zero

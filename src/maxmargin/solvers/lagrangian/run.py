@@ -7,8 +7,8 @@ from collections import Counter
 
 import numpy as np
 
-from ...problem import Point, Problem
-from ...result import Outcome, Progress
+from ...model.problem import Point, Problem
+from ..result import Outcome, Progress
 
 
 class LagrangianRun:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...blocks.problem import BlockProblem
-from ...problem import Point, Problem
-from ...refusals import refuse_shape
+from ...model.problem import Point, Problem
+from ..refusals import refuse_shape
 from .absolute import ProximalNewton
 from .blocks import BlockNewtonRun, refuse_blocks
 from .run import NewtonRun

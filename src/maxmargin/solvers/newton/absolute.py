@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...features import AbsoluteDesign
-from ...normal_equations import form_normal_matrix
-from ...problem import Point, Problem
-from ...refusals import refuse_list
-from ...result import Outcome, Patience, Progress
+from ...model.features import AbsoluteDesign
+from ...model.normal_equations import form_normal_matrix
+from ...model.problem import Point, Problem
+from ..refusals import refuse_list
+from ..result import Outcome, Patience, Progress
 from .oracle import RowOracle, TermOracle
 
 WORKING = 1000  # features beyond which only those that are used, or pull most, take part in a step

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
-from ...losses import Row
-from ...normal_equations import factor_matrix, form_normal_matrix
+from ...model.losses import Row
+from ...model.normal_equations import factor_matrix, form_normal_matrix
 
 BAND = 10.0  # times the target is the most that a corrector may ask of one product
 INSIDE = 0.995  # of the way to the nearest bound is gone at most

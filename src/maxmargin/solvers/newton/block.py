@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernels import Linear
-from ...samples import Dense, Sparse
-from ...threads import droppable
-from ...tiles import evaluate_square
+from ...model.kernels import Linear
+from ...model.samples import Dense, Sparse
+from ...model.tiles import evaluate_square
+from ...runtime.threads import droppable
 from .oracle import Response
 from .system import solve_newton
 

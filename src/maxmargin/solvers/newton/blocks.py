@@ -18,12 +18,12 @@ from scipy.linalg import LinAlgError, cho_solve
 
 from ...blocks.problem import FORMED, BlockPoint, BlockProblem, Pose
 from ...blocks.source import Block
-from ...features import Design
-from ...normal_equations import factor_matrix, form_normal_matrix
-from ...problem import Problem
-from ...result import Outcome, Patience, Progress
-from ...samples import wrap
-from ...threads import cached_property
+from ...model.features import Design
+from ...model.normal_equations import factor_matrix, form_normal_matrix
+from ...model.problem import Problem
+from ...model.samples import wrap
+from ...runtime.threads import cached_property
+from ..result import Outcome, Patience, Progress
 from .block import Block as Place
 from .oracle import RowOracle, TermOracle
 from .run import COARSE_TOL, NARROWER, NARROWEST, SOLVED, NewtonRun

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...features import Design, Gram
-from ...kernels import Linear
-from ...problem import Point, Problem
-from ...result import Outcome, Progress
-from ...samples import Dense
+from ...model.features import Design, Gram
+from ...model.kernels import Linear
+from ...model.problem import Point, Problem
+from ...model.samples import Dense
+from ..result import Outcome, Progress
 from .system import FORMED
 
 TIGHTER = 0.1  # by which the inner tolerance falls when the judge is not content

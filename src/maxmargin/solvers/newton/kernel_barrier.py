@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
-from ...normal_equations import factor_matrix
-from ...problem import Problem
+from ...model.normal_equations import factor_matrix
+from ...model.problem import Problem
 from .barrier import BAND, INSIDE, Barrier, even_out, split_layers
 
 JITTER = (0.0, 1e-14, 1e-12, 1e-10)  # of the diagonal, added where rounding has left the matrix indefinite

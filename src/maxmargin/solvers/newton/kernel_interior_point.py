@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...features import Gram, SignedGram
-from ...problem import Point, Problem
-from ...result import Outcome, Progress
+from ...model.features import Gram, SignedGram
+from ...model.problem import Point, Problem
+from ..result import Outcome, Progress
 from .kernel_barrier import KernelBarrier
 
 STEPS = 200  # after which a run gives up

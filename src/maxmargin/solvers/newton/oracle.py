@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...losses import Row
-from ...threads import STRIPS, run_strips
+from ...model.losses import Row
+from ...runtime.threads import STRIPS, run_strips
 
 SHARED = 20_000  # rows from which on the cores share them
 

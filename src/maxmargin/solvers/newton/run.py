@@ -7,8 +7,8 @@ from collections import Counter
 
 import numpy as np
 
-from ...problem import Point, Problem
-from ...result import Outcome, Patience, Progress
+from ...model.problem import Point, Problem
+from ..result import Outcome, Patience, Progress
 from .block import STEEP, WALL, Block
 from .oracle import RowOracle, TermOracle
 

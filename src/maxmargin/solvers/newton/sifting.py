@@ -12,9 +12,9 @@ from collections import Counter
 
 import numpy as np
 
-from ...losses import Row
-from ...problem import Point, Problem
-from ...result import Outcome, Progress
+from ...model.losses import Row
+from ...model.problem import Point, Problem
+from ..result import Outcome, Progress
 from .barrier import Barrier
 from .block import Block
 from .oracle import RowOracle

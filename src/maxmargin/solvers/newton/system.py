@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
-from ...normal_equations import factor_matrix, factor_semidefinite, form_normal_matrix
-from ...threads import droppable
+from ...model.normal_equations import factor_matrix, factor_semidefinite, form_normal_matrix
+from ...runtime.threads import droppable
 
 LOTS, MANY, FAR = 8, 100, 3.0  # of so many rows one is drawn, if that leaves MANY a feature; norms that count as far
 FORMED = 2500  # features up to which the matrix is formed

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...features import FULL
-from ...problem import Point, Problem
-from ...refusals import refuse_list, refuse_penalty
+from ...model.features import FULL
+from ...model.problem import Point, Problem
+from ..refusals import refuse_list, refuse_penalty
 from .active import ActiveRun
 from .blocks import BlockRun
 from .pairs import PairRun

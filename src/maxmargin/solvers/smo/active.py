@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 
-from ...problem import Point, Problem
-from ...result import Outcome, Progress
-from ...threads import cached_property
+from ...model.problem import Point, Problem
+from ...runtime.threads import cached_property
+from ..result import Outcome, Progress
 
 POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
 CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol

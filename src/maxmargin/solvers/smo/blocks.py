@@ -7,9 +7,9 @@ from collections import Counter
 
 import numpy as np
 
-from ...cache import RowStore
-from ...result import Outcome
-from ...threads import Interrupted, droppable
+from ...model.row_cache import RowStore
+from ...runtime.threads import Interrupted, droppable
+from ..result import Outcome
 from .active import CAREFUL, POLISH_BELOW, ActiveRun
 from .polish import polish
 

@@ -7,10 +7,10 @@ from collections import Counter
 
 import numpy as np
 
-from ...cache import RowCache
-from ...kernels import SINGLE_UNIT
-from ...result import Outcome
-from ...threads import step_aside
+from ...model.kernels import SINGLE_UNIT
+from ...model.row_cache import RowCache
+from ...runtime.threads import step_aside
+from ..result import Outcome
 from .active import CAREFUL, MISSES, ActiveRun
 from .polish import ROUNDS, polish
 

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...cache import AT_ONCE
-from ...certificate import Certificate
-from ...class_pairs import ClassPairs
-from ...features import Segment
-from ...problem import FLOOR as LEAST
-from ...problem import Point
-from ...result import SENTENCES, Progress, Result, Status
-from ...threads import run_strips
-from ...tiles import open_tile
+from ...certificates.class_pairs import ClassPairs
+from ...certificates.in_memory import Certificate
+from ...model.features import Segment
+from ...model.problem import FLOOR as LEAST
+from ...model.problem import Point
+from ...model.row_cache import AT_ONCE
+from ...model.tiles import open_tile
+from ...runtime.threads import run_strips
+from ..result import SENTENCES, Progress, Result, Status
 from . import SMO
 from .active import FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_BELOW
 

@@ -1,0 +1,252 @@
+"""risk_bounds: what a fitted model and its training data say of the error on new samples."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+
+from ...certificates.in_memory import Certificate, judge_sharply, worst
+from ...model.problem import Problem
+from ...runtime.interrupt import watch_interrupt
+from ...runtime.threads import quiet_blas
+from ..certification import Posed, pose_model
+from .ball import enclose
+from .leave_one_out import LeaveOneOut, Terms, leave_each_out, measure_losses
+from .result import RiskBounds
+from .stability import find_reach, measure_spread
+
+MODELS = ("SVC", "SVR", "LinearSVC", "LinearSVR", "RiskClassifier", "RiskRegressor")
+NEAR = 1e-3  # relative gap up to which a model counts as the optimum that the bounds are about
+SHARE = 0.25  # of the time for each of duals, ball and distances, so that some is left for the refits
+
+
+def risk_bounds(
+    model, X, y, sample_weight=None, *, exact: bool | str = "auto", max_seconds: float = 10.0
+) -> RiskBounds:
+    """Error of leave-one-out <= 1/n #{i: rho_i |a_i| + xi_i >= 1}, from the duals; and itself, where that is cheap.
+
+    Parameters
+    ----------
+    model : fitted SVC, SVR, LinearSVC, LinearSVR, RiskClassifier or RiskRegressor
+        Of this library, of scikit-learn, or of a library with the same attributes; with a piecewise loss.
+    X, y, sample_weight
+        The data the model was fitted on.
+    exact : bool or "auto", default="auto"
+        Whether to compute leave-one-out exactly, by refits; to leave out one is to leave out one row. "auto" gives up
+        as soon as it sees that they would take longer than `max_seconds`.
+    max_seconds : float, default=10
+        For everything. Where it does not suffice, exact leave-one-out is None and a note says so.
+
+    Returns
+    -------
+    RiskBounds
+        Of many classes, a sample counts if it does in any of the binary problems, which are the `parts`.
+    """
+    check_arguments(model, exact, max_seconds)
+    end = time.perf_counter() + max_seconds
+    classes = getattr(model, "classes_", ())
+    with quiet_blas(), watch_interrupt() as interrupt:
+        machines = list(pose_model(model, X, y, sample_weight, SHARE * max_seconds, interrupt))
+        parts = []
+        for place, posed in enumerate(machines):
+            now = time.perf_counter()
+            terms = Terms(now + max(end - now, 1e-3) / (len(machines) - place), exact == "auto", interrupt)
+            positive = np.asarray(y)[posed.index] == classes[1] if len(classes) == 2 else None
+            found = bound_problem(posed, weigh(posed, sample_weight), positive, terms, bool(exact))
+            parts.append(lay_out(found, posed.index, len(y)))
+        if interrupt:
+            raise KeyboardInterrupt
+    return parts[0] if len(parts) == 1 else join(parts, machines, model, X, y, sample_weight)
+
+
+def check_arguments(model, exact, max_seconds) -> None:
+    """One sentence about what is wrong."""
+    if not any(ancestor.__name__ in MODELS for ancestor in type(model).__mro__):
+        raise TypeError(f"risk_bounds takes a fitted {', '.join(MODELS)}, got {type(model).__name__}.")
+    if not (isinstance(exact, bool) or exact == "auto"):
+        raise ValueError(f"exact must be True, False or 'auto', got {exact!r}.")
+    if not isinstance(max_seconds, Real) or not max_seconds > 0:
+        raise ValueError(f"max_seconds must be a positive number, got {max_seconds!r}.")
+
+
+def check_problem(problem: Problem) -> None:
+    """The theorems are about one score a sample, piecewise losses and the penalty 1/2 |w|^2."""
+    if problem.row is None or problem.y.ndim > 1:
+        raise ValueError(f"risk_bounds needs a piecewise loss of one score, and {problem.loss.name!r} is none.")
+    if getattr(problem.features, "penalty", "l2") != "l2":
+        raise ValueError("risk_bounds needs the penalty |w|^2 / 2, and this model has penalty='l1'.")
+
+
+def weigh(posed: Posed, sample_weight) -> np.ndarray:
+    """The sample weights of the rows of a problem, zero for those that have no say."""
+    weight = np.ones(posed.problem.n) if sample_weight is None else np.asarray(sample_weight, float)[posed.index]
+    return np.where(posed.problem.c > 0, weight, 0.0)
+
+
+def bound_problem(posed: Posed, weight: np.ndarray, positive, terms: Terms, exact: bool) -> RiskBounds:
+    """All bounds of one problem."""
+    problem, point, _ = posed
+    check_problem(problem)
+    certificate = judge_sharply(problem, point)
+    labels = problem.loss.target == "label"
+    f = problem.shift(certificate.scores, point.b)
+    losses = measure_losses(problem, f)
+    notes = describe(certificate)
+    radius_square, reach = find_distances(problem, point.a, certificate, terms, notes)
+    moved = reach.size * np.abs(point.a)
+    allowed = moved + np.maximum(0.0, 1.0 - problem.y * f) >= 1.0 if labels else losses + moved
+    allowed = np.where(problem.c > 0, allowed.astype(float), np.nan)
+    found = None
+    if exact and certificate.convex is not False:
+        found, sentence = leave_each_out(problem, point, weight, reach, terms)
+        notes += [sentence] if sentence else []
+    notes += [] if found is None else describe_refits(found)
+    precision, recall, f1 = estimate_scores(allowed == 1.0, positive, weight)
+    return RiskBounds(
+        kind="classification" if labels else "regression",
+        n=int(np.count_nonzero(weight)),
+        training=average(losses, weight),
+        xi_alpha=average(allowed, weight),
+        proven=not reach.doubt,
+        precision=precision,
+        recall=recall,
+        f1=f1,
+        radius_margin=bound_by_radius(problem, certificate, radius_square, weight) if labels else None,
+        leave_one_out=found,
+        allowed=allowed,
+        certificate=certificate,
+        notes=tuple(notes),
+    )
+
+
+def lay_out(bounds: RiskBounds, index: np.ndarray, n: int) -> RiskBounds:
+    """The same with what belongs to samples laid out over all n of them."""
+
+    def place(values: np.ndarray) -> np.ndarray:
+        whole = np.full(n, False if values.dtype == bool else np.nan)
+        whole[index] = values
+        return whole
+
+    exact = bounds.leave_one_out
+    if exact is not None:
+        exact = replace(exact, losses=place(exact.losses), undetermined=place(exact.undetermined))
+    return replace(bounds, allowed=place(bounds.allowed), leave_one_out=exact)
+
+
+def average(values: np.ndarray, weight: np.ndarray) -> float:
+    """The weighted mean over the rows that count."""
+    counted = weight > 0
+    return float(weight[counted] @ values[counted] / weight[counted].sum())
+
+
+def describe(certificate: Certificate) -> list[str]:
+    """What the certificate says against the bounds."""
+    notes = []
+    if not certificate.relative_gap <= NEAR:
+        notes.append(
+            f"The model is not at its optimum (relative gap {certificate.relative_gap:.2g}), which the bounds are "
+            "about: fit it with a smaller tol."
+        )
+    if certificate.convex is False:
+        notes.append("The kernel is not positive semidefinite: nothing is proven, and there is no ball and no exact.")
+    elif certificate.convex is None:
+        notes.append("The bounds are those of a positive semidefinite kernel, which this one is not known to be.")
+    return notes
+
+
+def describe_refits(exact: LeaveOneOut) -> list[str]:
+    """What the refits say against the number they gave, or against xi-alpha."""
+    notes = []
+    if not exact.gap <= NEAR:
+        notes.append(f"Exact leave-one-out is not so exact: one of the fits has a relative gap of {exact.gap:.2g}.")
+    if exact.undetermined.any():
+        notes.append(
+            f"In {exact.undetermined.sum()} of the refits no dual is free, and the intercept is the middle of an "
+            "interval of optimal ones; xi-alpha does not bound those."
+        )
+    return notes
+
+
+def find_distances(problem: Problem, a: np.ndarray, certificate: Certificate, terms: Terms, notes: list[str]):
+    """R^2 of the ball that the radius-margin bound is about, and the reach of the duals; adds what is to be said.
+
+    Without a free intercept the ball is around the origin. Squared losses add d = 1/(2c) to the diagonal.
+    """
+    counted, convex = problem.c > 0, certificate.convex is not False
+    stretch = np.where(counted, problem.row.d, 0.0)
+    radius_square = float((problem.features.diagonal + stretch)[counted].max())
+    spread = 0.0
+    if problem.balance is not None:
+        share = SHARE * max(terms.left, 1e-3)
+        spread = measure_spread(problem, a, time.perf_counter() + share if convex else np.inf, terms.interrupt)
+        if convex and (spread is None or problem.loss.target == "label"):
+            ball = enclose(problem.features, stretch, counted, max_seconds=share, interrupt=terms.interrupt)
+            radius_square = ball.radius_square
+        if spread is None:
+            spread = 2.0 * radius_square  # |phi_i - phi_j|^2 <= 4 R^2 in a ball
+            notes.append("There was no time to compare all samples: xi-alpha takes their distances from the ball.")
+    reach = find_reach(problem, a, spread)
+    if reach.doubt and convex:
+        notes.append(reach.doubt)
+    return (radius_square, reach) if convex else (None, reach._replace(certain=False, doubt="not convex"))
+
+
+def bound_by_radius(problem: Problem, certificate: Certificate, radius_square: float | None, weight: np.ndarray):
+    """(R^2 + Delta/C)(|w|^2 + 2 C sum xi) / n, where Delta = 0 and R^2 is that of K + I/(2C) for the squared hinge.
+
+    The second factor is 2 P* for both losses: for the squared hinge |w|^2 + 2 C sum xi^2, which is the |w|^2 of the
+    machine with the kernel K + I/(2C). Delta = 1 for the hinge: Chung, Kao, Sun, Wang and Lin 2003. With weights, C is
+    the least of them, and every error may be the heaviest.
+    """
+    if radius_square is None:
+        return None
+    counted = problem.c > 0
+    curved = bool((problem.row.d[counted] > 0).all())
+    slack = 0.0 if curved else 1.0 / float(problem.c[counted].min())
+    return (radius_square + slack) * 2.0 * certificate.primal * float(weight.max() / weight.sum())
+
+
+def estimate_scores(wrong: np.ndarray, positive: np.ndarray | None, weight: np.ndarray):
+    """TP/(TP + FP), TP/(TP + FN) and 2 TP/(2 TP + FP + FN), if all that count are errors (Joachims 2000)."""
+    if positive is None:
+        return None, None, None
+    missed, alarms = float(weight[positive & wrong].sum()), float(weight[~positive & wrong].sum())
+    found = float(weight[positive].sum()) - missed
+    if found <= 0:
+        return 0.0, 0.0, 0.0
+    return found / (found + alarms), found / (found + missed), 2.0 * found / (2.0 * found + alarms + missed)
+
+
+def join(parts: list[RiskBounds], machines: list[Posed], model, X, y, sample_weight) -> RiskBounds:
+    """Many classes: who is right in every binary problem has all votes that count, so errors count in some problem."""
+    n = len(y)
+    weight, allowed = np.zeros(n), np.full(n, np.nan)
+    given = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
+    margins = []
+    for part, posed in zip(parts, machines, strict=True):
+        counted = posed.index[posed.problem.c > 0]
+        weight[counted] = given[counted]
+        allowed = np.fmax(allowed, part.allowed)  # which passes over NaN
+        margins.append(None if part.radius_margin is None else part.radius_margin * given[counted].sum())
+    notes = dict.fromkeys(note for part in parts for note in part.notes)  # each once, in their order
+    notes["Leave-one-out of all classes together is not computed; `parts` has that of each binary problem."] = None
+    wrong = (model.predict(X) != np.asarray(y)).astype(float)
+    return RiskBounds(
+        kind="classification",
+        n=int(np.count_nonzero(weight)),
+        training=average(wrong, weight),
+        xi_alpha=average(allowed, weight),
+        proven=all(part.proven for part in parts),
+        precision=None,
+        recall=None,
+        f1=None,
+        radius_margin=None if None in margins else float(sum(margins) / weight.sum()),
+        leave_one_out=None,
+        allowed=allowed,
+        certificate=worst([part.certificate for part in parts]),
+        notes=tuple(notes),
+        parts=tuple(parts),
+    )

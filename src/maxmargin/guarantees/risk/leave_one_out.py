@@ -1,0 +1,142 @@
+"""Leave-one-out, exactly: each row is left out in turn, and the rest refitted only where that can change anything."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...certificates.in_memory import snap
+from ...model.problem import Point, Problem
+from ...runtime.interrupt import Interrupt
+from ...solvers.loop import solve
+from ...solvers.result import Result, Status
+from .stability import Reach, centre_intercept, fixes_intercept, leaves_intercept
+
+TOL = 1e-6  # relative gap of every refit
+CUT_SHORT = (Status.MAX_SECONDS, Status.INTERRUPTED)  # fits that may not even have been judged
+FIRST = 5  # refits after which their time is known well enough to look ahead
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """1/n sum_i L(f^i(x_i), y_i), where f^i was fitted without row i: L counts errors, or is |f - y|.
+
+    Attributes
+    ----------
+    error : float
+        The mean, weighted by the sample weights.
+    refits : int
+        For how many rows the rest had to be fitted again.
+    gap : float
+        The largest certified relative gap of a refit.
+    seconds : float
+    losses : ndarray of shape (n_samples,)
+        0 or 1, or the absolute error, of each row when it is left out; NaN for rows without weight.
+    undetermined : ndarray of shape (n_samples,), bool
+        Rows without which no dual is free: there the intercept is the middle of an interval of optimal ones.
+    """
+
+    error: float
+    refits: int
+    gap: float
+    seconds: float
+    losses: np.ndarray = field(repr=False)
+    undetermined: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Until when on the clock, whether to give up before if that is seen not to suffice, and the flag of Ctrl-C."""
+
+    end: float
+    hurried: bool
+    interrupt: Interrupt
+
+    @property
+    def left(self) -> float:
+        """Seconds to the end."""
+        return self.end - time.perf_counter()
+
+
+def measure_losses(problem: Problem, f: np.ndarray) -> np.ndarray:
+    """1 where y f <= 0, or |f - y|."""
+    return (problem.y * f <= 0).astype(float) if problem.loss.target == "label" else np.abs(problem.y - f)
+
+
+def leave_each_out(
+    problem: Problem, point: Point, weight: np.ndarray, reach: Reach, terms: Terms
+) -> tuple[LeaveOneOut | None, str]:
+    """The exact leave-one-out error, or None and the sentence that says why not.
+
+    A row with a_t = 0 keeps its score: the same (w, b, a) meets the optimality conditions without the row. The others
+    are refitted from their duals, with a_t set to zero and the balance repaired. Leaving a row out is giving it c = 0.
+    """
+    began = time.perf_counter()
+    whole = solve(problem, tol=TOL, warm=point, max_seconds=max(terms.left, 1e-3), interrupt=terms.interrupt)
+    if whole.status in CUT_SHORT:
+        return None, f"Exact leave-one-out was not computed: max_seconds came before a gap of {TOL:g} of the whole fit."
+    losses = measure_losses(problem, score(problem, whole))
+    rows = np.random.default_rng(0).permutation(choose_rows(problem, whole, reach))  # a fair sample comes first
+    gaps, undetermined = [whole.certificate.relative_gap], np.zeros(problem.n, bool)
+    for done, t in enumerate(rows):
+        if sentence := look_ahead(done, len(rows), time.perf_counter() - began, terms):
+            return None, sentence
+        without = drop(problem, t)
+        refit = solve(without, tol=TOL, warm=whole.point, max_seconds=max(terms.left, 1e-3), interrupt=terms.interrupt)
+        if refit.status in CUT_SHORT:
+            return None, describe_limit(done, len(rows))
+        losses[t] = measure_losses(problem, score(without, refit))[t]
+        gaps.append(refit.certificate.relative_gap)
+        undetermined[t] = leaves_intercept(without, refit.point.a, refit.certificate.scores)
+    losses = np.where(problem.c > 0, losses, np.nan)
+    error = float(np.nansum(weight * losses) / weight.sum())
+    return LeaveOneOut(error, len(rows), max(gaps), time.perf_counter() - began, losses, undetermined), ""
+
+
+def score(problem: Problem, result: Result) -> np.ndarray:
+    """f_i of all rows, those that were left out too; an intercept that is not unique is put in the middle."""
+    scores, a = result.certificate.scores, result.point.a
+    return scores + (result.point.b if fixes_intercept(problem, a) else centre_intercept(problem, a, scores))
+
+
+def drop(problem: Problem, t: int) -> Problem:
+    """The problem without row t, over the same features: c_t = 0 holds its dual at zero."""
+    c = problem.c.copy()
+    c[t] = 0.0
+    return replace(problem, c=c)
+
+
+def choose_rows(problem: Problem, whole: Result, reach: Reach) -> np.ndarray:
+    """The rows whose loss is not known before: those with a dual, but for the errors that must stay, or cannot come.
+
+    By the lemma of stability.py an error with a dual is an error when it is left out too, since its score moves further
+    away; and where the reach is certain, a row that it does not carry to the other side stays right.
+    """
+    a, f = snap(whole.point.a, problem.row), score(problem, whole)
+    again = (a != 0) | (not fixes_intercept(problem, a))
+    if problem.loss.target == "label":
+        margin = problem.y * f
+        again &= ~((a != 0) & (margin <= 0))
+        if reach.certain:
+            again &= reach.size * np.abs(a) >= margin
+    return np.flatnonzero(again & (problem.c > 0))
+
+
+def look_ahead(done: int, total: int, seconds: float, terms: Terms) -> str:
+    """A sentence if the time is over, or seen not to suffice; else nothing."""
+    if terms.interrupt or terms.left <= 0:
+        return describe_limit(done, total)
+    ahead = seconds / max(done, 1) * (total - done)
+    if terms.hurried and done >= FIRST and ahead > terms.left:
+        return (
+            f"Exact leave-one-out was not computed: {total} refits would take about {seconds + ahead:.2g} s; "
+            f"give max_seconds={1.5 * (seconds + ahead):.2g} to have it."
+        )
+    return ""
+
+
+def describe_limit(done: int, total: int) -> str:
+    """Where the limit came."""
+    return f"Exact leave-one-out was not finished: max_seconds came after {done} of {total} refits."

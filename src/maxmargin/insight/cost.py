@@ -1,0 +1,195 @@
+"""What a fit will cost: seconds, from fits of small parts of the data, and bytes, from the arrays that it will hold.
+
+T(n) = fixed + slope n^growth, through the times of two fits of parts. `growth` was measured on a dozen sets (see
+docs/running.md): seconds of a kernel machine grow as n^1.7 to n^2, those of many small pairs little faster than n, and
+those of linear machines a little slower, since a part of the rows is solved first where there are many. Of many pairs
+of classes those of a few classes are fitted, and of many problems that have no time to end the time of those that do
+is multiplied.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+
+from ..model.features import FULL
+from ..runtime.scikit_learn import drop_callbacks
+from ..runtime.threads import CORES, STRIPS
+from ..solvers.result import Status
+
+SMALLEST, STEP = 256, 4  # rows of the first part at least, and how much larger the next one is
+LONG, MOST = 0.15, 1.0  # seconds of a part after which none larger is tried; seconds that all parts may take
+QUICK = 0.25  # seconds that the smallest part may take, which is only there to be compared with
+FEW, ENOUGH = 24, 8  # classes whose pairs stand for those of all; problems that ended, from which others are foretold
+KERNEL, PAIRS, LINEAR = 1.7, 1.1, 0.9  # growth: one kernel problem, many of at most 2 FULL rows, linear machines
+VECTORS, PARTNERS = 14, 6  # arrays of n numbers that a linear fit holds, and a kernel fit for each class
+FIXED = 16 << 20  # bytes of tiles and blocks
+
+
+class Sample(NamedTuple):
+    """The data of all parts: those of a few classes where there are many pairs of them, else all.
+
+    `n_classes` are there in all, and the fit of all is so many `times` the work.
+    """
+
+    X: object
+    y: object
+    weight: object
+    n_classes: int = 1
+    times: float = 1.0
+
+
+def keep_few_classes(model, X, y, weight) -> Sample:
+    """The rows of FEW classes drawn by lot, if each pair of classes is a problem of its own."""
+    labels = np.asarray(y) if is_classifier(model) else np.empty((0, 0))
+    classes = np.unique(labels) if labels.ndim == 1 else ()
+    pairs = getattr(model, "multi_class", None) == "ovo" and not isinstance(model.class_weight, dict)
+    if not pairs or len(classes) <= FEW:  # a dictionary may name classes that would not be there
+        return Sample(X, y, weight, max(len(classes), 1))
+    kept = np.random.default_rng(0).permutation(len(classes))[:FEW]
+    rows = np.flatnonzero(np.isin(labels, classes[kept]))
+    part = take(X, rows, getattr(model, "kernel", None) == "precomputed")
+    times = len(classes) * (len(classes) - 1) / (FEW * (FEW - 1))
+    return Sample(part, take(y, rows), None if weight is None else np.asarray(weight)[rows], len(classes), times)
+
+
+class Pilot(NamedTuple):
+    """A fit of some of the rows: how many, its seconds, whether it came to its end, and what was fitted."""
+
+    rows: int
+    seconds: float
+    ended: bool
+    model: object
+
+
+def run_pilots(model, X, y, weight) -> list[Pilot]:
+    """Fits of parts of the data, each STEP times as large as the one before, until one takes long; the last two.
+
+    A part may lack what the whole has. If the whole cannot be fitted either, that is what `fit` would say.
+    """
+    began = time.perf_counter()
+    sizes = [count_rows(X)]
+    while sizes[0] // STEP >= SMALLEST:
+        sizes.insert(0, sizes[0] // STEP)
+    pilots: list[Pilot] = []
+    for k, size in enumerate([sizes[0], *sizes]):  # the first one twice: what it compiles or loads is not its time
+        left = max(MOST - (time.perf_counter() - began), LONG)
+        try:
+            pilot = fit_part(model, X, y, weight, size, min(left, QUICK) if k < 2 and len(sizes) > 1 else left)
+            pilots = [*pilots[-1:], pilot][-2 if k > 1 else -1 :]
+        except Exception:
+            if size == sizes[-1]:
+                raise
+        if len(pilots) > 1 and (pilots[-1].seconds > LONG or not pilots[-1].ended):
+            break
+    return pilots
+
+
+def fit_part(model, X, y, weight, size: int, limit: float) -> Pilot:
+    """A fit of so many rows, drawn by lot, of every class in proportion, for so many seconds at most.
+
+    Where that is too little for all of many problems, the whole part takes as many times longer as they are more than
+    those that ended.
+    """
+    part = clone(model).set_params(verbose=0, max_seconds=limit)
+    drop_callbacks(part)
+    if hasattr(part, "checkpoint"):
+        part.set_params(checkpoint=None)
+    rows = draw_rows(y if is_classifier(model) else None, count_rows(X), size)
+    given = (take(X, rows, getattr(model, "kernel", None) == "precomputed"), None if y is None else take(y, rows))
+    weight = None if weight is None else np.asarray(weight)[rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        began = time.perf_counter()
+        part.fit(*given, sample_weight=weight)
+    seconds = time.perf_counter() - began
+    ended, problems = sum(result.status is not Status.MAX_SECONDS for result in part.results_), len(part.results_)
+    known = ended >= min(problems, ENOUGH)
+    return Pilot(size, seconds * problems / ended if known else seconds, known, part)
+
+
+def draw_rows(labels, n: int, size: int) -> np.ndarray:
+    """Rows drawn by lot; of every label in proportion, and two at least."""
+    rng = np.random.default_rng(0)
+    if size >= n:
+        return np.arange(n)
+    if labels is None:
+        return np.sort(rng.choice(n, size, replace=False))
+    _, kinds = np.unique(np.asarray(labels), return_inverse=True)
+    order = rng.permutation(n)
+    order = order[np.argsort(kinds[order], kind="stable")]
+    starts = np.searchsorted(kinds[order], np.arange(kinds.max() + 2))
+    counts = np.diff(starts)
+    wanted = np.minimum(counts, np.maximum(2, np.round(counts * size / n).astype(int)))
+    return np.sort(np.concatenate([order[s : s + k] for s, k in zip(starts[:-1], wanted, strict=True)]))
+
+
+def take(values, rows: np.ndarray, square: bool = False):
+    """Some rows of an array, a sparse matrix, a data frame or a list; of a Gram matrix the same columns."""
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if not hasattr(values, "shape"):
+        return [values[i] for i in rows]
+    part = sp.csr_array(values)[rows] if sp.issparse(values) else values[rows]
+    return part[:, rows] if square else part
+
+
+def count_rows(X) -> int:
+    """The number of samples."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def predict_seconds(pilots: list[Pilot], n: int) -> tuple[float, bool]:
+    """T(n) by the last two fits of parts, and whether it is only a lower bound since the last one did not end."""
+    last = pilots[-1]
+    if last.rows >= n or len(pilots) == 1:
+        return last.seconds, not last.ended
+    growth = grow(last.model, n)
+    first, second = (float(pilot.rows) ** growth for pilot in pilots)
+    slope = max(last.seconds - pilots[0].seconds, 0.2 * last.seconds) / (second - first)
+    fixed = max(last.seconds - slope * second, 0.0)
+    return fixed + slope * float(n) ** growth, not last.ended
+
+
+def grow(fitted, n: int) -> float:
+    """The power of n with which seconds grow."""
+    if not hasattr(fitted, "kernel"):
+        return LINEAR
+    problems = len(fitted.results_)
+    largest = max(np.size(result.point.a) for result in fitted.results_) / fitted.shape_fit_[0] * n
+    return PAIRS if problems > 1 and largest <= 2 * FULL else KERNEL
+
+
+def predict_bytes(fitted, X, n: int, n_classes: int) -> int:
+    """The most that a fit of n rows holds beside X, about; `fitted` is one of a part of them."""
+    rows = fitted.shape_fit_[0] if hasattr(fitted, "shape_fit_") else 1
+    if not hasattr(fitted, "kernel"):
+        return predict_linear_bytes(fitted, X, n)
+    problems = len(fitted.results_)
+    largest = min(n, int(np.ceil(max(len(index) for index, _ in fitted._points) / rows * n)))
+    workers = min(CORES, problems, STRIPS)
+    cache = int(fitted.cache_size * 2**20)
+    held = 8 * largest**2 if largest <= FULL else min(cache, 8 * largest**2)
+    copies = 2 * weigh(X) if problems > 1 else int(weigh(X) * len(fitted.support_) / rows)
+    duals = 8 * PARTNERS * n_classes * n  # a row has one against every other class
+    return FIXED + workers * (held if problems == 1 else min(held, cache // workers)) + duals + copies
+
+
+def predict_linear_bytes(fitted, X, n: int) -> int:
+    """Vectors of n numbers, matrices of the features, and copies of half the rows."""
+    wide = getattr(fitted, "coef_", np.zeros(1)).shape[-1]
+    joint = max(np.size(result.point.a) // max(result.point.a.shape[-1], 1) for result in fitted.results_)
+    matrices = 0 if wide > 2500 else 8 * 8 * (wide + 1) ** 2
+    return FIXED + 8 * VECTORS * n * joint + matrices + weigh(X) // 2
+
+
+def weigh(X) -> int:
+    """The bytes of the data as a fit holds them."""
+    if sp.issparse(X):
+        return sum(part.nbytes for part in (X.data, X.indices, X.indptr))
+    return int(getattr(X, "nbytes", 0)) if hasattr(X, "shape") else 0

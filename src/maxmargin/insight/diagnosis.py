@@ -1,0 +1,207 @@
+"""What makes a fit slow: before it, the scale of the features, its cost and its solver; after it, what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils import check_consistent_length
+
+from ..model.kernels import Kernel, Linear, translate
+from ..model.sparse_format import check_sparse
+from ..solvers.result import Result, Status
+
+WIDE = 1e3  # a feature this many times wider than the others drowns them
+FAR = 50.0  # a feature whose mean is this many times its spread wastes the digits of the kernel
+UNEVEN = 10.0  # spreads that differ by more than this are not standardised ones
+LOOK = 2_000_000  # entries looked at, at most
+SLOW = 5.0  # seconds from which on a fit is announced
+MANY, ENTRIES = 1000, 5_000_000  # rows of kernel machines count as so many entries; with fewer no fit takes that long
+
+
+# ---- the scale of the features --------------------------------------------------------------------------------------
+
+
+def measure_spans(X) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and the standard deviation of each feature, on at most LOOK entries."""
+    step = max(1, X.shape[0] * X.shape[1] // LOOK)
+    part = X[::step]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(X):
+            mean = np.asarray(part.mean(axis=0), float).ravel()
+            square = np.asarray(part.multiply(part).mean(axis=0), float).ravel()
+            return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+        part = np.asarray(part, float)
+        return part.mean(axis=0), part.std(axis=0)
+
+
+def find_odd_feature(X) -> str | None:
+    """A feature that spans many times the others, or lies far from zero, if there is one."""
+    if not hasattr(X, "shape") or len(X.shape) != 2 or X.shape[0] < 2:
+        return None
+    means, spans = measure_spans(X)
+    widest, moving = int(np.argmax(spans)), np.flatnonzero(spans > 0)
+    others = moving[moving != widest]
+    if len(others) and spans[widest] >= WIDE * np.median(spans[others]):
+        ratio = spans[widest] / np.median(spans[others])
+        return f"Feature {widest} spans {ratio:.0e} times the others; scale it (StandardScaler, MinMaxScaler)."
+    if len(moving) and (np.abs(means[moving]) >= FAR * spans[moving]).any():
+        far = moving[np.argmax(np.abs(means[moving]) / spans[moving])]
+        return f"Feature {far} has mean {means[far]:.2g} and spread {spans[far]:.2g}; centre it (StandardScaler)."
+    return None
+
+
+def describe_scale(X) -> list[str]:
+    """What is odd about the features: one that drowns the others, constant ones, spreads that differ."""
+    odd, (_, spans) = find_odd_feature(X), measure_spans(X)
+    said = [] if odd is None else [odd]
+    constant, moving = np.flatnonzero(spans == 0), spans[spans > 0]
+    if len(constant) == 1 and not sp.issparse(X):
+        said.append(f"Feature {constant[0]} is constant and says nothing; leave it out.")
+    elif len(constant) and not sp.issparse(X):
+        said.append(f"{len(constant)} features are constant and say nothing, such as {constant[0]}; leave them out.")
+    if odd is None and len(moving) > 1 and moving.max() > UNEVEN * moving.min() and not sp.issparse(X):
+        said.append(
+            f"The features have spreads from {moving.min():.2g} to {moving.max():.2g}; those of small spread have "
+            "little say, unless they are standardised (StandardScaler)."
+        )
+    return said
+
+
+# ---- before a fit ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a fit of a model would be like.
+
+    Attributes
+    ----------
+    model : str
+        The name of the class.
+    n_samples, n_features : int
+    seconds : float
+        How long it takes, about.
+    at_least : bool
+        Whether `seconds` is a lower bound only, since a part of the data took too long.
+    bytes : int
+        Memory beside X, at most, about.
+    solver : str
+        Which solver takes it and why.
+    scale : list of str
+        What is odd about the features, and what to do.
+    """
+
+    model: str
+    n_samples: int
+    n_features: int
+    seconds: float
+    at_least: bool
+    bytes: int
+    solver: str
+    scale: list[str]
+
+    @property
+    def headline(self) -> str:
+        """One line: the size of the fit, its time and its memory."""
+        from .progress import say_duration
+
+        time = f"more than {say_duration(self.seconds)}" if self.at_least else f"about {say_duration(self.seconds)}"
+        return (
+            f"{self.model} on {self.n_samples:,} samples of {self.n_features:,} features: {time}, up to "
+            f"{max(self.bytes >> 20, 1):,} MB beside the data."
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, f"Solver: {self.solver}", *self.scale])
+
+
+def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
+    """How long a fit takes, T(n) = fixed + slope n^growth, what memory, which solver and why, and what X looks like.
+
+    Small parts of the data are fitted for it, which takes a few per cent of the time of a long fit, and about a second
+    at most.
+
+    Parameters
+    ----------
+    model : estimator of this package
+        Its own state does not change.
+    X, y, sample_weight
+        As for `fit`; in memory.
+
+    Returns
+    -------
+    Diagnosis
+        Print it to read it.
+    """
+    from ..solvers.choice import explain
+    from .cost import count_rows, draw_rows, keep_few_classes, predict_bytes, predict_seconds, run_pilots, take
+
+    if not hasattr(model, "_first_problem"):
+        raise ValueError(f"model must be an estimator of maxmargin for rows of features, got {model!r}.")
+    if not hasattr(X, "__len__") and not sp.issparse(X):
+        raise ValueError(f"X must be in memory, got {type(X).__name__}.")
+    check_sparse(X)
+    check_consistent_length(X, y, sample_weight)
+    n = count_rows(X)
+    few = keep_few_classes(model, X, y, sample_weight)
+    pilots = run_pilots(model, few.X, few.y, few.weight)
+    fitted, m = pilots[-1].model, count_rows(few.X)
+    seconds, at_least = predict_seconds(pilots, m)
+    rows = draw_rows(few.y if hasattr(fitted, "classes_") else None, m, pilots[-1].rows)  # with which it was fitted
+    square = getattr(model, "kernel", None) == "precomputed"
+    problem = clone(model)._first_problem(take(few.X, rows, square), None if y is None else take(few.y, rows))
+    flat, held = hasattr(X, "shape") and len(X.shape) == 2, predict_bytes(fitted, X, n, few.n_classes)
+    return Diagnosis(
+        type(model).__name__, n, int(X.shape[1]) if flat else 0, few.times * seconds, at_least, held,
+        explain(problem, model.solver, model.tol), describe_scale(X) if flat and not square else [],
+    )  # fmt: skip
+
+
+def announce(model, X, y, sample_weight) -> str | None:
+    """The headline and the worst of what is odd about X, before a fit that will take long; None before others.
+
+    Where `max_seconds` says how long it takes, nobody needs to be told. Nor is anything foretold where that fails: the
+    fit itself says what is wrong with the data.
+    """
+    if model.max_seconds is not None or not hasattr(model, "_first_problem") or not hasattr(X, "shape"):
+        return None
+    kernel = getattr(model, "kernel", None)
+    if callable(kernel) or kernel == "precomputed" or X.shape[0] * (MANY if kernel else X.shape[1]) < ENTRIES:
+        return None
+    try:
+        diagnosis = diagnose(model, X, y, sample_weight)
+    except Exception:
+        return None
+    return " ".join([diagnosis.headline, *diagnosis.scale[:1]]) if diagnosis.seconds >= SLOW else None
+
+
+# ---- after a fit ----------------------------------------------------------------------------------------------------
+
+
+def suggest_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
+    """What the data, the kernel and the solver suggest to do about a fit that did not reach its tolerance."""
+    linear = kernel.name == "linear" and getattr(result.solver, "name", None) == "smo"
+    hint = " With the linear kernel, LinearSVC(loss='hinge') and LinearSVR are the quicker way." if linear else ""
+    return find_remedy(X, kernel, result, C) + hint
+
+
+def find_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
+    """One sentence: features, kernel, C, or patience."""
+    if kernel.name not in ("precomputed", "callable") and X is not None:  # of data in blocks there is no X to look at
+        X = translate(X, kernel.shift) if isinstance(kernel, Linear) else X  # what the solver saw of them
+        odd = find_odd_feature(X)
+        if odd is not None:
+            return odd
+        largest = max(float(X.max()), -float(X.min())) if X.shape[0] else 0.0
+        if largest > 1e3:
+            return f"The values of X reach {largest:.0e}; scale them (StandardScaler, MinMaxScaler)."
+    if result.certificate.convex is False:
+        return "The kernel is not positive semidefinite: the problem has no certificate; choose another kernel."
+    if C is not None and C >= 1e4:
+        return f"C={C:g} asks for an almost hard margin, which converges slowly; a smaller C is rarely worse."
+    if result.status in (Status.STALLED, Status.ROUNDING_LIMIT):
+        return "Centre and scale the data, choose a smaller C, or accept a larger tol."
+    return "Allow more time or iterations, or a larger tol."

@@ -1,0 +1,191 @@
+"""Which solver takes which problem, found by asking each of them: the table behind docs/solvers.md.
+
+python -m maxmargin.insight.overview > docs/solvers.md
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.features import AbsoluteDesign, ClassDesign, Design, Gram
+from ..model.formulations import INTERCEPTS, NuClassification, OneClass, Risk
+from ..model.kernels import KERNELS, RBF
+from ..model.listwise import F1, RocAuc
+from ..model.losses import LOSSES, Loss, MulticlassHinge, Multivariate, Novelty, Softmax
+from ..model.problem import Problem
+from ..model.samples import wrap
+from ..solvers import SOLVERS
+
+KINDS = {
+    "linear": "Linear machines, |w|^2 / 2",
+    "kernel": "Kernel machines",
+    "absolute": "Linear machines, |w|_1",
+    "classes": "Linear machines of many classes or targets at once",
+}
+MARKS = {"free": "f", "regularised": "r", "none": "n"}
+X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0], [0.5, 0.5], [1.5, 0.0], [1.0, 1.0]])
+TARGETS = {
+    "label": np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]),
+    "real": np.array([0.5, 1.0, -0.5, 2.0, 0.0, 1.0]),
+    "count": np.array([0.0, 1.0, 3.0, 2.0, 0.0, 1.0]),
+    "none": np.ones(6),
+    "class": np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0]),
+    "vector": np.array([[0.5, 1.0, -0.5, 2.0, 0.0, 1.0], [1.0, 0.0, 1.5, 0.5, 0.0, 2.0]]),
+}
+
+
+class Probe(NamedTuple):
+    """A tiny problem that stands for its kind."""
+
+    kind: str
+    loss: str
+    intercept: str
+    problem: Problem
+
+
+def make_probes() -> Iterator[Probe]:
+    """Every loss with every kind of features and every intercept."""
+    for kind in ("linear", "kernel", "absolute"):
+        for loss in [*(make() for name, make in LOSSES.items() if name != "novelty"), Novelty(rho=1.0), F1(), RocAuc()]:
+            for intercept in INTERCEPTS:
+                if not (kind == "kernel" and loss.name in ("f1", "roc_auc")):
+                    yield Probe(kind, loss.name, intercept, pose(kind, loss, intercept))
+    scaled = MulticlassHinge(label_costs=1.0 - np.eye(3), label_scales=2.0 - np.eye(3))
+    named = {"softmax": Softmax(), "multiclass_hinge": MulticlassHinge(), "multiclass_hinge with costs": scaled}
+    for name, loss in {**named, "multivariate": Multivariate(np.eye(2))}.items():
+        for intercept in INTERCEPTS:
+            yield Probe("classes", name, intercept, pose_classes(loss, intercept))
+    y = TARGETS["label"]
+    yield Probe(
+        "kernel",
+        "nu machines",
+        "free",
+        NuClassification("free", nu=0.5).pose(make_features("kernel", "free"), y, np.ones(6)),
+    )
+
+
+def make_features(kind: str, intercept: str):
+    """The features of a kind, with the constant column of a regularised intercept."""
+    scaling = 1.0 if intercept == "regularised" else 0.0
+    if kind == "kernel":
+        return Gram.from_data(RBF(gamma=0.5), X, scaling)
+    return (AbsoluteDesign if kind == "absolute" else Design)(wrap(X), scaling)
+
+
+def pose(kind: str, loss: Loss, intercept: str) -> Problem:
+    """The problem of a loss of one score a sample."""
+    features, y, c = make_features(kind, intercept), TARGETS[loss.target], np.ones(6)
+    if loss.target == "none" and intercept == "free":
+        return OneClass(intercept, nu=0.5).pose(features, y, c)
+    return Risk(intercept, loss=loss).pose(features, y, c)
+
+
+def pose_classes(loss: Loss, intercept: str) -> Problem:
+    """The problem of a loss of several scores a sample."""
+    y = TARGETS[loss.target]
+    many = 3 if loss.target == "class" else len(y)
+    balance = np.zeros(many) if intercept == "free" else None
+    return Problem(ClassDesign(make_features("linear", intercept), many), y, np.ones(6), loss, balance)
+
+
+class Answer(NamedTuple):
+    """What a solver says to a probe: None, or why not."""
+
+    solver: str
+    probe: Probe
+    reason: str | None
+
+
+def ask_solvers() -> list[Answer]:
+    """Every solver of the registry about every probe."""
+    probes = list(make_probes())
+    return [Answer(name, probe, make().accepts(probe.problem)) for name, make in SOLVERS.items() for probe in probes]
+
+
+def describe_solvers() -> str:
+    """docs/solvers.md: the solvers, what each takes, and in their own words what they refuse.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    answers = ask_solvers()
+    parts = [INTRODUCTION, list_solvers(), TABLES.replace("KERNELS", ", ".join(KERNELS))]
+    parts += [f"### {title}\n\n{tabulate(kind, answers)}" for kind, title in KINDS.items()]
+    parts += [REFUSALS, list_refusals(answers)]
+    return "\n\n".join(parts) + "\n"
+
+
+def list_solvers() -> str:
+    """A row for each solver: its name, class, formulation and forms of data."""
+    rows = ["| solver | class | solves | data | step |", "|---|---|---|---|---|"]
+    for name, make in SOLVERS.items():
+        forms = " or ".join(getattr(make, "forms", ("memory",)))
+        step = (make.__doc__ or "").strip().splitlines()[0].rstrip(".").replace("|", "\\|")
+        rows.append(f"| `{name}` | `{make.__name__}` | {make.formulation} | {forms} | {step} |")
+    return "\n".join(rows)
+
+
+def tabulate(kind: str, answers: list[Answer]) -> str:
+    """Losses down, solvers across; in a cell the intercepts that are taken."""
+    answers = [answer for answer in answers if answer.probe.kind == kind]
+    takers = [name for name in SOLVERS if any(each.solver == name and each.reason is None for each in answers)]
+    losses = list(dict.fromkeys(answer.probe.loss for answer in answers))
+    rows = ["| loss | " + " | ".join(f"`{name}`" for name in takers) + " |", "|---" * (len(takers) + 1) + "|"]
+    for loss in losses:
+        cells = [show_cell([a for a in answers if a.solver == name and a.probe.loss == loss]) for name in takers]
+        rows.append(f"| {loss} | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
+def show_cell(answers: list[Answer]) -> str:
+    """The letters of the intercepts that are taken."""
+    return " ".join(MARKS[answer.probe.intercept] for answer in answers if answer.reason is None)
+
+
+def list_refusals(answers: list[Answer]) -> str:
+    """For each solver its sentences, each once; the names of losses in them are left open."""
+    parts = []
+    for name in SOLVERS:
+        sentences = dict.fromkeys(
+            generalise(answer) for answer in answers if answer.solver == name and answer.reason is not None
+        )
+        if sentences:
+            parts.append("\n".join([f"**`{name}`**", "", *(f"- {sentence}" for sentence in sentences)]))
+    return "\n\n".join(parts)
+
+
+def generalise(answer: Answer) -> str:
+    """A sentence without the name of the loss and the number of scores it was asked about."""
+    sentence = answer.reason.replace(repr(answer.probe.problem.loss.name), "*the loss*")
+    return re.sub(r"this problem has \d+", "this problem has several", sentence)
+
+
+INTRODUCTION = """# Solvers
+
+This page is written by `python -m maxmargin.insight.overview`, which asks every solver of the registry about every
+loss, kind of features and intercept; a test holds it to the code. Any of them can be given by name or as an object,
+`SVC(solver="gradient_descent")`, `LinearSVC(solver=Newton())`, `solve(problem, "qp")`; by default `solver="auto"`
+chooses, and `maxmargin.explain(problem)` says whom and why. [formulations.md](formulations.md) has the problems they
+solve, side by side.
+
+## Who there is"""
+
+TABLES = """## Who takes what
+
+In a cell are the intercepts that a solver takes with a loss: f free, r regularised, n none. No solver prefers a
+kernel: who takes one takes KERNELS, a matrix, a callable or a `Kernel` object."""
+
+REFUSALS = """## What is refused, and why
+
+The sentences are the solvers' own; a fit that asks for such a pair ends with one of them. Solvers that take data in
+blocks take there what [scaling.md](scaling.md) says."""
+
+
+if __name__ == "__main__":
+    print(describe_solvers(), end="")

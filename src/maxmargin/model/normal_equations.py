@@ -1,0 +1,94 @@
+"""sum_i weight_i x_i x_i' over samples with one constant feature more, in tiles of bounded memory on all cores.
+
+To form such a matrix and to factor it are the longest steps of the second-order methods, and change nothing: a run that
+is told to stop is left there and then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor
+
+from ..runtime.threads import droppable, run_apart, step_aside
+from .samples import TILE, Dense, Sparse, add_strips
+
+ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache
+BROAD = 512  # features beyond which strips do not each have a matrix of their own
+LONG = 1000  # rows of a matrix from which on its factors take longer than a thread costs
+LIFT = 1e-10  # of the trace, added to the diagonal where rounding leaves a matrix without factors
+
+
+def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: float = 0.0) -> np.ndarray:
+    """M = sum_i weight_i z_i z_i' with z_i = (x_i, constant), its upper half; rows of weight zero are not touched.
+
+    Parameters
+    ----------
+    samples : Dense or Sparse
+    weight : ndarray of shape (n,)
+        Not negative.
+    constant : float
+        The value of the last feature.
+
+    Returns
+    -------
+    ndarray of shape (d + 1, d + 1)
+    """
+    bent = np.flatnonzero(weight)
+    if len(bent) < samples.n and (len(bent) < samples.n // 2 or isinstance(samples, Sparse)):
+        samples, weight = samples.take(bent), weight[bent]
+    add = add_dense_squares if isinstance(samples, Dense) else add_sparse_squares
+    if samples.n == 0:
+        return np.zeros((samples.d + 1, samples.d + 1))
+    if samples.d > BROAD and isinstance(samples, Sparse):
+        with droppable():
+            return run_apart(lambda: add(samples, weight, constant, slice(0, samples.n)))
+    with droppable():
+        return add_strips(samples, lambda part: add(samples, weight, constant, part))
+
+
+def factor_matrix(matrix: np.ndarray, *, lower: bool = False, overwrite: bool = True) -> tuple[np.ndarray, bool]:
+    """The factors L L' = M as `scipy.linalg.cho_solve` takes them; LinAlgError where M is not positive definite."""
+    if len(matrix) < LONG:
+        with step_aside():
+            return cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False)
+    with droppable():
+        return run_apart(lambda: cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False))
+
+
+def factor_semidefinite(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The factors of M, or of M + 1e-10 trace(M) where rounding leaves M indefinite: features of very unequal scale."""
+    try:
+        return factor_matrix(matrix, overwrite=False)
+    except LinAlgError:
+        return factor_matrix(matrix + LIFT * np.trace(matrix) * np.eye(len(matrix)))
+
+
+def add_dense_squares(samples: Dense, weight: np.ndarray, constant: float, part: slice) -> np.ndarray:
+    """The sum over some rows: BLAS on tiles of rows times the root of their weight."""
+    d = samples.d
+    step = max(1, min(ROWS, TILE // (d + 1)))
+    total, tile = np.zeros((d + 1, d + 1)), np.empty((step, d + 1))
+    root = np.sqrt(weight[part])
+    for start in range(part.start, part.stop, step):
+        stop = min(start + step, part.stop)
+        scale = root[start - part.start : stop - part.start]
+        rows = tile[: stop - start]
+        np.multiply(samples.X[start:stop], scale[:, None], out=rows[:, :d])
+        np.multiply(scale, constant, out=rows[:, d])
+        total += rows.T @ rows
+    return total
+
+
+def add_sparse_squares(samples: Sparse, weight: np.ndarray, constant: float, part: slice) -> np.ndarray:
+    """The sum over some rows, pair by pair of their entries."""
+    from ..compiled.sparse_products import add_squares, combine
+
+    d, weight = samples.d, weight[part]
+    total, border = np.zeros((d + 1, d + 1)), np.zeros(d)
+    indptr = samples.indptr[part.start : part.stop + 1]
+    add_squares(samples.data, samples.indices, indptr, weight, total)
+    if constant:
+        combine(samples.data, samples.indices, indptr, weight, border)
+        total[:d, d] = constant * border
+        total[d, d] = constant**2 * weight.sum()
+    return total

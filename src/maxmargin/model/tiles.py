@@ -1,0 +1,175 @@
+"""Kernel values in tiles of bounded memory, shared among all cores: scores, rows, and the square of all samples."""
+
+from __future__ import annotations
+
+from threading import local
+
+import numpy as np
+
+from ..runtime.rounding import UNIT, bound_sum
+from ..runtime.threads import STRIPS, heed_within_strip, run_strips, step_aside
+from .kernels import FORMULAS, Kernel, Laplacian, read_formula
+from .samples import DENORMAL, GROUP, TILE, WIDEN, Dense, match, pack_groups
+
+ROWS = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
+COLUMNS = 4096  # support vectors at a time, in twice the precision: tens of milliseconds for a strip of samples
+SMALL_TILE = TILE // 8  # entries that are not worth sharing among cores
+
+
+def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.ndarray:
+    """f_i = sum_j coef_j k(x_i, s_j) for one or several columns of coef, in tiles of bounded memory, on all cores."""
+    warm_norms(samples, support)
+    if samples.n * support.n <= SMALL_TILE and not converts(samples, support):
+        tile = match(samples, support)
+        with step_aside():
+            return kernel.write(tile, support, open_tile(tile.n, support.n, tile.dtype)) @ coef
+    f = np.zeros((samples.n, *coef.shape[1:]))
+    parts = [(part, support.take(part)) for part in cut_rows(support)]
+
+    def evaluate(start: int, stop: int) -> None:
+        tile = match(samples.take(slice(start, stop)), support)
+        for part, columns in parts:
+            heed_within_strip()
+            f[start:stop] += kernel.write(tile, columns, open_tile(tile.n, columns.n, tile.dtype)) @ coef[part]
+
+    run_strips(evaluate, samples.n, min(count_rows(samples), max(32, -(-samples.n // STRIPS))))
+    return f
+
+
+def evaluate_scores_closely(kernel: Kernel, samples, support, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """f_i = sum_j coef_j k(x_i, s_j) for one vector coef, as if in twice the precision, and bounds on their errors.
+
+    |f_i - sum_j coef_j k(x_i, s_j)| <= errors_i in real arithmetic for the data as given: of samples that were moved
+    to another origin, for those before that. Products, differences and sums are exact or known to gamma_k^2 (Ogita,
+    Rump and Oishi, 2005); exp and tanh are known to EXP_ERROR and TANH_ERROR of `compiled.double_double`. What remains
+    is u |f_i| for the last rounding. Of a kernel of the user's own, and of a matrix, the values as evaluated are the
+    kernel, and only their sum is bounded. Where numbers overflow the error is infinite.
+    """
+    sums = np.zeros((samples.n, 4))  # two numbers for f, errors of kernel values, sizes of the terms
+    coef = np.ascontiguousarray(coef, np.float64)
+    if type(kernel) in FORMULAS:
+        add_formula(kernel, samples, support, coef, sums)
+    else:
+        add_evaluated(kernel, samples, support, coef, sums)
+    with np.errstate(over="ignore", invalid="ignore"):
+        f = sums[:, 0] + sums[:, 1]
+        square = bound_sum(2 * support.n + 64) ** 2
+        errors = (sums[:, 2] + square * sums[:, 3] + UNIT * np.abs(f)) * WIDEN + (support.n + 8) * DENORMAL
+        errors[~np.isfinite(f + errors)] = np.inf
+    return f, errors
+
+
+def add_formula(kernel: Kernel, samples, support, coef: np.ndarray, sums: np.ndarray) -> None:
+    """Add the scores of a kernel with a formula of ours: support vectors a tile at a time, samples in strips."""
+    from ..compiled.close_scores import add_close_scores
+
+    relative = bound_sum(samples.terms + support.terms + 16) ** 2
+    formula = (*read_formula(kernel), relative)
+    with np.errstate(over="ignore", invalid="ignore"):
+        both = samples, support
+        sizes, z_sizes = (each.reaches if isinstance(kernel, Laplacian) else each.radii for each in both)
+        slacks, z_slacks = samples.rounding * sizes, support.rounding * z_sizes
+    step = min(COLUMNS, max(1, TILE // GROUP // max(support.terms, 1)) * GROUP)
+    rows = max(1, min(ROWS, TILE // max(samples.terms, 1)))
+    for first in range(0, support.n, step):
+        part = slice(first, min(first + step, support.n))
+        group = (*pack_groups(support.take(part)), *pad_groups(z_sizes[part], z_slacks[part]))
+        (weights,) = pad_groups(coef[part])
+
+        def add(start: int, stop: int, group=group, weights=weights) -> None:
+            row = (*samples.take(slice(start, stop)).entries, sizes[start:stop], slacks[start:stop])
+            add_close_scores(formula, row, group, weights, sums[start:stop])
+
+        run_strips(add, samples.n, min(rows, max(8, -(-samples.n // STRIPS))))
+
+
+def pad_groups(*parts: np.ndarray) -> list[np.ndarray]:
+    """The arrays with zeros up to whole groups."""
+    return [np.pad(part, (0, -len(part) % GROUP)) for part in parts]
+
+
+def add_evaluated(kernel: Kernel, samples, support, coef: np.ndarray, sums: np.ndarray) -> None:
+    """Add the scores of a kernel whose values are exact as they are evaluated."""
+    from ..compiled.close_scores import add_given_values
+
+    warm_norms(samples, support)
+    parts = [(part, support.take(part)) for part in cut_rows(support)]
+
+    def add(start: int, stop: int) -> None:
+        tile = match(samples.take(slice(start, stop)), support)
+        for part, columns in parts:
+            heed_within_strip()
+            K = kernel.write(tile, columns, open_tile(tile.n, columns.n, tile.dtype))
+            add_given_values(np.ascontiguousarray(K, np.float64), coef[part], sums[start:stop])
+
+    run_strips(add, samples.n, min(count_rows(samples), max(32, -(-samples.n // STRIPS))))
+
+
+def evaluate_rows(kernel: Kernel, samples, others) -> np.ndarray:
+    """K_ij = k(x_i, z_j), its columns shared among all cores."""
+    if samples.n * others.n < SMALL_TILE and not converts(samples, others):
+        return kernel.evaluate(samples, others)
+    K = np.empty((samples.n, others.n))
+    warm_norms(samples, others)
+
+    def evaluate(start: int, stop: int) -> None:
+        tile = others.take(slice(start, stop))
+        for part in cut_rows(samples):
+            heed_within_strip()
+            rows = samples.take(part)
+            K[part, start:stop] = kernel.write(rows, tile, open_tile(rows.n, tile.n, tile.dtype))
+
+    step = int(np.clip(TILE // 16 // max(samples.n, 1), 256, 4096))
+    run_strips(evaluate, others.n, min(step, count_rows(others)) if converts(others) else step)
+    return K
+
+
+def evaluate_square(kernel: Kernel, samples) -> np.ndarray:
+    """K_ij = k(x_i, x_j), the lower half evaluated on all cores and mirrored."""
+    if samples.n < 500 and not converts(samples):
+        return kernel.evaluate(samples, samples)
+    K = np.empty((samples.n, samples.n))
+    warm_norms(samples)
+
+    def evaluate(start: int, stop: int) -> None:
+        tile = samples.take(slice(start, stop))
+        for part in cut_rows(samples, start):
+            rows = samples.take(part)
+            K[part, start:stop] = kernel.write(rows, tile, open_tile(rows.n, tile.n, tile.dtype))
+        K[start:stop, stop:] = K[stop:, start:stop].T
+
+    run_strips(evaluate, samples.n, min(max(64, samples.n // 16), count_rows(samples)))
+    return K
+
+
+_tiles = local()
+
+
+def open_tile(rows: int, columns: int, dtype, purpose: str = "tile") -> np.ndarray:
+    """A tile of this thread, used again and again: memory touched for the first time costs more than arithmetic."""
+    tiles = _tiles.__dict__
+    if purpose not in tiles or tiles[purpose].nbytes < rows * columns * dtype.itemsize:
+        tiles[purpose] = np.empty(rows * columns * dtype.itemsize, np.uint8)
+    return tiles[purpose][: rows * columns * dtype.itemsize].view(dtype).reshape(rows, columns)
+
+
+def converts(*parts) -> bool:
+    """Whether some of these samples are held in another precision than they are multiplied in."""
+    return any(isinstance(samples, Dense) and samples.X.dtype != samples.dtype for samples in parts)
+
+
+def count_rows(samples) -> int:
+    """Samples of a side of a tile; few enough that their conversion stays small."""
+    return max(1, min(ROWS, TILE // 4 // max(samples.d, 1))) if converts(samples) else ROWS
+
+
+def cut_rows(samples, start: int = 0) -> list[slice]:
+    """Slices of so many rows, from `start` to the end."""
+    step = count_rows(samples)
+    return [slice(k, min(k + step, samples.n)) for k in range(start, samples.n, step)]
+
+
+def warm_norms(*parts) -> None:
+    """Evaluate |x_i|^2, and the largest of them, before the strips share them; a given matrix has none."""
+    for samples in parts:
+        _ = getattr(samples, "largest_norm", None)

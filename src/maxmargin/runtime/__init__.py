@@ -1,0 +1,1 @@
+"""The machine below the mathematics: threads, Ctrl-C, deadlines, files that are whole or not there, rounding."""

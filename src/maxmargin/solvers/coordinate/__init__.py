@@ -1,0 +1,203 @@
+"""Dual coordinate descent: one dual at a time, solved exactly, with w kept beside them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...model.problem import Point, Problem
+from ...model.samples import Dense
+from ...runtime.threads import droppable, heed, step_aside
+from ..refusals import refuse_shape
+from ..result import Outcome, Patience, Progress
+
+INTERCEPT, PULL, LARGEST, LIMIT = 0, 1, 2, 3  # places in `numbers`, see compiled/coordinate.py
+DUAL = 6  # column of the duals in the table of rows
+SEED = 88172645463325252  # of the order of the rows
+WASTED = 0.5  # times the last violation at which the gap was looked at, it is looked at again
+FIRST = 4  # passes from zero before the gap is looked at
+MISSED = 0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
+PART = 1 << 24  # numbers of the samples in a part of a pass, after which it may be left: about 20 ms
+LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
+STALE, LEAST = 32, 5000  # times the passes at the last such fall, and passes more, after which it gives up too
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """a_i = clip(soft(q_i a_i - f_i - p_i, e_i) / (q_i + d_i), lo_i, hi_i), row by row in random order.
+
+    Hsieh et al. 2008. A free intercept is a proximal term of its own: b = b0 + tau (sum a - balance), b0 following b,
+    which is the method of multipliers on the one constraint of the duals.
+
+    Parameters
+    ----------
+    shrinking : bool
+        Leave out rows that want to stay at their bounds, until the gap is looked at again.
+    effort : float
+        Updates a sample after which the run gives up; "auto" goes on with another solver then.
+    """
+
+    shrinking: bool = True
+    effort: float = np.inf
+    name = "coordinate"
+    formulation = "Wolfe dual"
+
+    def accepts(self, problem: Problem) -> str | None:
+        """None, or the reason why this solver cannot take the problem."""
+        reason = refuse_shape(problem, "Coordinate descent")
+        if reason is None and problem.row is None:
+            return f"Coordinate descent needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
+        return reason
+
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> CoordinateRun:
+        """A run at the duals of `warm`, made feasible, or at zero."""
+        return CoordinateRun(self, problem, tol, warm)
+
+
+class CoordinateRun:
+    """Duals a, w = X'a and the intercept, pass by pass."""
+
+    def __init__(self, solver: Coordinate, problem: Problem, tol: float, warm: Point | None):
+        self.solver, self.problem, self.tol = solver, problem, tol
+        samples = problem.features.samples
+        self.samples, self.free = samples, problem.balance is not None
+        counted = samples.norms[problem.c > 0]  # rows without weight have no say, whatever they hold
+        least = 1e-3 / max(float(problem.c.max(initial=0.0)), 1e-300)  # for samples at the origin
+        self.pull = max(float(counted.mean()) if len(counted) else 0.0, least) if self.free else problem.features.offset
+        a = np.zeros(problem.n) if warm is None else problem.feasible(warm.a)
+        self.table = np.column_stack([*problem.row, samples.norms, a, np.zeros(problem.n)])
+        self.b0 = 0.0 if not self.free else problem.centre if warm is None else float(warm.b)
+        self.order = np.arange(problem.n, dtype=np.int32 if problem.n < 2**31 else np.int64)
+        self.seed = np.array([SEED], np.uint64)
+        self.numbers = np.zeros(4)
+        self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
+        self.gap = np.inf
+        self.patience, self.seen, self.next_look, self.fell = Patience(LOOKS), np.inf, 50, 0
+        self.first_look = FIRST if warm is None else 1
+        self.recompute(a.any())
+        self.primal, self.dual = np.inf, -np.inf
+
+    @property
+    def a(self) -> np.ndarray:
+        """The duals."""
+        return np.ascontiguousarray(self.table[:, DUAL])
+
+    def recompute(self, somewhere: bool = True) -> None:
+        """w and the intercept afresh from the duals; all rows take part again."""
+        self.w = self.samples.combine(self.a) if somewhere else np.zeros(self.samples.d)
+        self.numbers[PULL] = self.pull
+        self.active = self.problem.n
+        self.numbers[LIMIT] = np.inf
+        self.place_intercept()
+
+    def place_intercept(self) -> None:
+        """b = b0 + tau (sum a - balance), or what the constant feature amounts to."""
+        missing = float(self.a.sum()) - (float(self.problem.balance) if self.free else 0.0)
+        self.numbers[INTERCEPT] = self.b0 + self.pull * missing
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Passes for about `seconds`, at most `max_steps`."""
+        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
+        while self.n_iter < last:
+            self.take_pass()
+            largest = float(self.numbers[LARGEST])
+            whole = self.active == self.problem.n
+            due = self.n_iter >= self.next_look
+            fallen = largest <= WASTED * self.seen and self.n_iter >= self.first_look
+            if due or fallen or self.active == 0 or (whole and largest == 0.0):
+                outcome = self.look(largest)
+                if outcome is not Outcome.GOING:
+                    return outcome
+            if time.perf_counter() >= end:
+                break
+        return Outcome.GOING
+
+    def take_pass(self) -> None:
+        """One pass over the active rows; a free intercept's centre follows it.
+
+        In parts, after each of which it may be left: what was done until then stays.
+        """
+        from ...compiled.coordinate import dense_pass, sparse_pass
+
+        dense = isinstance(self.samples, Dense)
+        matrix = (self.samples.X,) if dense else (self.samples.data, self.samples.indices, self.samples.indptr)
+        visits = max(1, PART * self.problem.n // max(self.samples.size, 1))
+        self.counters["updates"] += self.active
+        place = 0
+        while place < self.active:
+            state = (self.order, place, visits, self.active, self.w, self.table, self.numbers, self.seed)
+            with step_aside():
+                place, self.active = (dense_pass if dense else sparse_pass)(*matrix, *state)
+            with droppable():
+                heed()
+        self.n_iter += 1
+        self.numbers[LIMIT] = self.numbers[LARGEST] if self.solver.shrinking and self.numbers[LARGEST] > 0 else np.inf
+        if self.free:
+            self.b0 = float(self.numbers[INTERCEPT])
+            self.place_intercept()
+
+    def look(self, largest: float) -> Outcome:
+        """P and D of all rows; done if they meet. Where rows were left out in error, all take part again."""
+        self.counters["looks"] += 1
+        self.seen, self.next_look = largest, 2 * self.n_iter + 50
+        self.measure()
+        if self.reached():
+            return Outcome.DONE
+        best, missed = self.patience.best, self.gap > MISSED * self.patience.best or self.active == 0
+        impatient = self.patience.wears_out(self.gap)
+        self.fell = self.n_iter if self.patience.best < best else self.fell
+        impatient = impatient or self.n_iter > STALE * self.fell + LEAST  # looks may be as rare as passes are many
+        worn_out = self.counters["updates"] > self.solver.effort * self.problem.n
+        settled = largest == 0.0 and not self.missing  # while duals do not balance, a free intercept still moves
+        if impatient or settled or worn_out:
+            return Outcome.STALLED
+        if missed:  # rows that were left out have a part in the gap
+            self.active, self.numbers[LIMIT] = self.problem.n, np.inf
+        return Outcome.GOING
+
+    def measure(self) -> None:
+        """P at (w, b) and D at the duals; what a free intercept's duals miss is charged at its price."""
+        from ...compiled.row_sums import sum_rows
+
+        problem, a = self.problem, self.a
+        coef = np.append(self.w, problem.features.scaling * a.sum())  # X'a, kept up to date; the judge forms its own
+        b = float(self.numbers[INTERCEPT]) if self.free else 0.0
+        f = problem.features.scores(coef) + b
+        norm = problem.features.square_norm(coef, f)
+        losses, conjugates = sum_rows(f, a, *problem.row)
+        missing = float(a.sum()) - float(problem.balance) if self.free else 0.0
+        self.primal = 0.5 * norm + losses + problem.offset(b)
+        self.dual = -0.5 * norm - conjugates - b * missing
+        self.gap, self.missing = self.primal - self.dual, abs(missing)
+        self.spread = float(np.abs(f).max(initial=0.0)) if self.free else 0.0
+
+    def reached(self) -> bool:
+        """Whether the gap, and what the imbalance may add to it, are within tol."""
+        limit = self.tol * max(abs(self.primal), abs(self.dual), self.problem.floor)
+        return self.gap + self.missing * self.spread <= 0.9 * limit
+
+    @property
+    def support(self) -> int:
+        """Samples with a nonzero dual."""
+        return int(np.count_nonzero(self.a))
+
+    def progress(self, seconds: float) -> Progress:
+        """The solver's own view of P and D, as of the last look."""
+        return Progress(self.n_iter, seconds, self.primal, self.dual, self.active)
+
+    def point(self) -> Point:
+        """The duals, w and the intercept."""
+        a = self.problem.feasible(self.a)
+        return Point(a, float(self.numbers[INTERCEPT]) if self.free else 0.0)
+
+    def refresh(self, scores: np.ndarray) -> None:
+        """The judge found the gap wider than the run did: start afresh from exact w, and aim lower."""
+        self.tol *= 0.5
+        self.recompute()
+
+    def count(self) -> Counter:
+        """Looks at the gap, and duals updated."""
+        return Counter(self.counters)

@@ -1,0 +1,316 @@
+"""minimize(fun, x0): cutting planes and bundles for any convex function given by value and subgradient."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from pathlib import Path
+
+import numpy as np
+
+from ..runtime.checkpoints import Store, read_state, write_state
+from ..runtime.deadline import Clock
+from ..runtime.interrupt import watch_interrupt
+from .bundle.cuts import Cuts
+from .bundle.descent import Descent, Optimality, Round
+from .bundle.functions import FunctionOracle
+from .bundle.rules import RULES
+from .bundle.state import STATE, pack, unpack
+from .result import SENTENCES, Status
+
+ENDINGS = {
+    **SENTENCES,
+    Status.CONVERGED: "The value is within tol of the minimum.",
+    Status.STALLED: "Neither value nor bound has moved for {rounds} rounds: tol is below what rounding errors allow.",
+    Status.ROUNDING_LIMIT: "All of the gap but {rest:.1g} is there for rounding: tol is below what float64 allows.",
+}
+UNBOUNDED = "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."
+CROWDED = "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
+PATIENCE = 200  # rounds in which neither value nor bound nor optimality moves before a run gives up
+CREEPING = 1e-5  # of what F may still fall by: so little in all those rounds would take millions of them
+FAR = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """F(x) = fun(x) + ridge/2 |x|^2 at its least, and what is known of how near that is to the minimum.
+
+    Attributes
+    ----------
+    x : ndarray of shape (d,)
+    fun : float
+        F(x), rounded upwards: values and subgradients count as exact as fun returned them.
+    lower_bound : float
+        Below the minimum of F, proved by the cuts, rounding included; -inf where they prove nothing.
+    optimality : Optimality
+        (error, slope): F(y) >= F(x) - error - slope |y - x| for every y.
+    status, message
+        Why the run ended.
+    n_iter, n_calls : int
+        Rounds, and calls of fun.
+    seconds : float
+    history : list of Round
+    rounding : float
+        How much of the gap is there for rounding alone.
+    """
+
+    x: np.ndarray
+    fun: float
+    lower_bound: float
+    optimality: Optimality
+    status: Status
+    message: str
+    n_iter: int
+    n_calls: int
+    seconds: float
+    method: str
+    history: list[Round] = field(default_factory=list, repr=False)
+    state: dict = field(default_factory=dict, repr=False)
+    rounding: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """F(x) - lower_bound."""
+        return self.fun - self.lower_bound
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self.status is Status.CONVERGED
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the bundle to a file, from which `minimize(..., resume=path)` goes on."""
+        write_state(self.state, path)
+
+
+def minimize(
+    fun: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    x0,
+    method: str = "proximal-bundle",
+    *,
+    ridge: float = 0.0,
+    bounds: tuple | None = None,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    max_seconds: float | None = None,
+    max_cuts: int | None = None,
+    callback: Callable[[Round], bool | None] | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    resume: Minimum | str | os.PathLike | None = None,
+) -> Minimum:
+    """min F(x) = fun(x) + ridge/2 |x|^2 over lo <= x <= hi, for any convex fun.
+
+    Parameters
+    ----------
+    fun : callable
+        fun(x) -> (value, subgradient).
+    x0 : array-like of shape (d,)
+        Where to begin.
+    method : {"cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", \
+            "level-bundle"}, default="proximal-bundle"
+        With ridge > 0 the first one is BMRM and the second one OCAS; without, their model is a linear program.
+    ridge : float, default=0.0
+        Weight of |x|^2 / 2, which is kept exact beside the cuts of fun: the split f1 + f2.
+    bounds : pair (lo, hi), optional
+        Numbers or arrays; infinite ones are no bounds.
+    tol : float, default=1e-6
+        F(x) - lower_bound <= tol max(1, |F(x)|) ends the run; without a ridge or a closed box, error + slope * radius
+        does too, the radius being the way from x0: then no y as near as x0 is lower by more.
+    max_iter, max_seconds : optional limits
+    max_cuts : int, optional
+        Cuts that are held at most, 4 or more: older ones are let go, or melted into their mean. The default is
+        d + 10, and at least 100; none for a linear program, which needs them all.
+    callback : callable, optional
+        Called with a `Round` after each; a true return value stops.
+    checkpoint : path, optional
+        A file that receives the bundle every few seconds and at the end.
+    resume : Minimum or path, optional
+        Where to go on; x0, method and ridge must be as before.
+
+    Returns
+    -------
+    Minimum
+    """
+    check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts, callback)
+    x0 = check_start(x0)
+    lo, hi = check_bounds(bounds, len(x0))
+    store = None if checkpoint is None else Store(checkpoint)
+    clock = Clock(max_seconds)
+    with watch_interrupt() as interrupt:
+        descent = begin(fun, x0, method, float(ridge), lo, hi, max_cuts, resume)
+        history: list[Round] = []
+        watch = Watch(descent, tol)
+        status = None
+        while status is None:
+            if interrupt:
+                status = Status.INTERRUPTED
+            elif watch.reached():
+                status = Status.CONVERGED
+            elif watch.wears_out():
+                status = Status.ROUNDING_LIMIT if watch.limited() else Status.STALLED
+            elif clock.is_late:
+                status = Status.MAX_SECONDS
+            elif max_iter is not None and descent.n_iter >= max_iter:
+                status = Status.MAX_ITER
+            else:
+                descent.take_round()
+                history.append(record(descent, clock.seconds))
+                if callback is not None and callback(history[-1]):
+                    status = Status.STOPPED
+                if store is not None:
+                    store.save_now_and_then(lambda: pack(descent))
+        if store is not None:
+            store.save(lambda: pack(descent))
+    return Minimum(
+        descent.best.x, descent.least, descent.bound, descent.optimality, status, watch.sentence(status),
+        descent.n_iter, descent.oracle.n_calls, clock.seconds, method, history, pack(descent),
+        watch.rounding,
+    )  # fmt: skip
+
+
+class Watch:
+    """Whether a descent is done, or does not move any more."""
+
+    def __init__(self, descent: Descent, tol: float):
+        self.descent, self.tol = descent, tol
+        self.patience, self.seen = PATIENCE, (np.inf, -np.inf, np.inf)
+
+    @property
+    def doubt(self) -> float:
+        """What F may still fall by: by the bound, or by the cuts within reach."""
+        descent = self.descent
+        if descent.ridged or descent.model.closed:
+            return descent.gap
+        return min(descent.gap, descent.doubt(descent.optimality))
+
+    @property
+    def rounding(self) -> float:
+        """How much of that is there for rounding."""
+        descent = self.descent
+        return descent.rounding if descent.gap <= self.doubt else float(descent.doubt(descent.blur))
+
+    @property
+    def goal(self) -> float:
+        """What it is to come down to."""
+        return self.tol * max(1.0, abs(self.descent.least))
+
+    def reached(self) -> bool:
+        """Whether that is within the tolerance."""
+        return self.doubt <= self.goal
+
+    def limited(self) -> bool:
+        """Whether nothing but rounding stands between the two, all that there is of it counted twice."""
+        return not self.astray() and not self.descent.melted and self.doubt - 2.0 * self.rounding <= self.goal
+
+    def wears_out(self) -> bool:
+        """Whether nothing has moved for long, or the value falls without end."""
+        now = (self.descent.least, self.descent.bound, self.doubt)
+        least = CREEPING * now[2] if now[2] < np.inf else 0.0
+        moved = now[0] < self.seen[0] - least or now[1] > self.seen[1] + least or now[2] < 0.99 * self.seen[2]
+        self.patience = PATIENCE if moved else self.patience - 1
+        if moved:
+            self.seen = (min(now[0], self.seen[0]), max(now[1], self.seen[1]), min(now[2], self.seen[2]))
+        return self.patience <= 0 or self.astray()
+
+    def astray(self) -> bool:
+        """Whether the run has left for infinity."""
+        return self.descent.least < -FAR or float(np.abs(self.descent.best.x).max()) > FAR
+
+    def sentence(self, status: Status) -> str:
+        """Why the run ended."""
+        if status is Status.STALLED and self.astray():
+            return UNBOUNDED.format(value=self.descent.least, size=float(np.linalg.norm(self.descent.best.x)))
+        if status is Status.STALLED and self.descent.melted:
+            return CROWDED.format(cuts=self.descent.cuts.capacity)
+        return ENDINGS[status].format(rounds=PATIENCE, rest=max(self.doubt - self.rounding, 0.0))
+
+
+def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int | None, resume) -> Descent:
+    """A descent at x0, or where an earlier one ended."""
+    state = None if resume is None else resume.state if isinstance(resume, Minimum) else read_run(resume)
+    if max_cuts is None and (ridge > 0 or "bundle" in method):
+        max_cuts = max(len(x0) + 10, 100)
+    cuts = Cuts(len(x0), capacity=max_cuts)
+    x0 = x0 if lo is None else np.clip(x0, lo, hi)
+    if state is None:
+        return Descent(FunctionOracle(fun), RULES[method](), x0, cuts, (ridge,), lo, hi)
+    given = {"method": method, "ridge": ridge, "numbers of x": len(x0)}
+    kept = {"method": str(state["method"]), "ridge": float(state["ridge"]), "numbers of x": len(state["x"])}
+    for name, value in given.items():
+        if value != kept[name]:
+            raise ValueError(f"resume holds a run with {name} {kept[name]!r}, and this one has {value!r}.")
+    lo, hi = (np.full(len(x0), -np.inf), np.full(len(x0), np.inf)) if lo is None else (lo, hi)
+    if not (np.array_equal(lo, state["lo"]) and np.array_equal(hi, state["hi"])):
+        raise ValueError("resume holds a run with other bounds than these.")
+    return unpack(state, FunctionOracle(fun), cuts, (ridge,), lo, hi)
+
+
+def record(descent: Descent, seconds: float) -> Round:
+    """The line of the history."""
+    return Round(
+        descent.n_iter, descent.oracle.n_calls, seconds, descent.least, descent.bound, descent.serious, descent.cuts.m,
+        float(descent.rule.proximity),
+    )  # fmt: skip
+
+
+def read_run(path: str | os.PathLike) -> dict:
+    """The state in a file."""
+    if not isinstance(path, str | os.PathLike) or not Path(path).is_file():
+        raise ValueError(f"resume must be a Minimum or the path of a checkpoint, and there is no file {str(path)!r}.")
+    return read_state(path, STATE, "resume")
+
+
+# ---- what may be asked for ----------------------------------------------------------------------------------------
+
+
+def check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts, callback) -> None:
+    """Refuse what cannot be, one sentence each."""
+    if not callable(fun):
+        raise TypeError(f"fun must be a function of x that returns (value, subgradient), got {fun!r}.")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a round, got {callback!r}.")
+    if not isinstance(method, str) or method not in RULES:
+        raise ValueError(f"method must be one of {sorted(RULES)}, got {method!r}.")
+    for name, value, least in (("ridge", ridge, 0.0), ("tol", tol, 0.0)):
+        if not isinstance(value, Real) or not least <= value < np.inf:
+            raise ValueError(f"{name} must be a number from {least:g} on, got {value!r}.")
+    if max_seconds is not None and (not isinstance(max_seconds, Real) or not max_seconds >= 0):
+        raise ValueError(f"max_seconds must be None or a number from 0 on, got {max_seconds!r}.")
+    for name, value, least in (("max_iter", max_iter, 0), ("max_cuts", max_cuts, 4)):
+        if value is not None and (not isinstance(value, Integral) or value < least):
+            raise ValueError(f"{name} must be None or a whole number from {least} on, got {value!r}.")
+
+
+def check_start(x0) -> np.ndarray:
+    """x0 as a vector of finite numbers."""
+    try:
+        x = np.array(x0, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"x0 must be a list of numbers, got {x0!r}.") from None
+    if x.ndim != 1 or len(x) == 0:
+        raise ValueError(f"x0 must be a vector of at least one number, got an array of shape {x.shape}.")
+    if not np.isfinite(x).all():
+        bad = int(np.flatnonzero(~np.isfinite(x))[0])
+        raise ValueError(f"x0 must be finite, but x0[{bad}] is {x[bad]}.")
+    return x
+
+
+def check_bounds(bounds, d: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """(lo, hi) as vectors, or None for both."""
+    if bounds is None:
+        return None, None
+    try:
+        lo, hi = bounds
+        lo, hi = (np.broadcast_to(np.asarray(each, float), (d,)).copy() for each in (lo, hi))
+    except (TypeError, ValueError):
+        raise ValueError(f"bounds must be a pair (lo, hi) of numbers or of vectors like x0, got {bounds!r}.") from None
+    if np.isnan(lo).any() or np.isnan(hi).any():
+        raise ValueError("bounds must be numbers, got nan.")
+    if (lo == np.inf).any() or (hi == -np.inf).any():
+        raise ValueError("bounds must leave room for x, but a lo is inf or a hi is -inf.")
+    if (lo > hi).any():
+        bad = int(np.flatnonzero(lo > hi)[0])
+        raise ValueError(f"bounds must have lo <= hi, but lo[{bad}] is {lo[bad]:g} and hi[{bad}] is {hi[bad]:g}.")
+    return lo, hi

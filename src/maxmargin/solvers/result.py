@@ -1,0 +1,100 @@
+"""What a fit has to say for itself: status, history, counters, certificate, and a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from ..certificates.in_memory import Certificate
+from ..model.problem import Point
+
+
+class Status(Enum):
+    """Why a solver stopped."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter"
+    MAX_SECONDS = "max_seconds"
+    INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
+    STALLED = "stalled"
+    ROUNDING_LIMIT = "rounding_limit"
+
+
+SENTENCES = {
+    Status.CONVERGED: "The certified relative gap is within tol.",
+    Status.MAX_ITER: "The limit of iterations (max_iter) came first.",
+    Status.MAX_SECONDS: "The time budget (max_seconds) ran out.",
+    Status.INTERRUPTED: "Interrupted from the keyboard; this is the best point so far.",
+    Status.STOPPED: "The callback asked to stop.",
+    Status.ROUNDING_LIMIT: "The limit of float64: no smaller gap can be certified for this machine in this precision.",
+    Status.STALLED: "The gap has stopped falling: rounding errors, or data too badly scaled for this solver.",
+}
+
+
+class Outcome(Enum):
+    """What a run believes of itself after a few steps."""
+
+    GOING = 0
+    DONE = 1
+    STALLED = 2
+
+
+class Patience:
+    """How often a run may look at its gap before |P - D| has fallen by a tenth.
+
+    By its size, since P < D is a rounding error: one that grows is no progress.
+    """
+
+    def __init__(self, limit: int):
+        self.limit = self.left = limit
+        self.best = float("inf")
+
+    def wears_out(self, gap: float) -> bool:
+        """Count a look at the gap; True if none is left."""
+        fallen = abs(gap) < 0.9 * self.best
+        self.best, self.left = (abs(gap), self.limit) if fallen else (self.best, self.left - 1)
+        return self.left <= 0 or gap != gap
+
+
+class Progress(NamedTuple):
+    """One line of the history: what the solver itself believed at that moment.
+
+    `hit_rate` is the share of the kernel rows asked for that were in the cache, where there is one and somebody looks
+    on.
+    """
+
+    n_iter: int
+    seconds: float
+    primal: float
+    dual: float
+    active: int
+    solver: str = ""
+    hit_rate: float | None = None
+
+    @property
+    def relative_gap(self) -> float:
+        """(P - D) / max(|P|, |D|)."""
+        return (self.primal - self.dual) / max(abs(self.primal), abs(self.dual), 1e-300)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of `solve`: a point, its certificate, and how it came about."""
+
+    status: Status
+    point: Point
+    certificate: Certificate
+    solver: object
+    n_iter: int
+    seconds: float
+    message: str
+    history: list[Progress] = field(default_factory=list, repr=False)
+    counters: Counter = field(default_factory=Counter, repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self.status is Status.CONVERGED
