@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from maxmargin import LinearSVC
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.blocks.maps import MappedBlocks, sample_rows
+from maxmargin.blocks.mapped_blocks import MappedBlocks, sample_rows
 from maxmargin.estimators.blockwise import BlockwiseTransformer
 
 RNG = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from linear_problems import EXAMPLES, FORMS, INTERCEPTS, SMOOTH, make_data, make
 from maxmargin.compiled.class_coordinate import project_on_simplex
 from maxmargin.compiled.coordinate import improve
 from maxmargin.compiled.responses import lean, respond
-from maxmargin.compiled.soft_descent import descend_softly
+from maxmargin.compiled.l1_descent import descend_softly
 from maxmargin.compiled.sparse_products import add_squares, combine, project
 from maxmargin.model.losses import soften
 from maxmargin.runtime.threads import Interrupted, listen

@@ -11,7 +11,7 @@ from selection import leave_long
 from sklearn.metrics import fbeta_score, precision_score, recall_score, roc_auc_score
 
 from maxmargin.compiled.labellings import worst_f_labelling
-from maxmargin.compiled.pairs import count_pairs, deal_out
+from maxmargin.compiled.ranking_pairs import count_pairs, deal_out
 from maxmargin.model.listwise import (
     F1,
     METRICS,

@@ -1,7 +1,7 @@
 """Data that come in blocks: files larger than memory, memory-mapped arrays, partitions on other machines."""
 
 from .files import LibsvmBlocks, NpyBlocks, ParquetBlocks, open_blocks
-from .maps import MappedBlocks
+from .mapped_blocks import MappedBlocks
 from .source import ArrayBlocks, Block, Blocks
 
 __all__ = [

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..runtime.threads import run_strips
-from .growing import Growing
+from .growing_array import Growing
 
 CHUNK = 1 << 21  # bytes of text that are read at a time: from 4 MB on the C library maps new pages for each
 STRIP = 1 << 18  # bytes that a thread parses at a time

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..blocks import Blocks
 from ..blocks.dask import DaskBlocks, is_collection, predict_blocks
-from ..blocks.maps import MappedBlocks, map_rows, sample_rows
+from ..blocks.mapped_blocks import MappedBlocks, map_rows, sample_rows
 from ..model.sparse_format import check_sparse
 from ..runtime.scikit_learn import CallbackSupportMixin, HasMethods, Interval, fit_context, fit_within
 

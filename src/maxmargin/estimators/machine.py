@@ -23,7 +23,7 @@ from ..solvers.result import Result, Status
 from ..solvers.smo import SMO
 from .certified import CertifiedMachine
 from .observers import Observation
-from .posed import Fit, Posed
+from .fit_problems import Fit, Posed
 from .small_pairs import solve_small_pairs
 from .tasks import Budget, Task, run_side_by_side
 from .validation import (

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..solvers.result import Status
 from .observers import Observation
-from .posed import Posed
+from .fit_problems import Posed
 from .tasks import Budget, Task
 
 FOLDS = 5

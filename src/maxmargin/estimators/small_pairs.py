@@ -9,7 +9,7 @@ from ..model.formulations import Machine, Risk
 from ..solvers.choice import Automatic
 from ..solvers.smo import SMO
 from ..solvers.smo.together import LARGEST, solve_together, suits
-from .posed import Fit, Posed
+from .fit_problems import Fit, Posed
 from .tasks import Budget
 
 BATCH = 250_000  # samples of problems that lie one after the other: some megabytes, and a fraction of a second

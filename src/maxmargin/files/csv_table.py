@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..blocks.growing import Growing
+from ..blocks.growing_array import Growing
 from ..runtime.streams import open_file
 from ..runtime.threads import fetch_ahead
 from .columns import Columns, show_column

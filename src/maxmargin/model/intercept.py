@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .risk_oracle import Answer
+from .loss_oracle import Answer
 
 BALANCED = 2e-2  # of the tolerance may be lost where the intercept is not at its very best
 ROUNDS = 100  # of false position

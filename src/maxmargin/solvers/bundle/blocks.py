@@ -14,7 +14,7 @@ import numpy as np
 from ...blocks.problem import BlockPoint, BlockProblem, Pose
 from ...blocks.source import Block
 from ...model.problem import Problem
-from ...model.risk_oracle import choose_answers
+from ...model.loss_oracle import choose_answers
 from ..result import Outcome, Patience, Progress
 from .cuts import Cuts
 from .descent import Descent, take_rounds

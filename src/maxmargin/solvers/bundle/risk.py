@@ -11,7 +11,7 @@ import numpy as np
 
 from ...model.intercept import Intercept, Settled
 from ...model.problem import Problem
-from ...model.risk_oracle import choose_answers
+from ...model.loss_oracle import choose_answers
 from ...runtime.threads import cached_property
 from .cuts import Cuts
 from .line import search_line

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ...model.features import ClassDesign, Design
 from ...model.intercept import Intercept
 from ...model.problem import Problem
-from ...model.risk_oracle import choose_answers
+from ...model.loss_oracle import choose_answers
 from ...runtime.threads import cached_property
 
 FEW = 12  # samples up to which an eigenvalue is not worth iterations

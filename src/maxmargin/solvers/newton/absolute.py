@@ -93,7 +93,7 @@ class ProximalNewtonRun:
 
     def take_step(self) -> None:
         """The minimum of the quadratic model, halved until P falls."""
-        from ...compiled.soft_descent import descend_softly
+        from ...compiled.l1_descent import descend_softly
 
         chosen = self.choose_features()
         part = self.samples.take_features(chosen)

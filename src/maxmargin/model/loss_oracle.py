@@ -50,7 +50,7 @@ class RowAnswers:
 
     def answer(self, f: np.ndarray, b: float) -> Answer:
         """The duals at f + b."""
-        from ..compiled.risk_oracle import answer_rows
+        from ..compiled.loss_rows import answer_rows
 
         a = np.empty_like(f)
         sums = self.sweep(lambda part, row: answer_rows(f[part], b, *row, a[part]), len(f))
@@ -58,19 +58,19 @@ class RowAnswers:
 
     def lean(self, f: np.ndarray, step: np.ndarray, t: float, b: float) -> float:
         """sum a step at f + t step + b."""
-        from ..compiled.risk_oracle import lean_rows
+        from ..compiled.loss_rows import lean_rows
 
         return sum(self.sweep(lambda part, row: lean_rows(f[part], step[part], t, b, self.kinked, *row), len(f)))
 
     def weigh(self, f: np.ndarray, b: float) -> float:
         """sum a at f + b."""
-        from ..compiled.risk_oracle import weigh_rows
+        from ..compiled.loss_rows import weigh_rows
 
         return sum(self.sweep(lambda part, row: weigh_rows(f[part], b, self.kinked, *row), len(f)))
 
     def keep(self, answer: Answer, scores: np.ndarray, b: float) -> np.ndarray:
         """What is kept of an answer: a byte a row, or the duals."""
-        from ..compiled.risk_oracle import encode_rows
+        from ..compiled.loss_rows import encode_rows
 
         if not self.kinked:
             return answer.a / self.unit
@@ -80,7 +80,7 @@ class RowAnswers:
 
     def mix(self, kept: list[tuple[float, np.ndarray]], shape: tuple[int, ...]) -> np.ndarray:
         """sum of weight a over what was kept."""
-        from ..compiled.risk_oracle import add_codes
+        from ..compiled.loss_rows import add_codes
 
         total = np.zeros(shape)
         for weight, each in kept:

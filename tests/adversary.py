@@ -1,8 +1,8 @@
 """The enemy of the judge: random fits of every model, and what their certificates claim, checked in eighty digits.
 
-    python tests/enemy.py --cases 2000 --seed 5             a table of lies, model by model
-    python tests/enemy.py --cases 500 --only SVC NuSVC      for these models only
-    python tests/enemy.py --case SVC:123                    one case again, with everything it claims
+    python tests/adversary.py --cases 2000 --seed 5             a table of lies, model by model
+    python tests/adversary.py --cases 500 --only SVC NuSVC      for these models only
+    python tests/adversary.py --case SVC:123                    one case again, with everything it claims
 
 A certificate claims four things: primal >= P at the point, dual <= P*, gap >= P - P*, and, where the fit says that it
 converged, P - P* <= tol max(|primal|, |dual|, floor). A false claim is called a lie. P* is not known, but P at any
@@ -90,7 +90,7 @@ class Case:
 
     def __str__(self) -> str:
         drawn = ", ".join(f"{key}={value}" for key, value in self.drawn.items())
-        return f"python tests/enemy.py --case {self.name}  # {drawn}"
+        return f"python tests/adversary.py --case {self.name}  # {drawn}"
 
 
 # ---- data -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""No certificate lies: fits of every model, what they claim held against exact arithmetic. See `enemy.py`."""
+"""No certificate lies: fits of every model, what they claim held against exact arithmetic. See `adversary.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from enemy import FAMILIES, KEPT, Claim, claim_kernel, find_lies, judge_case, main, name_cases, try_case
+from adversary import FAMILIES, KEPT, Claim, claim_kernel, find_lies, judge_case, main, name_cases, try_case
 from exact_numbers import ONE, TWO, ZERO, Factors, exact, many_digits, total, zeros
 from exact_objectives import Objective, SmoothObjective, kernel_matrix
 from exact_programs import solve_exactly
@@ -16,7 +16,7 @@ from exact_programs import solve_exactly
 import maxmargin as mm
 
 QUICK = 100  # cases of each family
-MANY = int(os.environ.get("ENEMY_CASES", "9000"))  # of all families together
+MANY = int(os.environ.get("ADVERSARY_CASES", "9000"))  # of all families together
 
 
 def assert_honest(names: list[str]) -> None:
@@ -127,4 +127,4 @@ def test_the_command_prints_a_table(capsys):
     main(["--cases", "2", "--only", "judge"])
     assert "dual above P*" in capsys.readouterr().out
     main(["--case", "judge:0"])
-    assert "python tests/enemy.py --case judge:0" in capsys.readouterr().out
+    assert "python tests/adversary.py --case judge:0" in capsys.readouterr().out
