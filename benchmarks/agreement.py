@@ -21,9 +21,9 @@ from .data import Sample, find_folder, list_classification, list_regression
 from .report import Report, Table
 
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5)
-OPTIMUM, DEFAULT = 1e-7, maxmargin.SVC().tol
-ASKED = 0.999  # of the rows of every set must have the same label at the default tol
-ROWS = 5000
+OPTIMUM_TOL, DEFAULT_TOL = 1e-7, maxmargin.SVC().tol
+REQUIRED_AGREEMENT = 0.999  # of the rows of every set must have the same label at the default tol
+MAX_ROWS = 5000
 MAX_SECONDS = 120.0  # for one fit of ours
 
 SET = {"data": "{}", "rows": "{:,}", "features": "{:,}", "scaled": "{}"}
@@ -36,7 +36,7 @@ VALUES = {**SET, **{f"{tol:.0e}": "{:.1e}" for tol in TOLERANCES}, "optimum": "{
 def draw(sample: Sample) -> tuple:
     """Rows to fit on, and rows to compare on: those and as many others at most."""
     order = np.random.default_rng(0).permutation(len(sample.y))
-    fit, compare = np.sort(order[:ROWS]), np.sort(order[: 2 * ROWS])
+    fit, compare = np.sort(order[:MAX_ROWS]), np.sort(order[: 2 * MAX_ROWS])
     return sample.X[fit], sample.y[fit], sample.X[compare]
 
 
@@ -69,14 +69,14 @@ def compare(name: str, sample: Sample, measure) -> dict:
     row["scikit-learn, s"] = time_fit(theirs, X, y)
     row["their gap"] = maxmargin.certify(theirs, X, y).relative_gap
     their_values = theirs.predict(others)
-    for tol in (*TOLERANCES, OPTIMUM):
+    for tol in (*TOLERANCES, OPTIMUM_TOL):
         ours = getattr(maxmargin, name)(tol=tol, max_seconds=MAX_SECONDS)
         seconds = time_fit(ours, X, y)
         our_values = ours.predict(others)
         agreement = measure(our_values, their_values, y)
-        if tol == DEFAULT and row.get("classes") == 2 and agreement < 1:
+        if tol == DEFAULT_TOL and row.get("classes") == 2 and agreement < 1:
             row["far"] = float(np.abs(theirs.decision_function(others[our_values != their_values])).max())
-        if tol == OPTIMUM:
+        if tol == OPTIMUM_TOL:
             row["optimum"] = agreement
         else:
             row[f"s, {tol:.0e}"], row[f"{tol:.0e}"] = seconds, agreement
@@ -117,9 +117,9 @@ def run(*, brief: bool) -> Report:
 
 def judge_default(labels: list[dict]) -> str:
     """Whether the default tol keeps its promise, and where it does not."""
-    column = f"{DEFAULT:.0e}"
-    if DEFAULT not in TOLERANCES:
+    column = f"{DEFAULT_TOL:.0e}"
+    if DEFAULT_TOL not in TOLERANCES:
         return f"The default, tol = {column}, was not tried."
-    below = [row["data"] for row in labels if row[column] < ASKED]
+    below = [row["data"] for row in labels if row[column] < REQUIRED_AGREEMENT]
     verdict = f"fails on {', '.join(below)}" if below else "holds on every set"
-    return f"The default, tol = {column}: agreement on {ASKED:.1%} of rows {verdict}."
+    return f"The default, tol = {column}: agreement on {REQUIRED_AGREEMENT:.1%} of rows {verdict}."

@@ -20,7 +20,7 @@ from .report import Report, Table
 
 PURPOSE = "`max_seconds` asked for, and seconds that `fit` took; idle, and with four busy processes beside."
 BUSY_PROCESSES = 4
-SHORT, LARGE, LONGER = 0.5, 1.5, 20.0  # seconds asked for
+SHORT_SECONDS, LARGE_FIT_SECONDS, LONGER_SECONDS = 0.5, 1.5, 20.0  # seconds asked for
 ROWS = 100_000
 COLUMNS = {
     "fit": "{}", "n": "{:,}", "asked, s": "{:.1f}", "idle, s": "{:.2f}", "gap, idle": "{}", "busy, s": "{:.2f}",
@@ -40,10 +40,10 @@ MANY_ROWS: dict[str, Callable] = {
 def list_fits(brief: bool) -> Iterator[tuple[str, Callable, float]]:
     """(name, what makes model, X and y, seconds asked for)."""
     for name, make in list(LONG.items())[: 3 if brief else None]:
-        yield name, make, SHORT
+        yield name, make, SHORT_SECONDS
     n = 20_000 if brief else ROWS
     for name, make in MANY_ROWS.items():
-        for budget in (LARGE,) if brief else (LARGE, LONGER):
+        for budget in (LARGE_FIT_SECONDS,) if brief else (LARGE_FIT_SECONDS, LONGER_SECONDS):
             yield name, lambda make=make: (make(), *make_clouds(n, 20)), budget
 
 

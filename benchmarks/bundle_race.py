@@ -17,7 +17,7 @@ METHODS = {
     "trust region": "trust-region-bundle",
 }  # fmt: skip
 LIBLINEAR = ("scikit-learn", "LIBLINEAR")
-FEW = 300  # rows of the fit that compiles what is needed
+WARM_UP_ROWS = 300  # rows of the fit that compiles what is needed
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def measure(case: LinearCase, method: str, tol: float) -> Cutting:
 def run_bundles(case: LinearCase, tol: float, bound: float | None = None, least_cap: float | None = None) -> BundleRace:
     """Ours and LIBLINEAR's seconds, then every method's."""
     race = run_race(case, tol, list_routes(case.loss), bound, least_cap)
-    few = case.take(FEW)
+    few = case.take(WARM_UP_ROWS)
     for method in METHODS:
         time_once(lambda method=method: fit_bundle(few, method, tol))
     return BundleRace(race, {method: measure(case, method, tol) for method in METHODS})

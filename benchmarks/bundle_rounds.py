@@ -23,12 +23,12 @@ SIZES = {
     "covtype": (580, 1800, 5800, 18_000, 58_000, 180_000, 580_000),
     "clouds": (100, 1000, 10_000, 100_000, 1_000_000),
 }
-MIDDLE = {"covtype": 58_000, "clouds": 100_000}  # rows on which epsilon varies
+ROWS_FOR_EPSILON = {"covtype": 58_000, "clouds": 100_000}  # rows on which epsilon varies
 BRIEF_SIZES, BRIEF_MIDDLE = (100, 300, 1000), 300
-WEIGHT = 1e-3  # lambda = 1 / (n C), the same for every n
+PENALTY_WEIGHT = 1e-3  # lambda = 1 / (n C), the same for every n
 EPSILON = 1e-3  # where n varies
 EPSILONS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
-SHARP = 1e-6  # the gap of the fit that says what an epsilon is as a relative gap
+REFERENCE_GAP = 1e-6  # the gap of the fit that says what an epsilon is as a relative gap
 PURPOSE = (
     "min lambda / 2 |w|^2 + 1/n sum_i max(0, 1 - y_i f_i) with lambda = 1e-3, that is C = 1 / (lambda n), and a "
     "regularised intercept. Rounds until a method is within epsilon of the optimum of that objective, by its own "
@@ -51,13 +51,13 @@ SLOPES = {
 
 def shrink(whole: LinearCase, n: int) -> LinearCase:
     """The problem on n of its rows, the penalty as heavy against their mean loss as on any other number of them."""
-    return replace(whole.take(n), C=1.0 / (WEIGHT * n))
+    return replace(whole.take(n), C=1.0 / (PENALTY_WEIGHT * n))
 
 
 def find_least(case: LinearCase) -> float:
     """The least value of the objective, P / (n C)."""
-    _, model = time_once(lambda: case.make_ours(SHARP).fit(case.X, case.y))
-    return model.certificate_.primal * WEIGHT
+    _, model = time_once(lambda: case.make_ours(REFERENCE_GAP).fit(case.X, case.y))
+    return model.certificate_.primal * PENALTY_WEIGHT
 
 
 def count_rounds(case: LinearCase, method: str, epsilon: float, least: float) -> dict:
@@ -69,7 +69,7 @@ def count_rounds(case: LinearCase, method: str, epsilon: float, least: float) ->
     result = model.result_
     row = {
         "method": method, "n": case.n, "epsilon": epsilon, "oracle calls": result.counters["oracle_calls"],
-        "seconds": seconds, "distance": model.certificate_.gap * WEIGHT, "reached": result.converged,
+        "seconds": seconds, "distance": model.certificate_.gap * PENALTY_WEIGHT, "reached": result.converged,
     }  # fmt: skip
     fill(row, "rounds", result.n_iter, "" if result.converged else MORE)
     print(f"bundle_rounds: {row}", flush=True)
@@ -146,7 +146,7 @@ def run(*, brief: bool) -> Report:
     report = Report("bundle_rounds", PURPOSE, [], [])
     whole = choose_set(brief=brief)
     sizes = BRIEF_SIZES if brief else SIZES[whole.name]
-    middle = BRIEF_MIDDLE if brief else MIDDLE[whole.name]
+    middle = BRIEF_MIDDLE if brief else ROWS_FOR_EPSILON[whole.name]
     over_samples = vary_samples(whole, sizes)
     over_epsilon = vary_epsilon(shrink(whole, middle), EPSILONS[:5:2] if brief else EPSILONS)
     slopes = lay_slopes(over_samples, over_epsilon)

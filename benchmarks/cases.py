@@ -17,7 +17,7 @@ from sklearn import datasets
 
 from .data import find_folder, make_classes, make_clouds, make_friedman, read_file, read_images, standardise
 
-SPARSE = 0.25  # with fewer entries than this that are not zero, dense and CSR data are both worth a try
+SPARSE_SHARE = 0.25  # with fewer entries than this that are not zero, dense and CSR data are both worth a try
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Case:
     def forms(self) -> tuple[str, ...]:
         """The forms worth a try: the one the data have, and the other if they are mostly zeros."""
         nonzero = self.X.nnz if sp.issparse(self.X) else np.count_nonzero(self.X)
-        sparse = nonzero < SPARSE * self.n * self.X.shape[1]
+        sparse = nonzero < SPARSE_SHARE * self.n * self.X.shape[1]
         return ("dense", "CSR") if sparse else (self.form,)
 
     def give(self, form: str, dtype: type = np.float64, rows: int | None = None) -> np.ndarray | sp.csr_matrix:
@@ -99,14 +99,14 @@ RECIPES = {
     "cadata": Recipe("cadata/cadata", "SVR", 10.0),
     "house_16H": Recipe("house_16H/house_16H", "SVR", 10.0),
 }
-DIGITS = 20000  # rows of mnist
+MNIST_ROWS = 20000  # rows of mnist
 
 
 def read_case(name: str) -> Case | None:
     """A set of the folder, posed; None where it is not there."""
     recipe = RECIPES[name]
     if name == "mnist":
-        found = read_images(recipe.file, DIGITS)
+        found = read_images(recipe.file, MNIST_ROWS)
         found = found and (found[0], found[1] % 2)  # even against odd
     else:
         found = read_file(recipe.file)

@@ -8,12 +8,12 @@ from .bounded import BoundedTable
 from .cliff_cases import KERNELS, MACHINES, SIZES, TOLERANCES
 from .report import Table
 
-SLOW = 0.8  # ratio
+SLOW_RATIO = 0.8  # ratio
 WORST_CASES = 20
 GROUPS = {"machine": MACHINES, "kernel": KERNELS, "n": SIZES, "tol": TOLERANCES}
 SUMMARY = {
     "by": "{}", "cases": "{:,}", "converged": "{:.1%}", "mean ratio": "{:.2f}", "slower": "{:.1%}",
-    f"below {SLOW}": "{:.1%}", "worst": "{:.2f}",
+    f"below {SLOW_RATIO}": "{:.1%}", "worst": "{:.2f}",
 }  # fmt: skip
 COLUMNS = {
     "case": "{}", "ours, s": "{:.3g}", "scikit-learn, s": "{:.3g}", "ratio": "{:.2f}", "gap": "{:.1e}",
@@ -29,7 +29,7 @@ def summarise(title: str, rows: list[dict]) -> dict:
         summary |= {
             "mean ratio": float(np.exp(np.log(ratios).mean())),
             "slower": float(np.mean(ratios < 1.0)),
-            f"below {SLOW}": float(np.mean(ratios < SLOW)),
+            f"below {SLOW_RATIO}": float(np.mean(ratios < SLOW_RATIO)),
             "worst": float(ratios.min()),
         }
     return summary

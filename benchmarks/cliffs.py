@@ -27,7 +27,7 @@ from .cliff_cases import KERNELS, MACHINES, SIZES, Case, draw_cases, list_sets
 from .cliff_summary import compare_tolerances, list_tables
 from .clock import time_once
 from .data import make_classes, make_clouds, make_friedman
-from .quiet import wait_quiet
+from .quiet import wait_for_idle_cores
 from .report import Report
 
 PURPOSE = (
@@ -65,7 +65,7 @@ def try_fit(model, X, y):
 
 def time_in_turns(fits: list[Callable]) -> tuple[list[float], list]:
     """Seconds of each fit, of the better of two if the first was short, and what each returned."""
-    wait_quiet()
+    wait_for_idle_cores()
     seconds, outcomes = map(list, zip(*map(time_once, fits), strict=True))
     for place, fit in enumerate(fits):
         if seconds[place] < SHORT_SECONDS:

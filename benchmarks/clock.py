@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .quiet import wait_quiet
+from .quiet import wait_for_idle_cores
 
 LONG = 5.0  # seconds; what takes longer is run once
 RUNS = 3
@@ -30,11 +30,11 @@ def time_once(action: Callable[[], Any]) -> tuple[float, Any]:
 
 def time_best(action: Callable[[], Any]) -> tuple[float, Any]:
     """Seconds of the best of RUNS runs, of the only one if it was LONG, and what the last one returned."""
-    wait_quiet()
+    wait_for_idle_cores()
     best, outcome = time_once(action)
     for _ in range(RUNS - 1 if best <= LONG else 0):
         outcome = None  # two fitted models at once would double the memory
-        wait_quiet()
+        wait_for_idle_cores()
         seconds, outcome = time_once(action)
         best = min(best, seconds)
     return best, outcome

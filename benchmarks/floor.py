@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.model.kernels import RBF
-from maxmargin.model.samples import suit
+from maxmargin.model.samples import choose_storage_format
 from maxmargin.model.tiles import open_tile
-from maxmargin.runtime.threads import quiet_blas, run_strips
+from maxmargin.runtime.threads import run_strips, single_threaded_blas
 
 from .cases import Case
 from .clock import time_best
@@ -37,8 +37,8 @@ def measure_floor(model, case: Case) -> float:
     With the solver's own row code: sparse where the data are, in float32 where the kernel's bound allows it.
     """
     kernel = RBF(case.parameters["gamma"]).bind(case.X)
-    samples = suit(kernel.samples(case.X))
-    samples = kernel.halve(samples) or samples
+    samples = choose_storage_format(kernel.samples(case.X))
+    samples = kernel.to_float32(samples) or samples
     blocks = [(samples.take(rows), samples.take(index)) for rows, index in list_blocks(model, case) if len(rows)]
     tiles = [tile for rows, others in blocks for tile in cut_tiles(rows, others, alone=len(blocks) == 1)]
 
@@ -46,7 +46,7 @@ def measure_floor(model, case: Case) -> float:
         for rows, others in tiles[first:last]:
             kernel.write(rows, others, open_tile(rows.n, others.n, rows.dtype))
 
-    with quiet_blas():
+    with single_threaded_blas():
         return time_best(lambda: run_strips(evaluate, len(tiles), 1))[0]
 
 

@@ -19,7 +19,7 @@ from .peers import Peer, Skip, find_peers, guard, transcribe
 from .report import RESULTS, Report, Table
 
 SIZES = (5000, 10000, 20000, 40000, 80000)
-LARGE, LARGE_CACHE, LARGE_TOL, LARGE_SECONDS = 100_000, 1000, 1e-3, 3600.0
+LARGE_ROWS, LARGE_CACHE, LARGE_TOL, LARGE_SECONDS = 100_000, 1000, 1e-3, 3600.0
 TOLERANCES = (1e-3, 1e-5)  # of ours: one where the peers stop, and the default
 PURPOSE = (
     "Seconds of a fit by the number of samples n, drawn from the whole set, features standardised; the exponent is the "
@@ -28,7 +28,8 @@ PURPOSE = (
 )
 COLUMNS = {"data": "{}", "library": "{}", "n": "{:,}", "fit, s": "{:.3g}", "gap": "{:.0e}", "SVs": "{:,}"}
 EXPONENTS = {"data": "{}", "library": "{}", "sizes": "{}", "exponent": "{:.2f}", "last doubling": "{:.2f}"}
-HUNDRED = {"data": "{}", "n": "{:,}", "tol": "{:.0e}", "cache_size": "{:,}", "fit, s": "{:.3g}", "gap": "{:.1e}",
+LARGE_FIT_COLUMNS = {"data": "{}", "n": "{:,}", "tol": "{:.0e}", "cache_size": "{:,}", "fit, s": "{:.3g}",
+    "gap": "{:.1e}",
            "SVs": "{:,}", "peak above the input, MB": "{:,.0f}"}  # fmt: skip
 
 
@@ -39,9 +40,9 @@ def read_growing(brief: bool) -> list[Case]:
         found = read_file(f"{name}/{name}")
         if found is not None:
             X, y = standardise(found[0]), (found[1] == 2).astype(int)
-            order = np.random.default_rng(0).permutation(len(y))[: max(LARGE, *SIZES)]
+            order = np.random.default_rng(0).permutation(len(y))[: max(LARGE_ROWS, *SIZES)]
             cases.append(pose(name, "SVC", X[order], y[order], C=10.0, gamma=gamma))
-    return cases or [pose("clouds", "SVC", *make_clouds(400 if brief else LARGE), C=10.0, gamma=0.1)]
+    return cases or [pose("clouds", "SVC", *make_clouds(400 if brief else LARGE_ROWS), C=10.0, gamma=0.1)]
 
 
 def take(case: Case, n: int) -> Case:
@@ -117,7 +118,7 @@ def lay_exponents(rows: list[dict]) -> list[dict]:
     return table
 
 
-def fit_hundred(case: Case, n: int) -> dict:
+def fit_large(case: Case, n: int) -> dict:
     """covtype at 100,000 rows in a process of its own: seconds and peak memory."""
     part = take(case, n)
     found = measure_apart(part, OURS, LARGE_TOL, LARGE_CACHE, LARGE_SECONDS)
@@ -139,11 +140,11 @@ def run(*, brief: bool) -> Report:
     for case in cases:
         for name, (fit, peer) in list_runs(peers).items():
             rows += measure_growth(case, name, fit, peer, sizes)
-    exponents, hundred = lay_exponents(rows), fit_hundred(cases[0], 400 if brief else LARGE)
+    exponents, hundred = lay_exponents(rows), fit_large(cases[0], 400 if brief else LARGE_ROWS)
     report.tables = [
         Table("Exponents", EXPONENTS, exponents),
         Table("Fits", COLUMNS, rows),
-        Table(f"{hundred['n']:,} rows, in a process of its own", HUNDRED, [hundred]),
+        Table(f"{hundred['n']:,} rows, in a process of its own", LARGE_FIT_COLUMNS, [hundred]),
     ]
     report.findings = [
         f"{row['data']}: seconds grow as n^{row['exponent']:.2f} with {row['library']} ({row['sizes']})."

@@ -21,7 +21,7 @@ OWN_CLASS = {
     "hinge": "LinearSVC", "squared_hinge": "LinearSVC", "logistic": "RiskClassifier",
     "epsilon_insensitive": "LinearSVR", "squared_epsilon_insensitive": "LinearSVR",
 }  # fmt: skip
-IMAGES = 60000  # rows of mnist
+MNIST_ROWS = 60000  # rows of mnist
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def read_labelled(name: str) -> tuple[np.ndarray | sp.csr_array, np.ndarray] | N
     """Features and labels +1 and -1 of a set of the folder; None where it is not there."""
     recipe = RECIPES[name]
     if name == "mnist":
-        found = read_images(recipe.file, IMAGES)
+        found = read_images(recipe.file, MNIST_ROWS)
         found = found and (found[0], found[1] % 2)  # odd against even
     else:
         found = read_file(recipe.file)

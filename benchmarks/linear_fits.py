@@ -11,7 +11,7 @@ import math
 
 from .clock import read_limit
 from .linear_cases import RECIPES, TEXT, LinearCase, list_labelled, make_labelled
-from .linear_race import FACTOR, Race, find_bound, run_race, warm_up
+from .linear_race import GIVE_UP_FACTOR, Race, find_bound, run_race, warm_up
 from .peers.linear_routes import HINGES, ROUTES, list_routes
 from .reach import Reached, reach
 from .report import Report, Table
@@ -19,7 +19,7 @@ from .report import Report, Table
 TOL, LOOSE = 1e-6, 1e-3  # what is asked for; texts are asked for both
 AVERAGED = ("skin_nonskin", "cod-rna", "ijcnn1", "a9a", "w8a", "mnist")
 LIBLINEAR = ("scikit-learn", "LIBLINEAR")
-COME_SECONDS = 20.0  # for a peer that is tried as it comes
+OUT_OF_THE_BOX_SECONDS = 20.0  # for a peer that is tried as it comes
 PURPOSE = (
     "LinearSVC with C = 1 and a regularised intercept, which is LIBLINEAR's problem. Ours is the least time of three "
     "fits to a certified relative gap of tol. Theirs is the quickest run of LIBLINEAR whose w and b, put into P by us, "
@@ -99,10 +99,10 @@ def try_others(race: Race) -> list[dict]:
     """Libraries as they come: seconds of a fit, and how far from the optimum it ends."""
     rows = []
     for name, route in list_routes(race.case.loss, as_they_come=True).items():
-        found = reach(race.case, name, race.dual, math.inf, COME_SECONDS)
+        found = reach(race.case, name, race.dual, math.inf, OUT_OF_THE_BOX_SECONDS)
         row = {"data": race.case.name, "loss": race.case.loss, "peer": route.peer, "ours to 1e-6, s": race.ours.seconds}
         if found.seconds is None:
-            row["failed"] = found.failed or f"did not end within {COME_SECONDS:.0f} s"
+            row["failed"] = found.failed or f"did not end within {OUT_OF_THE_BOX_SECONDS:.0f} s"
         else:
             row |= {"fit, s": found.seconds, "from the optimum": found.nearest}
             row["fit / ours"] = found.seconds / race.ours.seconds
@@ -135,7 +135,7 @@ def summarise(races: list[Race]) -> list[str]:
     findings.append(f"Our gap is above tol on: {', '.join(missed) or 'nothing'}.")
     if any(row["marks"] for row in rows):
         findings.append(
-            f"{MORE}: more than that; a run of a peer was given {FACTOR:.0f} times our time, "
+            f"{MORE}: more than that; a run of a peer was given {GIVE_UP_FACTOR:.0f} times our time, "
             f"and {read_limit():.0f} s at most."
         )
     return findings

@@ -16,8 +16,8 @@ from .report import RESULTS, Report, Table
 SIZES = (200, 2000, 20_000, 200_000, 2_000_000)
 LOSSES = ("hinge", "squared_hinge", "logistic")
 FEATURES = 50
-BLOCK = 100_000  # rows that are made at a time
-SECONDS = 3600.0  # for one child
+BLOCK_ROWS = 100_000  # rows that are made at a time
+CHILD_SECONDS = 3600.0  # for one child
 PURPOSE = (
     "Generated data, 50 features in float64, on a memory-mapped file; LinearSVC and RiskClassifier(loss='logistic'), "
     "C = 1, intercept free, to a certified relative gap of 1e-6. Each fit in a process of its own, warm: the best of "
@@ -41,12 +41,12 @@ def write_data(folder: Path, rows: int) -> None:
     X = np.lib.format.open_memmap(folder / "X.npy", shape=(rows, FEATURES), **kind)
     y = np.lib.format.open_memmap(folder / "y.npy", shape=(rows,), **kind)
     w = np.random.default_rng(0).standard_normal(FEATURES)
-    for block, start in enumerate(range(0, rows, BLOCK)):
+    for block, start in enumerate(range(0, rows, BLOCK_ROWS)):
         random = np.random.default_rng([1, block])
-        part = random.standard_normal((BLOCK, FEATURES))
-        noise = random.logistic(scale=2.0, size=BLOCK)
+        part = random.standard_normal((BLOCK_ROWS, FEATURES))
+        noise = random.logistic(scale=2.0, size=BLOCK_ROWS)
         labels = np.where(part @ w + noise > 0, 1.0, -1.0)
-        stop = min(start + BLOCK, rows)
+        stop = min(start + BLOCK_ROWS, rows)
         X[start:stop], y[start:stop] = part[: stop - start], labels[: stop - start]
     X.flush()
     y.flush()
@@ -58,9 +58,9 @@ def fit_apart(folder: Path, loss: str, n: int) -> dict:
     root = Path(__file__).parents[1]
     row = {"loss": loss, "n": n, "data, MB": n * FEATURES * 8 / 2**20}
     try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=CHILD_SECONDS)
     except subprocess.TimeoutExpired:
-        return row | {"failed": f"did not end within {SECONDS:.0f} s"}
+        return row | {"failed": f"did not end within {CHILD_SECONDS:.0f} s"}
     if done.returncode:
         return row | {"failed": done.stderr.strip().splitlines()[-1]}
     return row | json.loads(done.stdout.splitlines()[-1])

@@ -12,10 +12,10 @@ from .linear_cases import LinearCase
 from .peers.linear_routes import ROUTES, STEP
 from .reach import Reached, reach
 
-FACTOR = 100.0  # a peer that takes longer than this times ours has lost
+GIVE_UP_FACTOR = 100.0  # a peer that takes longer than this times ours has lost
 LEAST_CAP = 10.0  # seconds; what a peer is given at least
-SHARP = 1e-9  # the gap of the fit that says where the optimum is
-SHARP_SECONDS = 120.0
+OPTIMUM_GAP = 1e-9  # the gap of the fit that says where the optimum is
+OPTIMUM_SECONDS = 120.0
 
 
 @dataclass
@@ -80,7 +80,7 @@ def fit_ours(case: LinearCase, tol: float) -> Ours:
 
 def find_bound(case: LinearCase) -> float:
     """The dual value of a fit far sharper than any that is timed: next to the optimum, and below it."""
-    _, model = time_once(lambda: case.make_ours(SHARP, max_seconds=SHARP_SECONDS).fit(case.X, case.y))
+    _, model = time_once(lambda: case.make_ours(OPTIMUM_GAP, max_seconds=OPTIMUM_SECONDS).fit(case.X, case.y))
     return model.certificate_.dual
 
 
@@ -91,7 +91,7 @@ def run_race(
     ours = fit_ours(case, tol)
     race = Race(case, tol, ours, max(ours.dual, find_bound(case) if bound is None else bound))
     print(f"{case.name}, {case.loss}, tol {tol:g}: ours {ours.seconds:.3g} s, gap {ours.gap:.1e}", flush=True)
-    limit = min(max(FACTOR * ours.seconds, least_cap or LEAST_CAP), read_limit())
+    limit = min(max(GIVE_UP_FACTOR * ours.seconds, least_cap or LEAST_CAP), read_limit())
     for name in routes:
         if case.loss == "hinge" and any(climb.longest * STEP > limit for climb in race.climbs.values()):
             break  # one algorithm behind all of its routes: where one ran out of time, the others are not asked

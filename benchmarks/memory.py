@@ -19,11 +19,11 @@ SETS = ("a9a", "ijcnn1", "mnist", "letter", "cadata")
 STAND_INS = ("words", "clouds", "five classes", "friedman1")
 CACHES = (50, None, 1000)  # megabytes; None is the default
 DEFAULT_CACHE = maxmargin.SVC().cache_size
-ALLOWED = 150  # megabytes above the cache
+ALLOWED_MEGABYTES = 150  # megabytes above the cache
 PURPOSE = (
     "Peak memory (VmHWM) of a process that fits once, above its memory after reading the data and importing the "
     "library, in MB. `code` is what the first small fit adds: compiled code and its compiler. Allowed is "
-    f"cache_size + {ALLOWED} MB for ours. Peers have their default caches."
+    f"cache_size + {ALLOWED_MEGABYTES} MB for ours. Peers have their default caches."
 )
 COLUMNS = {
     "data": "{}", "n": "{:,}", "input": "{:.0f}", "library": "{}", "cache_size": "{:,}", "above the input": "{:.0f}",
@@ -51,7 +51,7 @@ def measure_case(case: Case, caches: tuple, peers: list[str]) -> Iterator[dict]:
     for library, given, cache in runs:
         found = measure_apart(case, library, None, given, read_limit())
         row = {"data": case.name, "n": case.n, "input": measure_size(case), "library": library, "cache_size": cache}
-        row["allowed"] = None if cache is None else cache + ALLOWED
+        row["allowed"] = None if cache is None else cache + ALLOWED_MEGABYTES
         if isinstance(found, str):
             yield row | {"failed": found}
         else:

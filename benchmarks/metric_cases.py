@@ -18,7 +18,7 @@ from .linear_cases import RECIPES, read_labelled
 FILES = ("w8a", "ijcnn1", "a9a")
 STANDINS = ("rare", "breast_cancer", "digits")  # where there are no files
 BRIEF = ("rare", "breast_cancer")
-TEST = 0.3  # of the samples are for testing where a set has no test part of its own
+TEST_SHARE = 0.3  # of the samples are for testing where a set has no test part of its own
 
 
 class Part(NamedTuple):
@@ -64,7 +64,7 @@ def read_split(name: str) -> Split | None:
     test = read_test(name, whole.X.shape[1])
     if test is not None:
         return Split(name, whole, test, "its own")
-    return Split(name, *divide(whole, TEST), f"{TEST:.0%} of the samples")
+    return Split(name, *divide(whole, TEST_SHARE), f"{TEST_SHARE:.0%} of the samples")
 
 
 def make_split(name: str) -> Split:
@@ -75,10 +75,10 @@ def make_split(name: str) -> Split:
     else:
         X, label = getattr(datasets, f"load_{name}")(return_X_y=True)
         positive = label == (8 if name == "digits" else 0)  # the digit 8 against the rest, malignant ones
-    train, test = divide(Part(X, np.where(positive, 1.0, -1.0)), TEST)
+    train, test = divide(Part(X, np.where(positive, 1.0, -1.0)), TEST_SHARE)
     scaler = StandardScaler().fit(train.X)
     train, test = (Part(scaler.transform(part.X), part.y) for part in (train, test))
-    return Split(name, train, test, f"{TEST:.0%} of the samples")
+    return Split(name, train, test, f"{TEST_SHARE:.0%} of the samples")
 
 
 def list_splits(*, brief: bool) -> Iterator[tuple[str, Split | None]]:

@@ -17,7 +17,7 @@ from .thresholds import compare, measure_f1, tune_threshold
 TOL = 1e-3
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 BRIEF_CS = (0.1, 1.0)
-VALIDATION = 0.3  # of the training part
+VALIDATION_SHARE = 0.3  # of the training part
 MACHINES = {
     "MetricSVC(f1)": lambda **parameters: MetricSVC("f1", **parameters),
     "MetricSVC(roc_auc)": lambda **parameters: MetricSVC("roc_auc", **parameters),
@@ -71,7 +71,7 @@ def fit(machine: str, C: float, part: Part) -> tuple[float, object]:
 
 def search(split: Split, Cs: tuple[float, ...]) -> dict[str, list[Choice]]:
     """The best choices for F1 and for the ROC area, machine by machine, from the training part alone."""
-    train, validation = divide(split.train, VALIDATION)
+    train, validation = divide(split.train, VALIDATION_SHARE)
     tried = {"F1": [], "ROC area": []}
     for machine in MACHINES:
         for C in Cs:

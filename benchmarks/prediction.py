@@ -23,7 +23,7 @@ SHAPES = (("SVC", 2, 10), ("SVC", 2, 50), ("SVC", 2, 500), ("SVC", 10, 50), ("SV
 PURPOSE = f"Seconds of predict, the best of {2 * RUNS} in turns, one process, warm. A ratio is their seconds over ours."
 
 
-def make_lottery(kind: str, classes: int, d: int, n: int) -> Case:
+def make_random_targets(kind: str, classes: int, d: int, n: int) -> Case:
     """Samples of a Gaussian with targets that have nothing to do with them."""
     random = np.random.default_rng(0)
     X = random.normal(size=(n, d))
@@ -70,7 +70,7 @@ def run(*, brief: bool) -> Report:
     rows = []
     for kind, classes, d in SHAPES[:1] if brief else SHAPES:
         new = np.random.default_rng(1).normal(size=(n, d))
-        rows.append(measure(make_lottery(kind, classes, d, n), peers, new))
+        rows.append(measure(make_random_targets(kind, classes, d, n), peers, new))
         print(f"prediction: {rows[-1]['model']}", flush=True)
     columns = {"model": "{}", "rows": "{:,}", "SVs": "{:,}", f"{OURS}, s": "{:.4f}"}
     for peer in peers:

@@ -6,8 +6,8 @@ import os
 import time
 from pathlib import Path
 
-GLANCE = 0.2  # seconds
-NOISE = 0.15  # cores that others may use
+SAMPLING_SECONDS = 0.2  # seconds
+TOLERATED_CORES = 0.15  # cores that others may use
 
 
 def count_busy() -> float | None:
@@ -20,7 +20,7 @@ def count_busy() -> float | None:
     return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
 
 
-def measure_others(seconds: float = GLANCE) -> float:
+def measure_others(seconds: float = SAMPLING_SECONDS) -> float:
     """The cores that other processes use, by a look of so many seconds."""
     began, busy, own = time.perf_counter(), count_busy(), time.process_time()
     if busy is None:
@@ -29,8 +29,8 @@ def measure_others(seconds: float = GLANCE) -> float:
     return (count_busy() - busy - (time.process_time() - own)) / (time.perf_counter() - began)
 
 
-def wait_quiet() -> None:
+def wait_for_idle_cores() -> None:
     """Return when others are quiet, or when the environment variable QUIET says that it was long enough."""
-    patience, began = float(os.environ.get("QUIET", 0)), time.perf_counter()
-    while time.perf_counter() - began < patience and measure_others() > NOISE:
+    max_wait_seconds, began = float(os.environ.get("QUIET", 0)), time.perf_counter()
+    while time.perf_counter() - began < max_wait_seconds and measure_others() > TOLERATED_CORES:
         pass

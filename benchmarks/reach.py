@@ -21,12 +21,12 @@ from .clock import LONG, time_once
 from .footprint import load_case, write_case
 from .linear_cases import LinearCase
 from .peers.linear_routes import ROUTES, STEP, Route
-from .quiet import wait_quiet
+from .quiet import wait_for_idle_cores
 
 REFINEMENTS = 2  # halvings of the last step, so that nobody is charged for a coarse ladder
 START_SECONDS = 120  # for compiling and the first fit of a few rows
-FEW = 200
-NEARER, IDLE = 0.95, 6  # so many rungs in a row that do not come nearer end a climb
+WARM_UP_ROWS = 200
+PROGRESS_RATIO, MAX_IDLE_RUNGS = 0.95, 6  # so many rungs in a row that do not come nearer end a climb
 
 
 @dataclass
@@ -91,21 +91,21 @@ class Climb:
     """A peer on its way: the case to judge by, the same with the data as the peer wants them, and the target."""
 
     case: LinearCase
-    suited: LinearCase
+    prepared_case: LinearCase
     route: Route
     target: float
     cap: float
 
     def run(self) -> None:
         """Rung by rung until one is within the target, then a few between it and the one before."""
-        low, best, idle = None, float("inf"), 0
+        low, best, idle_rungs = None, float("inf"), 0
         for rung in self.route.rungs():
             seconds, primal = self.fit(rung)
             if primal <= self.target:
                 self.refine(low, rung)
                 return
-            idle = 0 if primal - self.target < NEARER * best else idle + 1
-            if seconds * STEP > self.cap or idle == IDLE:
+            idle_rungs = 0 if primal - self.target < PROGRESS_RATIO * best else idle_rungs + 1
+            if seconds * STEP > self.cap or idle_rungs == MAX_IDLE_RUNGS:
                 return
             low, best = rung, min(best, primal - self.target)
 
@@ -121,12 +121,12 @@ class Climb:
     def fit(self, rung) -> tuple[float, float]:
         """Seconds and P of one fit, told to the parent; the least of two times if it counts and was not long."""
         signal.alarm(math.ceil(self.cap))  # ends this process, in the middle of compiled code too
-        seconds, (w, b) = time_once(lambda: self.route.fit(self.suited, rung))
+        seconds, (w, b) = time_once(lambda: self.route.fit(self.prepared_case, rung))
         signal.alarm(0)
         primal = self.case.primal(w, b)
         if primal <= self.target and seconds <= LONG:
-            wait_quiet()
-            seconds = min(seconds, time_once(lambda: self.route.fit(self.suited, rung))[0])
+            wait_for_idle_cores()
+            seconds = min(seconds, time_once(lambda: self.route.fit(self.prepared_case, rung))[0])
         print(json.dumps({"rung": rung, "seconds": seconds, "primal": primal}), flush=True)
         return seconds, primal
 
@@ -135,7 +135,7 @@ def main() -> None:
     """Load, fit a few rows so that code is loaded and compiled, and climb."""
     folder = Path(sys.argv[1])
     order, case = json.loads((folder / "order.json").read_text()), load_case(folder)
-    route, few = ROUTES[order["route"]], case.take(FEW)
+    route, few = ROUTES[order["route"]], case.take(WARM_UP_ROWS)
     signal.alarm(START_SECONDS)
     time_once(lambda: route.fit(replace(few, X=route.prepare(few)), next(route.rungs())))
     Climb(case, replace(case, X=route.prepare(case)), route, order["target"], order["cap"]).run()

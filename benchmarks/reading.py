@@ -22,13 +22,13 @@ from .clock import time_best
 from .data import find_folder
 from .report import Report, Table
 
-SIZE = 200 * 10**6  # bytes of a text, those of files repeated up to it
+TEXT_BYTES = 200 * 10**6  # bytes of a text, those of files repeated up to it
 BRIEF = 2 * 10**6
 STREAMED, BLOCK = 3 * 10**9, 500 * 10**6
-PACKED = 50 * 10**6
+COMPRESSED_TEXT_BYTES = 50 * 10**6
 FILES = {"a9a": "a9a/a9a", "covtype": "covtype/covtype", "news20": "news20_bydate/news20.train"}
-FACTOR, ALLOWED = 5.0, 1.5  # what is aimed at: times as fast, times the memory of the result
-SECONDS = 1800.0  # for one child
+TARGET_SPEEDUP, TARGET_MEMORY_RATIO = 5.0, 1.5  # what is aimed at: times as fast, times the memory of the result
+CHILD_SECONDS = 1800.0  # for one child
 PURPOSE = (
     "Text of the folder of data files, repeated to 200 MB, and generated text: `rcv1-like` has 75 words of 47,236 a "
     "line and 6 digits, `dense` 50 features and 17 digits. Each reader in a process of its own, after a tiny file; the "
@@ -84,7 +84,7 @@ def ask(**order) -> dict:
     """What a child found."""
     command = [sys.executable, "-m", f"{__package__}.reading_apart", json.dumps(order, default=str)]
     root = Path(__file__).parents[1]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=SECONDS)
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=CHILD_SECONDS)
     if done.returncode:
         raise SystemExit(f"reading: {order}: {done.stderr.strip().splitlines()[-1]}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -159,9 +159,9 @@ def summarise(rows: list[dict], packed: list[dict]) -> list[str]:
     least = min((row for row in packed if "times" in row), key=lambda row: row["times"])
     return [
         f"Plain text is read at least {slowest['times']:.1f} times as fast as by scikit-learn ({slowest['data']}), "
-        f"where {FACTOR:g} times is aimed at.",
+        f"where {TARGET_SPEEDUP:g} times is aimed at.",
         f"Peak memory is at most {heaviest['memory / result']:.2f} times the result ({heaviest['data']}), where "
-        f"{ALLOWED:g} is aimed at.",
+        f"{TARGET_MEMORY_RATIO:g} is aimed at.",
         f"Compressed text is read at least {least['times']:.1f} times as fast ({least['data']}); unpacking limits it.",
     ]
 
@@ -169,7 +169,7 @@ def summarise(rows: list[dict], packed: list[dict]) -> list[str]:
 def run(*, brief: bool) -> Report:
     """Reading, writing, and blocks."""
     report = Report("reading", PURPOSE, [], [])
-    size = BRIEF if brief else SIZE
+    size = BRIEF if brief else TEXT_BYTES
     rows, written, packed, streamed = [], [], [], None
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -177,7 +177,7 @@ def run(*, brief: bool) -> Report:
             rows.append(compare_reading(path, path.stat().st_size))
             written.append(compare_writing(path))
             if not packed:
-                packed += compare_packed(path, min(size, PACKED))
+                packed += compare_packed(path, min(size, COMPRESSED_TEXT_BYTES))
                 large, block = (10 * BRIEF, 3 * BRIEF) if brief else (STREAMED, BLOCK)
                 streamed = stream_blocks(folder, path, large, block)
             path.unlink()

@@ -16,7 +16,7 @@ from maxmargin import open_blocks, read_libsvm
 
 from .clock import time_best, time_once
 from .footprint import read_megabytes
-from .scaling_cluster import forget_peak
+from .scaling_cluster import reset_peak_memory
 
 READERS = {
     "maxmargin": lambda path: read_libsvm(path)[:2],
@@ -32,7 +32,7 @@ def measure_size(X, y) -> float:
 def read_whole(path: Path, reader: str) -> dict:
     """The memory of the first time, the seconds of the best."""
     read = READERS[reader]
-    forget_peak()
+    reset_peak_memory()
     before = read_megabytes("VmRSS")
     X, y = read(path)
     peak = read_megabytes("VmHWM") - before
@@ -43,7 +43,7 @@ def read_whole(path: Path, reader: str) -> dict:
 
 def read_blocks(path: Path, block_bytes: int) -> dict:
     """The first scan, then one pass over the blocks, each let go when the next one comes."""
-    forget_peak()
+    reset_peak_memory()
     before = read_megabytes("VmRSS")
     scan, blocks = time_once(lambda: open_blocks(path, block_bytes=block_bytes))
     after_scan = read_megabytes("VmHWM") - before

@@ -57,7 +57,7 @@ class Pass(NamedTuple):
     bytes_in: int
 
 
-class Ledger:
+class RecordingBlocks:
     """Blocks that write down their passes."""
 
     passes: list[Pass]
@@ -71,23 +71,23 @@ class Ledger:
         return answer
 
 
-class DaskLedger(Ledger, DaskBlocks):
+class RecordingDaskBlocks(RecordingBlocks, DaskBlocks):
     """Blocks of a cluster."""
 
 
-def keep_ledger(blocks: Blocks) -> Blocks:
+def record_passes(blocks: Blocks) -> Blocks:
     """The same blocks, writing down their passes."""
     kind = type(blocks)
-    blocks.__class__ = type(f"{kind.__name__}Ledger", (Ledger, kind), {})
+    blocks.__class__ = type(f"{kind.__name__}Ledger", (RecordingBlocks, kind), {})
     return blocks
 
 
-def forget_peak() -> None:
+def reset_peak_memory() -> None:
     """Let the peak of this process's memory begin anew."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def read_peak() -> float:
+def read_peak_memory() -> float:
     """Megabytes: the most that this process has held since then, by the books of the kernel."""
     found = read_field("self/status", "VmHWM")
     if found is None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from maxmargin.blocks.dask import ENOUGH
-from maxmargin.blocks.source import FAN
+from maxmargin.blocks.dask import MIN_TASKS_PER_THREAD
+from maxmargin.blocks.source import SUM_FAN_IN
 
 
 class Plan(NamedTuple):
@@ -26,8 +26,8 @@ class Plan(NamedTuple):
     @property
     def asked(self) -> int:
         """Tasks that ask blocks: one a block, or one for eight of them."""
-        together = not self.persisted and self.blocks >= FAN * ENOUGH * self.workers
-        return -(-self.blocks // FAN) if together else self.blocks
+        together = not self.persisted and self.blocks >= SUM_FAN_IN * MIN_TASKS_PER_THREAD * self.workers
+        return -(-self.blocks // SUM_FAN_IN) if together else self.blocks
 
 
 class Cost(NamedTuple):
@@ -84,14 +84,21 @@ class PassModel:
         asked = plan.asked
         work = -(-asked // plan.workers) * plan.n / asked * self.cost_rows(plan.d, plan.steps, persisted=plan.persisted)
         latency = float(np.dot((self.fixed, self.scheduler, self.worker, self.block), list_terms(plan)))
-        answers = FAN * len(list_levels(asked)) * size_answer(plan.d)
+        answers = SUM_FAN_IN * len(list_levels(asked)) * size_answer(plan.d)
         path = plan.workers * size_question(plan.d, plan.steps) + answers
         return Cost(work, latency, path / self.bandwidth, count_bytes(plan))
 
     def choose_blocks(self, n: int, d: int, workers: int, steps: int, largest: float) -> int:
         """The number of blocks of the quickest pass: whole rounds of all workers, no block above so many bytes."""
         least = max(1, int(np.ceil(8.0 * n * d / largest / workers)))
-        rounds = {*range(least, least + 20), *(FAN * m for m in range(ENOUGH, ENOUGH + 20) if FAN * m >= least)}
+        rounds = {
+            *range(least, least + 20),
+            *(
+                SUM_FAN_IN * m
+                for m in range(MIN_TASKS_PER_THREAD, MIN_TASKS_PER_THREAD + 20)
+                if SUM_FAN_IN * m >= least
+            ),
+        }
         return workers * min(rounds, key=lambda m: self.predict(Plan(n, d, m * workers, workers, steps)).seconds)
 
     def list_constants(self) -> list[dict]:
@@ -114,7 +121,7 @@ def list_levels(leaves: int) -> list[int]:
     """The sums of each level of the tree, from the leaves to the root."""
     levels = []
     while leaves > 1:
-        leaves = -(-leaves // FAN)
+        leaves = -(-leaves // SUM_FAN_IN)
         levels.append(leaves)
     return levels
 

@@ -15,13 +15,20 @@ import numpy as np
 import maxmargin
 from maxmargin.blocks import ArrayBlocks
 
-from .quiet import wait_quiet
-from .scaling_cluster import DaskLedger, forget_peak, keep_ledger, list_processes, open_cluster, read_peak
+from .quiet import wait_for_idle_cores
+from .scaling_cluster import (
+    RecordingDaskBlocks,
+    list_processes,
+    open_cluster,
+    read_peak_memory,
+    record_passes,
+    reset_peak_memory,
+)
 from .scaling_data import BLOCK, Rows, open_mapped
-from .streamed_fit import Watch
+from .streamed_fit import PeakMemory
 
 TOL = 1e-3
-FEW = 8  # blocks of the fit that warms up
+WARM_UP_BLOCKS = 8  # blocks of the fit that warms up
 
 
 def make_machine(loss: str, tol: float = TOL, **parameters):
@@ -58,30 +65,30 @@ def describe_fit(machine, passes: list, seconds: float) -> dict:
 def fit_cluster(loss: str, n: int, workers: int, tol: float) -> dict:
     """Rows that workers make anew in each pass."""
     with open_cluster(workers) as client:
-        warm_up(loss, DaskLedger(*Rows(FEW * 1000, block=1000).lay_out()))
+        warm_up(loss, RecordingDaskBlocks(*Rows(WARM_UP_BLOCKS * 1000, block=1000).lay_out()))
         before = list_processes(client)
-        client.run(forget_peak)
+        client.run(reset_peak_memory)
         X, y = Rows(n).lay_out()
-        wait_quiet()
-        forget_peak()
+        wait_for_idle_cores()
+        reset_peak_memory()
         began = time.perf_counter()
-        blocks = DaskLedger(X, y)
+        blocks = RecordingDaskBlocks(X, y)
         machine = make_machine(loss, tol).fit(blocks)
         seconds = time.perf_counter() - began
         found = describe_fit(machine, blocks.passes, seconds)
-        peaks = client.run(read_peak).values()
+        peaks = client.run(read_peak_memory).values()
         restarts = len(list_processes(client) - before)
-    return found | {"driver, MB": read_peak(), "worker, MB": max(peaks), "restarts": restarts}
+    return found | {"driver, MB": read_peak_memory(), "worker, MB": max(peaks), "restarts": restarts}
 
 
 def fit_mapped(loss: str, n: int, folder: str, tol: float) -> dict:
     """Rows of a file, read by one process."""
     X, y = open_mapped(folder, n)
     warm_up(loss)
-    wait_quiet()
-    with Watch() as watch:
+    wait_for_idle_cores()
+    with PeakMemory() as watch:
         began = time.perf_counter()
-        blocks = keep_ledger(ArrayBlocks(X, y))
+        blocks = record_passes(ArrayBlocks(X, y))
         machine = make_machine(loss, tol).fit(blocks)
         seconds = time.perf_counter() - began
     return describe_fit(machine, blocks.passes, seconds) | {"above the map, MB": watch.peak - watch.before}

@@ -9,26 +9,26 @@ from dataclasses import replace
 import numpy as np
 
 from maxmargin.blocks.dask import DaskBlocks
-from maxmargin.blocks.problem import Pose, Targets
+from maxmargin.blocks.problem import BlockFormulation, Targets
 from maxmargin.model.losses import LOSSES
-from maxmargin.runtime.threads import quiet_blas
-from maxmargin.solvers.newton.blocks import Steps, pull_block
+from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.solvers.newton.blocks import Steps, sum_block
 
-from .quiet import wait_quiet
+from .quiet import wait_for_idle_cores
 from .report import Report, Table
-from .scaling_cluster import begin_report, has_dask, keep_ledger, open_cluster
+from .scaling_cluster import begin_report, has_dask, open_cluster, record_passes
 from .scaling_costs import PassModel, Plan, count_bytes, fit_latency, fit_rows
 from .scaling_data import MadeBlocks, Rows
 from .scaling_fit import TOL, make_machine
 
-WIDTHS = (10, 20, 50, 100)  # features where rows are timed
+FEATURE_COUNTS = (10, 20, 50, 100)  # features where rows are timed
 STEPS = {"hinge": (1, 4), "logistic": (1,)}  # replayed, by loss; smooth losses replay none but the last
-NUMBERS = 2_000_000  # in a block where rows are timed
-TINY = 10  # rows of a block where only tasks cost
+BLOCK_ENTRIES = 2_000_000  # in a block where rows are timed
+TINY_BLOCK_ROWS = 10  # rows of a block where only tasks cost
 BLOCKS = (8, 64, 512)
-CREWS = (1, 2)
+WORKER_COUNTS = (1, 2)
 RUNS = 3
-CARGO = 1 << 26  # bytes sent from one worker to another
+TRANSFER_BYTES = 1 << 26  # bytes sent from one worker to another
 PLANS = (
     Plan(2_000_000, 20, 20, 2, 1), Plan(2_000_000, 20, 20, 1, 1), Plan(2_000_000, 20, 20, 2, 1, persisted=True),
     Plan(2_000_000, 20, 200, 2, 2), Plan(4_000_000, 20, 40, 2, 6), Plan(1_000_000, 30, 10, 1, 2),
@@ -37,8 +37,8 @@ PLANS = (
     Plan(1_000_000, 50, 25, 2, 1, loss="logistic"),
 )  # fmt: skip
 LARGE_ROWS, MACHINES, CORES = 10_000_000_000, 100, 16
-LARGEST = 2.0**28  # bytes of a block in float64 on that cluster
-NETWORK = 1.25e9  # bytes a second of one link of 10 Gbit/s: assumed, not measured
+MAX_BLOCK_BYTES = 2.0**28  # bytes of a block in float64 on that cluster
+NETWORK_BYTES_PER_SECOND = 1.25e9  # bytes a second of one link of 10 Gbit/s: assumed, not measured
 SIZES = {20: 2_000_000, 100: 500_000}  # rows where passes are counted, by d
 PURPOSE = (
     "T = n/W (load + compute) + latency + transfer; `PassModel` has the formula. Constants: seconds a row are measured "
@@ -74,24 +74,24 @@ LARGE = {
 }  # fmt: skip
 
 
-def make_question(d: int, steps: int, loss: str = "hinge") -> tuple[Pose, Steps]:
+def make_question(d: int, steps: int, loss: str = "hinge") -> tuple[BlockFormulation, Steps]:
     """What a pass asks after so many widths."""
-    pose = Pose(Targets(1.0, np.array([-1.0, 1.0]), 1), LOSSES[loss](), True)
+    pose = BlockFormulation(Targets(1.0, np.array([-1.0, 1.0]), 1), LOSSES[loss](), True)
     u = 0.01 * np.random.default_rng(0).standard_normal((steps, d + 1))
     return pose, Steps(u, 0.5 ** np.arange(1.0, steps + 1.0), True, 1.0)
 
 
 def time_rows(d: int, steps: int, loss: str, number: int) -> tuple[float, float]:
     """Seconds a row to make a block and to answer, on the worker that runs this: the least of a few."""
-    rows = Rows(NUMBERS // d, d, NUMBERS // d)
+    rows = Rows(BLOCK_ENTRIES // d, d, BLOCK_ENTRIES // d)
     question, best = make_question(d, steps, loss), []
     blocks = MadeBlocks(rows)
-    with quiet_blas():
+    with single_threaded_blas():
         for _ in range(RUNS + 1):
             began = time.perf_counter()
             block = blocks.load(0)
             made = time.perf_counter()
-            pull_block(block, *question)
+            sum_block(block, *question)
             best.append((made - began, time.perf_counter() - made))
     return tuple(min(each) / rows.n for each in zip(*best[1:], strict=True))
 
@@ -99,8 +99,8 @@ def time_rows(d: int, steps: int, loss: str, number: int) -> tuple[float, float]
 def measure_rows(client, workers: int) -> list[dict]:
     """Seconds a row at every width and number of steps, all workers busy."""
     table = []
-    for loss, d, steps in [(name, d, steps) for name in STEPS for d in WIDTHS for steps in STEPS[name]]:
-        wait_quiet()
+    for loss, d, steps in [(name, d, steps) for name in STEPS for d in FEATURE_COUNTS for steps in STEPS[name]]:
+        wait_for_idle_cores()
         asked = [[each] * workers for each in (d, steps, loss)]
         found = client.gather(client.map(time_rows, *asked, range(workers), pure=False))
         load, compute = np.mean(found, axis=0)
@@ -118,17 +118,17 @@ def time_pass(plan: Plan) -> tuple[float, float]:
 
         X, y = X.persist(), y.persist()
         wait([X, y])
-    blocks, question = keep_ledger(DaskBlocks(X, y)), make_question(plan.d, plan.steps, plan.loss)
+    blocks, question = record_passes(DaskBlocks(X, y)), make_question(plan.d, plan.steps, plan.loss)
     for _ in range(RUNS + 1):
-        wait_quiet()
-        blocks.run(pull_block, *question)
+        wait_for_idle_cores()
+        blocks.run(sum_block, *question)
     passes = blocks.passes[1:]
     return min(each.seconds for each in passes), float(np.mean([each.bytes_out + each.bytes_in for each in passes]))
 
 
 def measure_tasks(workers: int, blocks: tuple[int, ...]) -> list[dict]:
     """Seconds of passes over blocks of a few rows, made by the workers and held by them."""
-    plans = [Plan(TINY * count, 10, count, workers, 1, held) for held in (False, True) for count in blocks]
+    plans = [Plan(TINY_BLOCK_ROWS * count, 10, count, workers, 1, held) for held in (False, True) for count in blocks]
     table = []
     for plan in plans:
         table.append({"plan": plan, "seconds": time_pass(plan)[0]})
@@ -141,12 +141,12 @@ def measure_bandwidth(client) -> float:
     first, second = list(client.nthreads())[:2]
     best = np.inf
     for number in range(RUNS):
-        cargo = client.submit(np.full, CARGO // 8, float(number), workers=[first], pure=False)
+        cargo = client.submit(np.full, TRANSFER_BYTES // 8, float(number), workers=[first], pure=False)
         client.submit(len, cargo, workers=[first], pure=False).result()
         began = time.perf_counter()
         client.submit(len, cargo, workers=[second], pure=False).result()
         best = min(best, time.perf_counter() - began)
-    return CARGO / best
+    return TRANSFER_BYTES / best
 
 
 def check_plan(models: dict[str, PassModel], plan: Plan) -> dict:
@@ -165,18 +165,18 @@ def check_plan(models: dict[str, PassModel], plan: Plan) -> dict:
 
 def count_passes(loss: str, n: int, d: int) -> tuple[int, int, float]:
     """The passes of a fit, the steps that its last one replays, and its seconds outside passes."""
-    blocks = keep_ledger(MadeBlocks(Rows(n, d, max(1, NUMBERS // d))))
+    blocks = record_passes(MadeBlocks(Rows(n, d, max(1, BLOCK_ENTRIES // d))))
     began = time.perf_counter()
     machine = make_machine(loss, TOL).fit(blocks)
     outside = time.perf_counter() - began - sum(each.seconds for each in blocks.passes)
     return len(blocks.passes), len(machine.result_.point.a.u), outside
 
 
-def look_ahead(model: PassModel, d: int, loss: str, n: int, share: float) -> dict:
+def predict_large_fit(model: PassModel, d: int, loss: str, n: int, share: float) -> dict:
     """A row: a fit on a hundred machines, with the passes that a fit on fewer rows took."""
     workers = MACHINES * CORES
     passes, steps, outside = count_passes(loss, int(share * SIZES[d]), d)
-    blocks = model.choose_blocks(n, d, workers, steps, LARGEST)
+    blocks = model.choose_blocks(n, d, workers, steps, MAX_BLOCK_BYTES)
     plan = Plan(n, d, blocks, workers, steps)
     cost = model.predict(plan)
     return {
@@ -190,10 +190,10 @@ def look_ahead(model: PassModel, d: int, loss: str, n: int, share: float) -> dic
 def calibrate(blocks: tuple[int, ...]) -> tuple[dict[str, PassModel], list[dict], list[dict]]:
     """The constants for each loss, and what they were found from."""
     tasks: list[dict] = []
-    for workers in CREWS:
+    for workers in WORKER_COUNTS:
         with open_cluster(workers) as client:
             tasks += measure_tasks(workers, blocks)
-            if workers == max(CREWS):
+            if workers == max(WORKER_COUNTS):
                 rows, bandwidth = measure_rows(client, workers), measure_bandwidth(client)
     latency = fit_latency(tasks)
     models = {
@@ -283,12 +283,12 @@ def run(*, brief: bool) -> Report:
     share = float(os.environ.get("ROWS", 2e5 if brief else 2e6)) / 2e6
     models, rows, tasks = calibrate(BLOCKS[:2] if brief else BLOCKS)
     checks = check_model(models, shrink(PLANS[:3] if brief else PLANS, share))
-    large = {loss: replace(model, bandwidth=NETWORK) for loss, model in models.items()}
-    ahead = [look_ahead(large[loss], d, loss, LARGE_ROWS, share) for d in SIZES for loss in large]
+    large = {loss: replace(model, bandwidth=NETWORK_BYTES_PER_SECOND) for loss, model in models.items()}
+    ahead = [predict_large_fit(large[loss], d, loss, LARGE_ROWS, share) for d in SIZES for loss in large]
     report.tables = [
         Table("Constants", {"loss": "{}", "constant": "{}", "unit": "{}", "value": "{}"}, list_constants(models)),
         Table("Nanoseconds a row on each of two busy workers", ROW_COLUMNS, compare_rows(models, rows)),
-        Table(f"Passes over blocks of {TINY} rows", TASK_COLUMNS, compare_tasks(models["hinge"], tasks)),
+        Table(f"Passes over blocks of {TINY_BLOCK_ROWS} rows", TASK_COLUMNS, compare_tasks(models["hinge"], tasks)),
         Table("Passes, foretold and measured", CHECKS, checks),
         Table(f"{LARGE_ROWS:,} rows on {MACHINES} machines of {CORES} cores, links of 10 Gbit/s", LARGE, ahead),
     ]

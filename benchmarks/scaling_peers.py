@@ -21,8 +21,8 @@ BRIEF_ROWS = 100_000
 REAL = "covtype"
 LOSSES = ("logistic", "hinge")
 WORKERS = 2
-CAP = 20.0  # seconds of a fit, unless LIMIT says less
-SHARP = 1e-9  # the gap of the fit that says where the optimum is
+MAX_FIT_SECONDS = 20.0  # seconds of a fit, unless LIMIT says less
+OPTIMUM_GAP = 1e-9  # the gap of the fit that says where the optimum is
 TARGETS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 PURPOSE = (
     "P = 1/2 |w|^2 + 1/2 b^2 + C sum_i l(y_i f_i), C = 1, on rows that lie on two workers of one thread each, in "
@@ -51,7 +51,7 @@ def list_cases(n: int, *, brief: bool) -> Iterator[LinearCase]:
 
 def find_least(case: LinearCase) -> float:
     """A lower bound of P that is next to its least value."""
-    return case.make_ours(SHARP).fit(case.X, case.y).certificate_.dual
+    return case.make_ours(OPTIMUM_GAP).fit(case.X, case.y).certificate_.dual
 
 
 def follow_routes(case: LinearCase, cap: float) -> list[dict]:
@@ -107,7 +107,7 @@ def run(*, brief: bool) -> Report:
         report.findings.append("Skipped: Dask is not installed (pip install 'maxmargin[cluster]').")
         return report
     n = int(float(os.environ.get("ROWS", BRIEF_ROWS if brief else ROWS)))
-    cap, rows = min(CAP, read_limit()), []
+    cap, rows = min(MAX_FIT_SECONDS, read_limit()), []
     with open_cluster(WORKERS):
         for case in list_cases(n, brief=brief):
             rows += follow_routes(case, cap)

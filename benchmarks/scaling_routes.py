@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
-from maxmargin.blocks.dask import keep_quiet
+from maxmargin.blocks.dask import silence_graph_warnings
 
 from .clock import time_once
 from .linear_cases import LinearCase
-from .quiet import wait_quiet
+from .quiet import wait_for_idle_cores
 from .scaling_data import BLOCK
 
 OURS = "maxmargin"
@@ -68,7 +68,7 @@ class Spread:
         import dask.array as da
         from distributed import wait
 
-        with keep_quiet():
+        with silence_graph_warnings():
             X = da.from_array(case.X, chunks=(rows, -1)).persist()
             y = da.from_array(case.y, chunks=rows).persist()
         Z = X.map_blocks(add_constant, chunks=(X.chunks[0], (X.shape[1] + 1,)), dtype=X.dtype).persist()
@@ -97,7 +97,7 @@ def climb(fit: Callable[[int], tuple[np.ndarray, float]], cap: float) -> Iterato
     """
     last, _ = None, time_once(lambda: fit(RUNGS[0]))
     for rung in RUNGS:
-        wait_quiet()
+        wait_for_idle_cores()
         seconds, (w, b) = time_once(lambda: fit(rung))  # noqa: B023
         yield Point(rung, seconds, w, b)
         if STEP * seconds > cap or (last is not None and np.array_equal(last, w)):
@@ -109,7 +109,7 @@ def follow_ours(spread: Spread, cap: float, *, apart: bool = True) -> Iterator[P
     """Fits to several tolerances, each from nothing: on the workers, or in the memory of this process."""
     X, y = (spread.X, spread.y) if apart else (spread.case.X, spread.case.y)
     for tol in TOLS:
-        wait_quiet()
+        wait_for_idle_cores()
         seconds, machine = time_once(lambda: spread.case.make_ours(tol).fit(X, y))  # noqa: B023
         yield Point(tol, seconds, machine.coef_.ravel(), float(np.ravel(machine.intercept_)[0]))
         if seconds > cap:
@@ -138,7 +138,7 @@ def follow_sgd(spread: Spread, cap: float, rate: str) -> Iterator[Point]:
     loss = "log_loss" if case.loss == "logistic" else case.loss
     machine = SGDClassifier(loss=loss, alpha=1.0 / (case.C * case.n), random_state=0, **RATES[rate])
     parts = [slice(start, start + BLOCK) for start in range(0, case.n, BLOCK)]
-    wait_quiet()
+    wait_for_idle_cores()
     for epoch in range(1, RUNGS[-1] + 1):
         began = time.perf_counter()
         with warnings.catch_warnings():

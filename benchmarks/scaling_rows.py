@@ -21,12 +21,12 @@ BRIEF_ROWS = 400_000
 LOSSES = ("hinge", "squared_hinge", "logistic")
 SHARES = (0.1, 0.25, 0.5)  # of ROWS, beside all of them: does memory depend on n?
 WORKERS = 2
-COMPARED = 1_000_000  # rows of the fits in memory
+COMPARED_ROWS = 1_000_000  # rows of the fits in memory
 PARTITIONS = (1, 2, 7, 64)  # 64 are asked eight at a time on one and on two workers, and one by one on three
-CREWS = (1, 2, 3)  # workers
-SHARP = 1e-6  # the gap of fits whose objectives are compared
-ALLOWED = 1024  # megabytes above the map
-SECONDS = 3600.0  # for one child
+WORKER_COUNTS = (1, 2, 3)  # workers
+COMPARISON_GAP = 1e-6  # the gap of fits whose objectives are compared
+ALLOWED_MEGABYTES = 1024  # megabytes above the map
+CHILD_SECONDS = 3600.0  # for one child
 PURPOSE = (
     "y = sign(<w, x> + noise), x Gaussian with 20 features in float32, C = 1, intercept free, to a certified relative "
     "gap of 1e-3; the optimum misclassifies a part of the rows, so the problem is not separable. On the cluster, two "
@@ -61,9 +61,9 @@ def fit_apart(loss: str, n: int, folder: str | None = None) -> dict:
     command = [sys.executable, "-m", f"{__package__}.scaling_fit", asked]
     root = Path(__file__).parents[1]
     try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=CHILD_SECONDS)
     except subprocess.TimeoutExpired:
-        return row | {"failed": f"did not end within {SECONDS:.0f} s"}
+        return row | {"failed": f"did not end within {CHILD_SECONDS:.0f} s"}
     if done.returncode:
         return row | {"failed": done.stderr.strip().splitlines()[-1]}
     found = json.loads(done.stdout.splitlines()[-1])
@@ -87,14 +87,14 @@ def compare_fits(n: int, folder: Path) -> list[dict]:
     """The same rows in memory, and in several partitions on several workers."""
     Rows(n).write(folder)
     X, y = (np.array(each, np.float64) for each in open_mapped(folder))
-    whole = {loss: make_machine(loss, SHARP).fit(X, y).certificate_ for loss in LOSSES}
+    whole = {loss: make_machine(loss, COMPARISON_GAP).fit(X, y).certificate_ for loss in LOSSES}
     rows = [{"loss": loss, "objective": found.primal, "gap": found.relative_gap} for loss, found in whole.items()]
     fits: dict = {(loss, parts): [] for loss in LOSSES for parts in PARTITIONS}
-    for workers in CREWS:
+    for workers in WORKER_COUNTS:
         with open_cluster(workers):
             for (loss, parts), machines in fits.items():
                 print(f"scaling_rows: {loss}, {parts} partitions, {workers} workers", flush=True)
-                machines.append(make_machine(loss, SHARP).fit(*cut_mapped(folder, parts)))
+                machines.append(make_machine(loss, COMPARISON_GAP).fit(*cut_mapped(folder, parts)))
     return rows + [compare_fit(*key, machines, whole[key[0]].primal) for key, machines in fits.items()]
 
 
@@ -125,7 +125,9 @@ def summarise(fits: list[dict], compared: list[dict]) -> list[str]:
         )
     mapped = [row["above the map, MB"] for row in fits if row["source"] == "mapped"]
     if mapped:
-        findings.append(f"Mapped files: at most {max(mapped):.0f} MB above the map, where {ALLOWED} MB are allowed.")
+        findings.append(
+            f"Mapped files: at most {max(mapped):.0f} MB above the map, where {ALLOWED_MEGABYTES} MB are allowed."
+        )
     findings.append(f"Workers that were started again: {sum(row.get('restarts', 0) for row in fits)}.")
     apart = [row for row in compared if "partitions" in row]
     same = sum(row["same bits on 1, 2 and 3 workers"] == "yes" for row in apart)
@@ -147,11 +149,13 @@ def run(*, brief: bool) -> Report:
         Rows(n).write(Path(folder))
         fits = fit_all(n, folder)
     with TemporaryDirectory() as folder:
-        compared = compare_fits(min(n, COMPARED), Path(folder))
+        compared = compare_fits(min(n, COMPARED_ROWS), Path(folder))
     report.tables = [
         Table(f"Fits, {FEATURES} features", FITS, fits),
         Table(
-            f"{min(n, COMPARED):,} rows, tol = {SHARP:g}: in memory (first), and over partitions", COMPARISONS, compared
+            f"{min(n, COMPARED_ROWS):,} rows, tol = {COMPARISON_GAP:g}: in memory (first), and over partitions",
+            COMPARISONS,
+            compared,
         ),
     ]
     report.findings = summarise(fits, compared)

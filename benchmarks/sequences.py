@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from .data import find_folder
 
 FOLD, WORD, LETTER, PIXELS = 5, 3, 1, 6  # columns of letter.data; the pixels are the last ones
-RARE = 3  # a feature seen fewer times in the training sentences is dropped
+MIN_FEATURE_COUNT = 3  # a feature seen fewer times in the training sentences is dropped
 WINDOW = (-2, -1, 0, 1, 2)
 PAIRS = {"words": ((-1, 0), (0, 1)), "tags": ((-2, -1), (-1, 0), (0, 1), (1, 2), (-2, -1, 0), (-1, 0, 1), (0, 1, 2))}
 AFFIXES = (1, 2, 3, 4)  # letters of a prefix or suffix
@@ -145,7 +145,7 @@ def describe_token(sentence: Sentence, place: int) -> Iterator[str]:
 class Template:
     """Binary features of tokens: those that occur at least RARE times in the sentences it was made from."""
 
-    def __init__(self, sentences: list[Sentence], *, rare: int = RARE):
+    def __init__(self, sentences: list[Sentence], *, rare: int = MIN_FEATURE_COUNT):
         names = (name for sentence in sentences for token in range(len(sentence.words))
                  for name in describe_token(sentence, token))  # fmt: skip
         counts = Counter(names)

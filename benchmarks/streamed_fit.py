@@ -18,7 +18,7 @@ from .linear_cases import LinearCase
 from .machine import read_field
 
 TOL = 1e-6
-GLANCE = 0.002  # seconds between two looks at the memory
+SAMPLING_SECONDS = 0.002  # seconds between two looks at the memory
 
 
 def read_anonymous() -> float:
@@ -29,10 +29,10 @@ def read_anonymous() -> float:
     return int(found.split()[0]) / 1024
 
 
-class Watch:
+class PeakMemory:
     """The peak of the anonymous memory between entering and leaving."""
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> PeakMemory:
         self.before = self.peak = read_anonymous()
         self.over = Event()
         self.watcher = Thread(target=self.look, daemon=True)
@@ -41,7 +41,7 @@ class Watch:
 
     def look(self) -> None:
         """Look again and again."""
-        while not self.over.wait(GLANCE):
+        while not self.over.wait(SAMPLING_SECONDS):
             self.peak = max(self.peak, read_anonymous())
 
     def __exit__(self, *_) -> None:
@@ -57,7 +57,7 @@ def main() -> None:
     case = LinearCase("generated", loss, X, y, intercept="free")
     for few in {min(n, 200), min(n, 5000)}:
         case.make_ours(TOL).fit(X[:few], y[:few])
-    with Watch() as watch:
+    with PeakMemory() as watch:
         case.make_ours(TOL).fit(X, y)
     seconds, model = time_best(lambda: case.make_ours(TOL).fit(X, y))
     iterations, memory = int(np.max(model.n_iter_)), watch.peak - watch.before

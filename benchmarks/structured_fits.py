@@ -21,8 +21,8 @@ BUNDLE, FRANK_WOLFE = "bundle", "Frank-Wolfe"
 SOLVERS = {BUNDLE: StructuredBundle(), FRANK_WOLFE: FrankWolfe()}
 TOLS = (1e-1, 1e-2, 1e-3, 1e-4)
 CS = (0.01, 0.1)
-MOST = 60.0  # seconds of a fit, or LIMIT if that is less
-FEW = 50  # sequences of the fit that compiles
+MAX_FIT_SECONDS = 60.0  # seconds of a fit, or LIMIT if that is less
+WARM_UP_SEQUENCES = 50  # sequences of the fit that compiles
 PURPOSE = (
     "StructuredSVM(ChainModel()) by solver='structured_bundle' and by solver='frank_wolfe', to certified relative "
     "gaps. Words of one fold and of nine folds of the handwritten words, and the training sentences of CoNLL-2000, as "
@@ -48,7 +48,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Course:
+class SolverRun:
     """What one solver did on one problem: a row for each tol, and its beliefs over seconds and rounds."""
 
     case: Case
@@ -66,7 +66,7 @@ class Course:
 
 def fit_chain(part: Part, C: float, solver: str, tol: float) -> StructuredSVM:
     """A fit by one solver, within the limit."""
-    limit = min(MOST, read_limit())
+    limit = min(MAX_FIT_SECONDS, read_limit())
     return StructuredSVM(ChainModel(), C=C, tol=tol, solver=SOLVERS[solver], max_seconds=limit).fit(part.X, part.y)
 
 
@@ -92,7 +92,7 @@ def measure(case: Case, solver: str, tol: float) -> tuple[dict, StructuredSVM]:
     return row, model
 
 
-def run_course(case: Case, solver: str) -> Course:
+def run_solver(case: Case, solver: str) -> SolverRun:
     """Fits to smaller and smaller gaps, until one is not reached; beliefs are those of the last fit."""
     rows = []
     for tol in TOLS:
@@ -102,10 +102,10 @@ def run_course(case: Case, solver: str) -> Course:
         print(f"structured_fits: {case.name}, C = {case.C:g}, {solver}, tol {tol:g}: {told}", flush=True)
         if not row["reached"]:
             break
-    return Course(case, solver, rows, *read_beliefs(model))
+    return SolverRun(case, solver, rows, *read_own_gaps(model))
 
 
-def read_beliefs(model: StructuredSVM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def read_own_gaps(model: StructuredSVM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Seconds, rounds and the least relative gap so far, by the solver's own account."""
     lines = [line for line in model.result_.history if np.isfinite(line.primal) and np.isfinite(line.dual)]
     gaps = np.minimum.accumulate([line.relative_gap for line in lines]) if lines else np.zeros(0)
@@ -126,15 +126,15 @@ def list_cases(*, brief: bool) -> list[Case]:
     return [Case(name, part, C) for name, part in parts.items() for C in CS]
 
 
-def race(case: Case) -> list[Course]:
+def race(case: Case) -> list[SolverRun]:
     """Every solver on one problem, each after a small fit that compiles."""
-    few = Part(case.part.X[:FEW], case.part.y[:FEW])
+    few = Part(case.part.X[:WARM_UP_SEQUENCES], case.part.y[:WARM_UP_SEQUENCES])
     for solver in SOLVERS:
         time_once(lambda solver=solver: fit_chain(few, case.C, solver, TOLS[0]))
-    return [run_course(case, solver) for solver in SOLVERS]
+    return [run_solver(case, solver) for solver in SOLVERS]
 
 
-def tell_ratios(courses: list[Course]) -> list[str]:
+def tell_ratios(courses: list[SolverRun]) -> list[str]:
     """Processor seconds of the bundle over those of Frank-Wolfe, gap by gap."""
     pairs = list(zip(courses[::2], courses[1::2], strict=True))
     findings = []
@@ -149,7 +149,7 @@ def tell_ratios(courses: list[Course]) -> list[str]:
     return findings
 
 
-def tell_missed(courses: list[Course]) -> list[str]:
+def tell_missed(courses: list[SolverRun]) -> list[str]:
     """Who did not come to the gap, and how near."""
     missed = [
         f"{row['solver']} on {row['data']}, C = {row['C']:g}, tol {row['tol']:g} (gap {row['gap']:.0e})"

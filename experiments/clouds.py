@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import make_regression
 
-SIZE = 100  # samples in a cloud, on the line and on the sine
+POINTS_PER_CLOUD = 100  # samples in a cloud, on the line and on the sine
 
 
 def make_clouds(separable: bool = False, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -46,9 +46,9 @@ def make_four_clouds(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def draw_clouds(classes: list[list[tuple]], spread: list[list[float]], seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Clouds of SIZE points around the means of the class +1, then around those of the class -1."""
     random = np.random.default_rng(seed)
-    clouds = [[random.multivariate_normal(mean, spread, SIZE) for mean in means] for means in classes]
+    clouds = [[random.multivariate_normal(mean, spread, POINTS_PER_CLOUD) for mean in means] for means in classes]
     X = np.concatenate([cloud for each in clouds for cloud in each])
-    return X, np.repeat([1, -1], [SIZE * len(each) for each in clouds])
+    return X, np.repeat([1, -1], [POINTS_PER_CLOUD * len(each) for each in clouds])
 
 
 def make_line(seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +66,7 @@ def make_line(seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
     X : ndarray of shape (100, 1)
     y : ndarray of shape (100,)
     """
-    return make_regression(n_samples=SIZE, n_features=1, noise=10.0, bias=2.0, random_state=seed)
+    return make_regression(n_samples=POINTS_PER_CLOUD, n_features=1, noise=10.0, bias=2.0, random_state=seed)
 
 
 def make_sine(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -85,5 +85,5 @@ def make_sine(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     y : ndarray of shape (100,)
     """
     random = np.random.default_rng(seed)
-    x = np.sort(random.uniform(0.0, 2.0 * np.pi, SIZE))
-    return x[:, None], np.sin(x) + random.uniform(-0.125, 0.125, SIZE)
+    x = np.sort(random.uniform(0.0, 2.0 * np.pi, POINTS_PER_CLOUD))
+    return x[:, None], np.sin(x) + random.uniform(-0.125, 0.125, POINTS_PER_CLOUD)

@@ -24,8 +24,8 @@ from .page import Chapter, Figure, Table, Text
 
 LEVELS = (1e-3, 1e-6)  # of (P - P*) / P*
 STEPS = 20_000  # iterations at most
-SHORT = 0.5  # seconds of a run that is repeated
-EXACT = 1e-10  # relative gap of P*
+REPEATED_SECONDS = 0.5  # seconds of a run that is repeated
+OPTIMUM_GAP = 1e-10  # relative gap of P*
 SETTINGS = {
     **{name: solver() for name, solver in SOLVERS.items() if "structures" not in getattr(solver, "forms", ())},
     **{f"gradient_descent, {momentum}": GradientDescent(momentum) for momentum in ("polyak", "nesterov")},
@@ -90,10 +90,10 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
     """
     runs, seconds = (1, 0.5) if quick else (3, 5.0)
     repeated = "of one run" if quick else "of the quickest of three runs"
-    chapter = Chapter("Convergence", [Text(INTRODUCTION.format(runs=repeated, gap=EXACT))])
+    chapter = Chapter("Convergence", [Text(INTRODUCTION.format(runs=repeated, gap=OPTIMUM_GAP))])
     rows = []
     for number, kind in enumerate(pose_problems(), start=1):
-        best = solve(pose_problems()[kind], tol=EXACT).certificate.dual
+        best = solve(pose_problems()[kind], tol=OPTIMUM_GAP).certificate.dual
         trajectories = {}
         for name, solver in list_solvers(kind).items():
             tick(f"{kind}: {name}")
@@ -112,7 +112,7 @@ def follow(kind: str, solver, runs: int, seconds: float) -> Trajectory:
     """
     record(pose_problems()[kind], solver, max_iter=200, max_seconds=0.3)
     tried: list[Trajectory] = []
-    while len(tried) < runs and (not tried or tried[0].seconds[-1] < SHORT):
+    while len(tried) < runs and (not tried or tried[0].seconds[-1] < REPEATED_SECONDS):
         problem = pose_problems()[kind]
         tried.append(record(problem, solver, tol=0.01 * LEVELS[-1], max_iter=STEPS, max_seconds=seconds))
     return min(tried, key=lambda trajectory: trajectory.seconds[-1])

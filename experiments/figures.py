@@ -20,7 +20,7 @@ from .fits import COEF0, MOMENTUM, Setting, Task, make_solver
 from .page import Chapter, Figure, Table, Text
 
 EPSILON = 0.1  # of the tables
-WIDE = 10.0  # half the tube that the noise on the line needs
+WIDE_EPSILON = 10.0  # half the tube that the noise on the line needs
 OWN = {
     "gradient descent": GradientDescent(), "Polyak": GradientDescent("polyak"),
     "Nesterov": GradientDescent("nesterov"), "AdaGrad": AdaGrad(),
@@ -39,7 +39,7 @@ table below the figures says where the ways end.
 """
 
 
-class End(NamedTuple):
+class PathEnd(NamedTuple):
     """Where a way down a surface ended: iterations, and (P - P*) / P*."""
 
     loss: str
@@ -54,7 +54,7 @@ class Drawing(NamedTuple):
 
     figure: object
     caption: str
-    ends: tuple[End, ...] = ()
+    ends: tuple[PathEnd, ...] = ()
 
 
 def count_ticks(quick: bool) -> int:
@@ -77,7 +77,7 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
     Chapter
     """
     chapter = Chapter("Figures", [Text(INTRODUCTION.format(steps=OWN_STEPS))])
-    ends: list[End] = []
+    ends: list[PathEnd] = []
     for number, (draw, subject) in enumerate(DRAWINGS, start=1):
         tick(f"figure {number}")
         drawing = draw(subject, 150 if quick else 300)
@@ -121,7 +121,7 @@ def draw_line(kernel: str, resolution: int) -> Drawing:
     figure, panels = open_panels()
     x, y = make_line()
     counts = []
-    for panel, epsilon in zip(panels, (EPSILON, WIDE), strict=True):
+    for panel, epsilon in zip(panels, (EPSILON, WIDE_EPSILON), strict=True):
         machine = SVR(kernel=kernel, C=10.0, epsilon=epsilon).fit(x, y)
         plot_regression_tube(machine, x, y, ax=panel, resolution=resolution)
         panel.set_title(f"C = 10, epsilon = {epsilon:g}")
@@ -129,7 +129,8 @@ def draw_line(kernel: str, resolution: int) -> Drawing:
     return Drawing(
         figure,
         f"linear SVR hyperplane. The noise has a standard deviation of 10: the tube of the tables is thinner than the "
-        f"line, and {counts[0]} of 100 samples are support vectors; with epsilon = {WIDE:g} there are {counts[1]}.",
+        f"line, and {counts[0]} of 100 samples are support vectors; with epsilon = {WIDE_EPSILON:g} "
+        f"there are {counts[1]}.",
     )
 
 
@@ -173,7 +174,7 @@ def draw_surface(loss: str, resolution: int) -> Drawing:
         f"{'SVC' if task.classifies else 'SVR'} {words} loss with optimisation steps. "
         f"Nearest to the minimum come {' and '.join(nearest)}.",
         tuple(
-            End(loss, whose, name, int(path.n_iter[-1]), float((path.primal[-1] - best) / abs(best)))
+            PathEnd(loss, whose, name, int(path.n_iter[-1]), float((path.primal[-1] - best) / abs(best)))
             for whose, paths in ways.items()
             for name, path in paths.items()
         ),
@@ -209,7 +210,7 @@ def say_nearest(paths: dict[str, Trajectory]) -> str:
     return f"{name} after {path.n_iter[-1]:,} iterations"
 
 
-def list_ends(ends: list[End]) -> Table:
+def list_ends(ends: list[PathEnd]) -> Table:
     """One row for each optimiser and its steps, two columns for each loss."""
     losses = list(dict.fromkeys(end.loss for end in ends))
     rows: dict[tuple[str, str], list] = {}

@@ -20,7 +20,7 @@ from .fits import COEF0, Measured, kernel_arguments, load_folds, measure
 from .mistakes import average_intercept, recompute_gamma
 from .page import Chapter, Table, Text
 from .published import load_table
-from .tables import PLANS, Row, list_rows, list_settings, pose
+from .tables import PLANS, TableRow, list_rows, list_settings, pose
 from .verdicts import CONFIRMED, OVERTURNED, Record, Verdict
 
 SHAPES = {"tall": (4000, 20), "wide": (100, 10_000)}
@@ -117,10 +117,10 @@ def collect_records(quick: bool, tick: Callable[[str], None]) -> list[Record]:
     return records
 
 
-def list_sources(quick: bool) -> list[tuple[int, Row]]:
+def list_sources(quick: bool) -> list[tuple[int, TableRow]]:
     """The rows of the tables with their numbers, and the references. Those that were measured before cost no time."""
     rows = [(number, row) for number in PLANS for row in list_rows(number, quick)]
-    return rows + [(0, Row(setting, ())) for setting in list_missing(list_settings(quick))]
+    return rows + [(0, TableRow(setting, ())) for setting in list_missing(list_settings(quick))]
 
 
 def judge_bias(records: list[Record]) -> Verdict:

@@ -22,8 +22,8 @@ DATA = {
 }  # fmt: skip
 COEF0 = {"four clouds": 1.0, "sine": 3.0}  # r of the polynomial kernel
 FOLDS = 3
-SECONDS = 10.0  # that a fit may take; the page cannot hang
-TIGHT = 1e-6  # certified gap of the rows that are added
+FIT_SECONDS = 10.0  # that a fit may take; the page cannot hang
+ADDED_ROWS_GAP = 1e-6  # certified gap of the rows that are added
 STEPS = {"adagrad": 4000, "gd": 4000, "lagrangian": 1000}  # the largest counts in the tables of the report
 LIBSVM_STEPS = 20_000_000
 ENDS = ("done", "stalled", "limit", "time")  # why a fit ended, the worst reason last
@@ -123,7 +123,7 @@ def measure_fold(setting: Setting, X, y, X_val, y_val) -> dict:
     """One fit: seconds, iterations, scores, support vectors, certificate."""
     seconds, model = fit_once(make_model(setting, len(y)), X, y)
     result = getattr(model, "result_", None)
-    certificate = mm.certify(model, X, y, max_seconds=SECONDS) if result is None else model.certificate_
+    certificate = mm.certify(model, X, y, max_seconds=FIT_SECONDS) if result is None else model.certificate_
     return {
         "seconds": seconds,
         "n_iter": float(np.max(model.n_iter_)) if result is None else result.n_iter,
@@ -173,7 +173,7 @@ def make_model(setting: Setting, n: int):
     if setting.solver == "libsvm":
         model = svm.SVC if setting.task.classifies else svm.SVR
         return model(**kernel_arguments(setting.task), max_iter=LIBSVM_STEPS)
-    plain = {"intercept": setting.task.intercept, "max_seconds": SECONDS, **make_solver(setting, n)}
+    plain = {"intercept": setting.task.intercept, "max_seconds": FIT_SECONDS, **make_solver(setting, n)}
     if is_linear_machine(setting):
         model = mm.LinearSVC if setting.task.classifies else mm.LinearSVR
         return model(loss=setting.task.loss, C=setting.task.C, **epsilon_argument(setting.task), **plain)
@@ -221,4 +221,4 @@ def make_solver(setting: Setting, n: int) -> dict:
     if name == "keerthi":  # the report's own rules: the pairs of Keerthi et al. and Shevade et al., m - M < 0.001
         return {"solver": mm.SMO(selection="keerthi", stop="kkt"), "tol": 1e-3}
     others = {"cvxopt": lambda: mm.QP("cvxopt"), "augmented": lambda: mm.LagrangianDual("augmented")}
-    return {"solver": others[name]() if name in others else "auto", "tol": TIGHT}
+    return {"solver": others[name]() if name in others else "auto", "tol": ADDED_ROWS_GAP}

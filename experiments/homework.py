@@ -25,8 +25,8 @@ ROWS = {True: 2500, False: 4000}  # samples of the experiment with the cache: mo
 SHARES = {True: (0.01, 0.1, 0.5, 1.0), False: (0.005, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0)}  # of the matrix, as cache
 COSTS = {True: (1.0, 100.0), False: (0.1, 1.0, 10.0, 100.0, 1000.0)}
 SELECTIONS = ("mvp", "keerthi", "second-order")
-TIMES = 3  # runs of which the middle one counts
-LIMIT = 60.0  # seconds of a fit at most
+N_RUNS = 3  # runs of which the middle one counts
+FIT_SECONDS = 60.0  # seconds of a fit at most
 
 
 def count_ticks(quick: bool) -> int:
@@ -46,7 +46,7 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
     return Chapter("The lecture's homework", blocks)
 
 
-def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def generate_clouds(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Two overlapping Gaussian clouds in ten dimensions."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -55,14 +55,14 @@ def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def pose(n: int, cost: float, kernel=None) -> Problem:
     """SVC on the clouds, with a free intercept."""
-    X, y = draw(n)
+    X, y = generate_clouds(n)
     return Problem(Gram.from_data(RBF("scale") if kernel is None else kernel, X), y, np.full(n, cost), Hinge(), 0.0)
 
 
-def take_middle(run: Callable[[], float]) -> float:
+def take_median(run: Callable[[], float]) -> float:
     """The middle of a few measurements; one is enough where it is long."""
     first = run()
-    return first if first > 2.0 else median([first, *(run() for _ in range(TIMES - 1))])
+    return first if first > 2.0 else median([first, *(run() for _ in range(N_RUNS - 1))])
 
 
 # ---- SMO beside a general QP solver -----------------------------------------------------------------------------
@@ -99,27 +99,27 @@ def compare_with_general(quick: bool, tick: Callable[[str], None]) -> list:
 def time_smo(n: int) -> tuple[float, float]:
     """Seconds and certified gap of SMO."""
     result = solve(pose(n, 1.0), SMO(), tol=TOL)
-    return take_middle(lambda: solve(pose(n, 1.0), SMO(), tol=TOL).seconds), result.certificate.relative_gap
+    return take_median(lambda: solve(pose(n, 1.0), SMO(), tol=TOL).seconds), result.certificate.relative_gap
 
 
 def time_general(n: int) -> tuple[float, float]:
     """Seconds and certified gap of cvxopt."""
-    result = solve(pose(n, 1.0), QP(), tol=TOL, max_seconds=LIMIT)
-    return take_middle(lambda: solve(pose(n, 1.0), QP(), tol=TOL, max_seconds=LIMIT).seconds), (
+    result = solve(pose(n, 1.0), QP(), tol=TOL, max_seconds=FIT_SECONDS)
+    return take_median(lambda: solve(pose(n, 1.0), QP(), tol=TOL, max_seconds=FIT_SECONDS).seconds), (
         result.certificate.relative_gap
     )
 
 
 def time_libsvm(n: int) -> tuple[float, float]:
     """Seconds of scikit-learn's SVC, and the gap that our judge finds."""
-    X, y = draw(n)
+    X, y = generate_clouds(n)
 
     def run() -> float:
         began = time.perf_counter()
         TheirSVC().fit(X, y)
         return time.perf_counter() - began
 
-    return take_middle(run), certify(TheirSVC().fit(X, y), X, y).relative_gap
+    return take_median(run), certify(TheirSVC().fit(X, y), X, y).relative_gap
 
 
 def fit_growth(sizes: tuple[int, ...], seconds: np.ndarray) -> float:
@@ -153,8 +153,10 @@ def measure_cache(quick: bool, tick: Callable[[str], None]) -> list:
     for share in SHARES[quick]:
         tick(f"kernel cache of {share:.1%} of the matrix, n = {n}")
         solver = SMO(working_set=2, batch=1, shrinking=False, cache_size=share * whole)
-        result = solve(pose(n, 10.0), solver, tol=1e-3, max_seconds=LIMIT)
-        seconds = take_middle(lambda solver=solver: solve(pose(n, 10.0), solver, tol=1e-3, max_seconds=LIMIT).seconds)
+        result = solve(pose(n, 10.0), solver, tol=1e-3, max_seconds=FIT_SECONDS)
+        seconds = take_median(
+            lambda solver=solver: solve(pose(n, 10.0), solver, tol=1e-3, max_seconds=FIT_SECONDS).seconds
+        )
         asked = result.counters["hits"] + result.counters["misses"]
         hit_rate = result.counters["hits"] / max(asked, 1)
         rows.append([share * whole, share, seconds, rows[0][2] / seconds if rows else 1.0, hit_rate,
@@ -243,7 +245,7 @@ def average(ratios: list[float]) -> float:
 
 def run_selection(n: int, cost: float, kernel, selection: str):
     """A fit by the plain algorithm."""
-    return solve(pose(n, cost, kernel), SMO(selection=selection, working_set=2), tol=TOL, max_seconds=LIMIT)
+    return solve(pose(n, cost, kernel), SMO(selection=selection, working_set=2), tol=TOL, max_seconds=FIT_SECONDS)
 
 
 def draw_selections(rows: list[list]):

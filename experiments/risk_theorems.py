@@ -14,14 +14,14 @@ from .page import Table
 LOSSES = ("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive")
 CASES = tuple(product(LOSSES, ("free", "none"), ("equal", "unequal")))
 PROBLEMS = {True: 6, False: 100}
-ROUNDING = 1e-4  # relative: refits have a gap of 1e-6
+ROUNDING_TOLERANCE = 1e-4  # relative: refits have a gap of 1e-6
 COLUMNS = [
     "loss", "intercept", "weights", "proven", "rows left out", "xi-alpha exceeded: determined",
     "xi-alpha exceeded: undetermined", "problems", "radius-margin exceeded: once", "radius-margin exceeded: 4 times",
 ]  # fmt: skip
 
 
-class Tally(NamedTuple):
+class ViolationCounts(NamedTuple):
     """Rows left out, those beyond xi-alpha by whether the intercept was determined, and problems beyond the radius."""
 
     rows: int
@@ -47,20 +47,20 @@ def draw_bounds(case: tuple[str, str, str], seed: int) -> RiskBounds:
     return risk_bounds(model.fit(X, y, sample_weight=weight), X, y, weight, exact=True, max_seconds=60.0)
 
 
-def count_violations(case: tuple[str, str, str], problems: int) -> Tally:
+def count_violations(case: tuple[str, str, str], problems: int) -> ViolationCounts:
     """What is larger than it may be, over so many problems; rows count where nothing but the intercept is in doubt."""
     total = np.zeros(5, int)
     for seed in range(problems):
         bounds = draw_bounds(case, seed)
         exact = bounds.leave_one_out
-        beyond = exact.losses > bounds.allowed + ROUNDING * (1.0 + bounds.allowed)
+        beyond = exact.losses > bounds.allowed + ROUNDING_TOLERANCE * (1.0 + bounds.allowed)
         doubtful = exact.undetermined | any(note.startswith("No dual is free") for note in bounds.notes)
         radius = np.inf if bounds.radius_margin is None else bounds.radius_margin
         total += [
             len(beyond), (beyond & ~doubtful).sum(), (beyond & doubtful).sum(),
-            exact.error > radius * (1.0 + ROUNDING), exact.error > 4.0 * radius * (1.0 + ROUNDING),
+            exact.error > radius * (1.0 + ROUNDING_TOLERANCE), exact.error > 4.0 * radius * (1.0 + ROUNDING_TOLERANCE),
         ]  # fmt: skip
-    return Tally(*total.tolist())
+    return ViolationCounts(*total.tolist())
 
 
 def is_proven(case: tuple[str, str, str]) -> bool:
@@ -69,7 +69,7 @@ def is_proven(case: tuple[str, str, str]) -> bool:
     return intercept != "free" or weights == "equal" or loss.startswith("squared")
 
 
-def tabulate(tallies: dict[tuple[str, str, str], Tally], problems: int) -> Table:
+def tabulate(tallies: dict[tuple[str, str, str], ViolationCounts], problems: int) -> Table:
     """A row for each case; regression has no radius-margin bound."""
     caption = (
         "Leave-one-out errors beyond the bounds, on small random problems. Undetermined: no dual is free, in the fit "
@@ -83,7 +83,7 @@ def tabulate(tallies: dict[tuple[str, str, str], Tally], problems: int) -> Table
     return Table("risk_theorems", caption, COLUMNS, rows)
 
 
-def conclude(tallies: dict[tuple[str, str, str], Tally], problems: int) -> str:
+def conclude(tallies: dict[tuple[str, str, str], ViolationCounts], problems: int) -> str:
     """What the counts say, in sentences."""
     proven = [tally for case, tally in tallies.items() if is_proven(case)]
     others = [tally for case, tally in tallies.items() if not is_proven(case)]

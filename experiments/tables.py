@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .agreement import count_agreements, write_agreement
-from .fits import LIBSVM_STEPS, SECONDS, Measured, Setting, Task, measure
+from .fits import FIT_SECONDS, LIBSVM_STEPS, Measured, Setting, Task, measure
 from .page import Chapter, Table, Text
 from .published import load_table
 
@@ -45,7 +45,7 @@ PLANS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """What to run, its words and numbers on the left, and the row of the report, if it has one."""
 
     setting: Setting
@@ -53,9 +53,9 @@ class Row:
     published: dict | None = None
 
 
-def list_rows(number: int, quick: bool = False) -> list[Row]:
+def list_rows(number: int, quick: bool = False) -> list[TableRow]:
     """The rows of a table in the order of the report, then those that are added; in quick mode, fewer C and epsilon."""
-    rows = [Row(pose(number, row), list_keys(row), row) for row in load_table(number)]
+    rows = [TableRow(pose(number, row), list_keys(row), row) for row in load_table(number)]
     rows += add_rows(number, rows)
     return [row for row in rows if not quick or is_quick(row.setting.task)]
 
@@ -78,7 +78,7 @@ def list_keys(row: dict) -> tuple:
     return tuple(row[key] for key in KEYS if key in row)
 
 
-def add_rows(number: int, rows: list[Row]) -> Iterator[Row]:
+def add_rows(number: int, rows: list[TableRow]) -> Iterator[TableRow]:
     """One more row for every task: the default to a gap of 1e-6, or the augmented Lagrangian."""
     solver = PLANS[number].added
     firsts: dict[Task, dict] = {}
@@ -87,13 +87,13 @@ def add_rows(number: int, rows: list[Row]) -> Iterator[Row]:
     for task, published in firsts.items():
         name = f"{published['dual']} {solver}" if "dual" in published else solver
         rest = [None if key == "momentum" else published[key] for key in KEYS[2:] if key in published]
-        yield Row(Setting(task, solver), (name, *rest))
+        yield TableRow(Setting(task, solver), (name, *rest))
 
 
 # ---- from rows to tables --------------------------------------------------------------------------------------
 
 
-def make_table(number: int, rows: list[Row], measured: list[Measured]) -> Table:
+def make_table(number: int, rows: list[TableRow], measured: list[Measured]) -> Table:
     """The table of the page: keys, the report's numbers, ours, and the gap that the report lacks."""
     first = rows[0].published
     dual = "dual" in first
@@ -174,7 +174,7 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
     -------
     Chapter
     """
-    caption = f"Solvers by the names of the report. Every fit of ours ends after {SECONDS:g} seconds at the latest."
+    caption = f"Solvers by the names of the report. Every fit of ours ends after {FIT_SECONDS:g} seconds at the latest."
     blocks: list = [Text(INTRODUCTION), Table("solvers", caption, ["name", "what it is", "ends at"], SOLVERS)]
     for number in PLANS:
         rows, measured = list_rows(number, quick), []

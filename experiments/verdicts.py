@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from .fits import Measured
-from .tables import Row
+from .tables import TableRow
 
 CONFIRMED, PARTLY, OVERTURNED = "confirmed", "confirmed in part", "overturned"
-CLOSE = 0.02  # of a score: what "similar" and "not much" may mean on folds of 33 to 133 samples
-SOLVED = 1e-3  # certified gap of a fit that counts as solved
+SCORE_TOLERANCE = 0.02  # of a score: what "similar" and "not much" may mean on folds of 33 to 133 samples
+SOLVED_GAP = 1e-3  # certified gap of a fit that counts as solved
 PRIMAL, WOLFE, LAGRANGIAN = (1, 6, 7, 12), (2, 4, 8, 10), (3, 5, 9, 11)
 
 
@@ -19,7 +19,7 @@ class Record:
     """A row of a table, and what was measured."""
 
     table: int
-    row: Row
+    row: TableRow
     measured: Measured
 
     @property
@@ -76,15 +76,15 @@ def judge_primal_scores(records: list[Record]) -> Verdict:
     """Scores within CLOSE of liblinear's; in part where the objective is not within SOLVED of its minimum."""
     pairs = pair_up(records, PRIMAL, "adagrad", "liblinear") + pair_up(records, PRIMAL, "gd", "liblinear")
     apart = max(abs(ours.measured.val - theirs.measured.val) for ours, theirs in pairs)
-    solved = sum(ours.measured.gap <= SOLVED for ours, _ in pairs)
+    solved = sum(ours.measured.gap <= SOLVED_GAP for ours, _ in pairs)
     capped = {theirs.row.setting: theirs.measured for _, theirs in pairs if theirs.measured.end != "done"}
     worst = max((each.gap for each in capped.values()), default=0.0)
-    verdict = OVERTURNED if apart > CLOSE else CONFIRMED if solved == len(pairs) else PARTLY
+    verdict = OVERTURNED if apart > SCORE_TOLERANCE else CONFIRMED if solved == len(pairs) else PARTLY
     return Verdict(
         verdict,
         f"Validation scores of AdaGrad and gradient descent differ from liblinear's by {apart:.4f} at most. But a "
         f"score says little of the objective: {count(solved, len(pairs))} fits are certified to a gap of "
-        f"{SOLVED:g}. liblinear itself ends at its limit of 1000 passes in {len(capped)} rows, with gaps of up to "
+        f"{SOLVED_GAP:g}. liblinear itself ends at its limit of 1000 passes in {len(capped)} rows, with gaps of up to "
         f"{worst:.2g}.",
     )
 
@@ -242,7 +242,7 @@ def judge_lower_scores(records: list[Record]) -> Verdict:
     lower = sum(ours.measured.train < other.train - 1e-9 for ours, other in plain)
     solved = [(r, find_wolfe(records, r)) for r in records if r.solver == "augmented"]
     apart = max(abs(ours.measured.train - other.train) for ours, other in solved if other is not None)
-    verdict = OVERTURNED if lower < len(plain) / 2 else PARTLY if apart <= CLOSE else CONFIRMED
+    verdict = OVERTURNED if lower < len(plain) / 2 else PARTLY if apart <= SCORE_TOLERANCE else CONFIRMED
     return Verdict(
         verdict,
         f"The plain method has a lower training score in {count(lower, len(plain))} rows. Solved to the end, the "
@@ -254,14 +254,14 @@ def judge_lower_scores(records: list[Record]) -> Verdict:
 def judge_gaussian(records: list[Record], ranks: dict[str, tuple[int, int]]) -> Verdict:
     """The plain method solves the Gaussian SVC: all of its rows, some, or none."""
     rows = [r for r in records if r.table == 5 and r.solver == "lagrangian" and r.row.setting.task.kernel == "rbf"]
-    solved = sum(r.measured.gap <= SOLVED for r in rows)
+    solved = sum(r.measured.gap <= SOLVED_GAP for r in rows)
     published = [r.published["train_n_sv"] for r in rows]
     augmented = [r.measured.gap for r in records if r.solver == "augmented"]
     shown = ", ".join(f"{name} {rank} of {size}" for name, (rank, size) in ranks.items())
     return Verdict(
         CONFIRMED if solved == len(rows) else PARTLY if solved else OVERTURNED,
         f"There is no exception. A Gaussian Q is regular on paper; in floating point the ranks of Q are: {shown}. The "
-        f"plain method reaches a gap of {SOLVED:g} in {count(solved, len(rows))} rows, and the report's own "
+        f"plain method reaches a gap of {SOLVED_GAP:g} in {count(solved, len(rows))} rows, and the report's own "
         f"rows have {min(published)} to {max(published)} support vectors where its Wolfe dual has 9 to 48. And where "
         f"the Lagrangian dual is solved, it has the value of the Wolfe dual for every kernel: the augmented method is "
         f"certified to {max(augmented):.1e} in all {len(augmented)} rows.",
@@ -315,9 +315,9 @@ def judge_embedded_bias(free: dict[tuple, Measured], bound: dict[tuple, Measured
     labels = {key: value for key, value in apart.items() if key[0] in ("clouds", "four clouds")}
     inside = {key: value for key, value in apart.items() if key[0] == "line"}
     outside = {key: value for key, value in apart.items() if key[0] == "sine"}
-    calm = max([*labels.values(), *inside.values()]) <= CLOSE
+    calm = max([*labels.values(), *inside.values()]) <= SCORE_TOLERANCE
     return Verdict(
-        CONFIRMED if calm and max(outside.values()) <= CLOSE else PARTLY if calm else OVERTURNED,
+        CONFIRMED if calm and max(outside.values()) <= SCORE_TOLERANCE else PARTLY if calm else OVERTURNED,
         f"Both problems solved to 1e-6: accuracies differ by {max(labels.values()):.2g} at most, r2 on the line by "
         f"{max(inside.values()):.2g}. On the sine, where validation folds lie outside the data, r2 differs by up to "
         f"{max(outside.values()):.2g}: there the intercept decides what is extrapolated.",

@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 import sklearn.svm
-from exact_numbers import HALF, NONE, ONE, ZERO, cut_planes, exact, many_digits, total, zeros
+from exact_numbers import HALF, INFINITY, ONE, ZERO, cut_planes, exact, many_digits, total, zeros
 from exact_objectives import (
     ClassObjective,
     ListObjective,
@@ -44,11 +44,11 @@ from maxmargin.model.kernels import RBF, Laplacian, Linear, Polynomial
 from maxmargin.model.losses import LOSSES
 from maxmargin.model.problem import Point, Problem
 
-SECONDS = 0.2  # time limit of a fit
-NOISE = Decimal("1e-55")  # of the size of P: the error of sums in eighty digits is below this
-GROSS = 1e-9  # of the size of P: a larger lie shows in the digits that are printed
-STEPS = 1000  # of a first-order method, which would otherwise use all of its time
-KINDS = (
+FIT_SECONDS = 0.2  # time limit of a fit
+ROUNDING_SHARE = Decimal("1e-55")  # of the size of P: the error of sums in eighty digits is below this
+VISIBLE_SHARE = 1e-9  # of the size of P: a larger lie shows in the digits that are printed
+MAX_FIRST_ORDER_ITERATIONS = 1000  # of a first-order method, which would otherwise use all of its time
+FALSE_CLAIM_KINDS = (
     "primal below P", "dual above P*", "gap below truth", "relative gap", "converged but not", "not a number",
     "crashed",
 )  # fmt: skip
@@ -129,7 +129,7 @@ def draw_samples(rng: np.random.Generator, drawn: dict, largest: int = 12, dense
     return X.astype(np.float32) if form == "float32" else sp.csr_array(X) if form == "csr" else X
 
 
-def open_up(X) -> np.ndarray:
+def to_exact(X) -> np.ndarray:
     """The entries of X as exact numbers."""
     return exact(X.toarray() if sp.issparse(X) else X)
 
@@ -166,8 +166,8 @@ def draw_common(rng: np.random.Generator, drawn: dict, solvers: tuple[str, ...],
     """C, tol, the solver and the limits, which every model has."""
     C = draw_power(rng, -hardest, hardest) if rng.random() < 0.6 else 1.0
     solver = str(rng.choice(["auto", "auto", *solvers]))
-    limit = STEPS if solver in ("gradient_descent", "adagrad", "lagrangian_dual") else -1
-    common = {"C": C, "tol": draw_power(rng, -12, -2), "solver": solver, "max_iter": limit, "max_seconds": SECONDS}
+    limit = MAX_FIRST_ORDER_ITERATIONS if solver in ("gradient_descent", "adagrad", "lagrangian_dual") else -1
+    common = {"C": C, "tol": draw_power(rng, -12, -2), "solver": solver, "max_iter": limit, "max_seconds": FIT_SECONDS}
     drawn.update(C=C, tol=common["tol"], solver=solver)
     return common
 
@@ -213,7 +213,7 @@ def prepare_kernel(given: dict, X, regularised: bool):
             return None
         if given["kernel"] in ("precomputed", "callable"):
             return exact(multiply_out(X, X)) + offset
-        gamma, rows = Decimal(float(getattr(model, "_gamma", 0.0))), open_up(X)
+        gamma, rows = Decimal(float(getattr(model, "_gamma", 0.0))), to_exact(X)
         if shift is not None and given["kernel"] == "linear":
             rows = rows - exact(shift)
         return kernel_matrix(given["kernel"], rows, gamma, exact(given["coef0"]), given["degree"]) + offset
@@ -221,10 +221,10 @@ def prepare_kernel(given: dict, X, regularised: bool):
     return parameters, fitted, matrix
 
 
-def see_rows(model, X) -> np.ndarray:
+def translate_rows(model, X) -> np.ndarray:
     """The samples as a linear kernel sees them, from where the model has moved the origin to."""
     shift = find_shift(model)
-    return open_up(X) if shift is None else open_up(X) - exact(shift)
+    return to_exact(X) if shift is None else to_exact(X) - exact(shift)
 
 
 def find_shift(model) -> np.ndarray | None:
@@ -252,9 +252,9 @@ def claim_kernel(
     return Claim.of(result, tol, values, objective.least, part)
 
 
-def add_machine(claim: Claim, objective: Objective, K: np.ndarray, model, intercept: str, sign: int = 1) -> Claim:
+def add_dual_machine(claim: Claim, objective: Objective, K: np.ndarray, model, intercept: str, sign: int = 1) -> Claim:
     """The claim with P at the dual coefficients and the intercept that the user sees; K is that of X as given."""
-    if model._held_weights()[0] is not None:  # the machine is coef_ and intercept_, see `add_line`
+    if model._held_weights()[0] is not None:  # the machine is coef_ and intercept_, see `add_linear_machine`
         return claim
     table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
     coef, b = zeros(len(objective.K)), sign * exact(np.ravel(model.intercept_))
@@ -270,12 +270,12 @@ def add_machine(claim: Claim, objective: Objective, K: np.ndarray, model, interc
     return claim
 
 
-def add_line(claim: Claim, objective: Objective, X, model, sign: int = 1) -> Claim:
+def add_linear_machine(claim: Claim, objective: Objective, X, model, sign: int = 1) -> Claim:
     """The claim with P at coef_ and intercept_, where the kernel is linear and the intercept free."""
     if model.kernel == "linear" and getattr(model, "intercept", "free") == "free":
         w = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
         w, b = sign * exact(w[0]), sign * exact(np.ravel(model.intercept_))
-        claim.values["coef_"] = objective.value(open_up(X) @ w, HALF * (w @ w), b)
+        claim.values["coef_"] = objective.value(to_exact(X) @ w, HALF * (w @ w), b)
     return claim
 
 
@@ -289,13 +289,15 @@ def try_svc(rng: np.random.Generator, case: Case) -> None:
     common = draw_common(rng, drawn, KERNEL_SOLVERS)
     loss = str(rng.choice(["hinge", "hinge", "squared_hinge"]))
     shape = str(rng.choice(["ovo", "ovr"]))
-    heavier = {0: 1.0, 1: draw_power(rng, -2, 2), 2: 3.0} if rng.random() < 0.2 else None
+    class_weight_by_label = {0: 1.0, 1: draw_power(rng, -2, 2), 2: 3.0} if rng.random() < 0.2 else None
     drawn.update(loss=loss, intercept=intercept, classes=k, multi_class=shape)
-    model = mm.SVC(loss=loss, intercept=intercept, multi_class=shape, class_weight=heavier, **kernel, **common)
+    model = mm.SVC(
+        loss=loss, intercept=intercept, multi_class=shape, class_weight=class_weight_by_label, **kernel, **common
+    )
     model.fit(fitted, y, sample_weight=weight)
     K, c = matrix(model, find_shift(model)), weigh(common["C"], weight, len(y))
-    if heavier is not None:
-        c = c * exact([heavier[label] for label in y])
+    if class_weight_by_label is not None:
+        c = c * exact([class_weight_by_label[label] for label in y])
     order, weighed = np.argsort(y, kind="stable") if k > 2 else np.arange(len(y)), c > 0
     rest = shape == "ovr" and k > 2
     for place, result in enumerate(model.results_):
@@ -304,14 +306,14 @@ def try_svc(rng: np.random.Generator, case: Case) -> None:
         index = order[(inside & weighed)[order]]
         signs = exact(np.where(y == first, 1.0, -1.0))
         if K is None:
-            case.claims.append(Claim.of(result, common["tol"], {}, lambda: NONE))
+            case.claims.append(Claim.of(result, common["tol"], {}, lambda: INFINITY))
             continue
         balance = zeros(1) if intercept == "free" else zeros(0)
         objective = Objective(K, signs, np.where(inside, c, ZERO), loss, ONE, balance)
-        claim = claim_kernel(result, common["tol"], objective, index, f"{first}/{second}", see_rows(model, X))
+        claim = claim_kernel(result, common["tol"], objective, index, f"{first}/{second}", translate_rows(model, X))
         if k == 2:
-            add_machine(claim, objective, matrix(model), model, intercept, -1)
-            add_line(claim, objective, X, model, -1)
+            add_dual_machine(claim, objective, matrix(model), model, intercept, -1)
+            add_linear_machine(claim, objective, X, model, -1)
         case.claims.append(claim)
 
 
@@ -343,9 +345,9 @@ def try_svr(rng: np.random.Generator, case: Case) -> None:
         return
     balance = zeros(1) if intercept == "free" else zeros(0)
     objective = Objective(K, exact(y), c, loss, parameter, balance)
-    claim = claim_kernel(model.result_, common["tol"], objective, np.flatnonzero(c > 0), rows=see_rows(model, X))
-    add_machine(claim, objective, matrix(model), model, intercept)
-    case.claims.append(add_line(claim, objective, X, model))
+    claim = claim_kernel(model.result_, common["tol"], objective, np.flatnonzero(c > 0), rows=translate_rows(model, X))
+    add_dual_machine(claim, objective, matrix(model), model, intercept)
+    case.claims.append(add_linear_machine(claim, objective, X, model))
 
 
 def try_one_class(rng: np.random.Generator, case: Case) -> None:
@@ -364,9 +366,9 @@ def try_one_class(rng: np.random.Generator, case: Case) -> None:
         return
     balance = np.array([Decimal(nu) * total(c)], object)
     objective = Objective(K, np.full(n, ONE), c, "novelty", ONE, balance)
-    claim = claim_kernel(model.result_, common["tol"], objective, np.flatnonzero(c > 0), rows=see_rows(model, X))
-    add_machine(claim, objective, K, model, "free")
-    case.claims.append(add_line(claim, objective, X, model))
+    claim = claim_kernel(model.result_, common["tol"], objective, np.flatnonzero(c > 0), rows=translate_rows(model, X))
+    add_dual_machine(claim, objective, K, model, "free")
+    case.claims.append(add_linear_machine(claim, objective, X, model))
 
 
 def try_nu_svc(rng: np.random.Generator, case: Case) -> None:
@@ -441,7 +443,7 @@ def try_nu_svr(rng: np.random.Generator, case: Case) -> None:
 
 LINEAR_SOLVERS = ("smo", "newton", "multipliers", "interior_point", "coordinate", "bundle", "one_slack",
                   "gradient_descent", "adagrad", "lagrangian_dual", "qp")  # fmt: skip
-ROWS = ("hinge", "squared_hinge", "least_squares", "absolute", "quantile", "epsilon_insensitive",
+PIECEWISE_LOSSES = ("hinge", "squared_hinge", "least_squares", "absolute", "quantile", "epsilon_insensitive",
         "squared_epsilon_insensitive", "huber")  # fmt: skip
 
 
@@ -485,7 +487,7 @@ class LinearSetting:
         values, v = {"machine": smooth.value(seen)}, self.read_point(result.point.coef, result.point.b, seen)
         if v is not None:
             values["point"] = smooth.value(v)
-        if penalty == "l1" or loss not in ROWS:
+        if penalty == "l1" or loss not in PIECEWISE_LOSSES:
             least = lambda: smooth.least(seen if v is None else v)  # noqa: E731
         else:
             held = self.X if self.free or self.intercept == "none" else self.Z
@@ -499,7 +501,7 @@ def draw_setting(rng: np.random.Generator, X, drawn: dict) -> tuple[LinearSettin
     intercept = str(rng.choice(["free", "free", "regularised", "none"]))
     scaling = float(rng.choice([1.0, 1.0, 10.0, 0.3])) if intercept == "regularised" else 1.0
     drawn.update(intercept=intercept, scaling=scaling)
-    return LinearSetting(open_up(X), intercept, Decimal(scaling)), {
+    return LinearSetting(to_exact(X), intercept, Decimal(scaling)), {
         "intercept": intercept,
         "intercept_scaling": scaling,
     }
@@ -535,7 +537,7 @@ def try_linear_classifier(rng: np.random.Generator, case: Case, make=None, block
     model.solver = "auto" if blocks else accepted(model, common["solver"])
     drawn.update(loss=loss, penalty=penalty, classes=k, solver=model.solver)
     if blocks:
-        model.fit(Pieces(X, y, weight))
+        model.fit(InMemoryBlocks(X, y, weight))
     else:
         model.fit(X, y, sample_weight=weight)
     c, setting.shift = weigh(common["C"], weight, len(y)), find_shift(model)
@@ -545,7 +547,7 @@ def try_linear_classifier(rng: np.random.Generator, case: Case, make=None, block
         case.claims.append(setting.claim(result, common["tol"], signs, c, loss, ONE, seen, penalty))
 
 
-class Pieces(Blocks):
+class InMemoryBlocks(Blocks):
     """Rows in memory, in blocks of three."""
 
     def __init__(self, X, y, weight):
@@ -578,7 +580,7 @@ def try_linear_regressor(rng: np.random.Generator, case: Case, make=None, blocks
     model.solver = "auto" if blocks else accepted(model, common["solver"])
     drawn.update(loss=loss, solver=model.solver)
     if blocks:
-        model.fit(Pieces(X, y, weight))
+        model.fit(InMemoryBlocks(X, y, weight))
     else:
         model.fit(X, y, sample_weight=weight)
     c, setting.shift = weigh(common["C"], weight, len(y)), find_shift(model)
@@ -705,7 +707,7 @@ def try_ranking(rng: np.random.Generator, case: Case) -> None:
     model = mm.RankSVM(**common).fit(X, y, group=groups, sample_weight=weight)
     c = weigh(common["C"], weight, n)
     counted = c > 0
-    setting = LinearSetting(open_up(X)[counted], "none", ONE)
+    setting = LinearSetting(to_exact(X)[counted], "none", ONE)
     objective = ListObjective(setting.Z, False, pair_metric(exact(y)[counted], c[counted], groups[counted]))
     add_vector_claim(case, model.result_, common["tol"], objective, {"machine": setting.read(model.coef_, 0.0)})
 
@@ -772,7 +774,7 @@ def try_foreign(rng: np.random.Generator, case: Case) -> None:
     kernel = str(rng.choice(["linear", "rbf"]))
     drawn.update(model=kind, C=C, tol=tol, kernel=kernel)
     if kind.startswith("Linear"):
-        judge_foreign_line(rng, case, kind, X, y, weight, C, tol)
+        certify_foreign_linear(rng, case, kind, X, y, weight, C, tol)
         return
     parameters = {"kernel": kernel, "tol": tol, "max_iter": 100000}
     parameters |= {"nu": 0.4} if kind == "OneClassSVM" else {"C": C}
@@ -792,14 +794,14 @@ def try_foreign(rng: np.random.Generator, case: Case) -> None:
     case.claims.append(Claim(certificate, values, objective.least))
 
 
-def judge_foreign_line(rng: np.random.Generator, case: Case, kind: str, X, y, weight, C: float, tol: float) -> None:
+def certify_foreign_linear(rng: np.random.Generator, case: Case, kind: str, X, y, weight, C: float, tol: float) -> None:
     """LIBLINEAR's machines, which keep no duals."""
     intercept = bool(rng.random() < 0.7)
     make = sklearn.svm.LinearSVC if kind == "LinearSVC" else sklearn.svm.LinearSVR
     loss = str(rng.choice(["hinge", "squared_hinge"] if kind == "LinearSVC" else REGRESSION[3:5]))
     case.drawn.update(loss=loss, intercept=intercept)
     model = make(loss=loss, C=C, tol=tol, fit_intercept=intercept, dual=True, random_state=0).fit(X, y, weight)
-    certificate = mm.certify(model, X, y, weight, max_seconds=SECONDS)
+    certificate = mm.certify(model, X, y, weight, max_seconds=FIT_SECONDS)
     setting = LinearSetting(exact(X), "regularised" if intercept else "none", ONE)
     targets = exact(np.where(y == 1, 1.0, -1.0)) if kind == "LinearSVC" else exact(y)
     held, c = setting.Z, weigh(C, weight, len(y))
@@ -850,12 +852,12 @@ def try_risk_bounds(rng: np.random.Generator, case: Case) -> None:
     kernel = str(rng.choice(["linear", "rbf"]))
     drawn.update(kernel=kernel)
     model = mm.SVC(kernel=kernel, **common).fit(X, y)
-    bounds = mm.risk_bounds(model, X, y, exact=False, max_seconds=SECONDS)
+    bounds = mm.risk_bounds(model, X, y, exact=False, max_seconds=FIT_SECONDS)
     K = kernel_matrix(kernel, exact(X), Decimal(float(model._gamma)))
     signs = exact(np.where(y == 0, 1.0, -1.0))
     objective = Objective(K, signs, weigh(common["C"], None, len(y)), "hinge", ONE, zeros(1))
-    claim = add_machine(Claim(bounds.certificate, {}, objective.least), objective, K, model, "free", -1)
-    case.claims.append(add_line(claim, objective, X, model, -1))
+    claim = add_dual_machine(Claim(bounds.certificate, {}, objective.least), objective, K, model, "free", -1)
+    case.claims.append(add_linear_machine(claim, objective, X, model, -1))
 
 
 # ---- convex functions -------------------------------------------------------------------------------------------
@@ -880,7 +882,7 @@ class Oracle:
     """max_k <g_k, x> + o_k or sum_j s_j |x_j - t_j|, each value rounded once; the largest value is kept."""
 
     def __init__(self, slopes: np.ndarray, offsets: np.ndarray, absolute: bool):
-        self.slopes, self.offsets, self.absolute, self.most = exact(slopes), exact(offsets), absolute, ZERO
+        self.slopes, self.offsets, self.absolute, self.largest_value = exact(slopes), exact(offsets), absolute, ZERO
 
     def evaluate(self, x: np.ndarray) -> tuple[Decimal, np.ndarray]:
         """The exact value and a subgradient."""
@@ -893,7 +895,7 @@ class Oracle:
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and subgradient in float64, as `minimize` expects them."""
         value, slope = self.evaluate(exact(x))
-        self.most = max(self.most, abs(value))
+        self.largest_value = max(self.largest_value, abs(value))
         return float(value), slope.astype(float)
 
 
@@ -909,7 +911,7 @@ def try_minimize(rng: np.random.Generator, case: Case) -> None:
     oracle = Oracle(slopes, offsets, absolute)
     drawn.update(method=method, tol=tol, absolute=absolute, d=d, size=size, ridge=ridge)
     found = mm.minimize(
-        oracle, rng.normal(size=d), method, ridge=ridge, tol=tol, max_seconds=SECONDS,
+        oracle, rng.normal(size=d), method, ridge=ridge, tol=tol, max_seconds=FIT_SECONDS,
         bounds=(-reach, reach) if absolute else None,
     )  # fmt: skip
     x, weight = exact(found.x), Decimal(ridge)
@@ -923,13 +925,13 @@ def try_minimize(rng: np.random.Generator, case: Case) -> None:
 
     share = found.gap / max(1.0, abs(found.fun), abs(found.lower_bound)) if np.isfinite(found.gap) else np.inf
     bound = Bound(found.fun, found.lower_bound, found.gap, share)
-    slack = (oracle.most + abs(value)) * Decimal(2) ** -51  # no method can see what the rounded values hide
+    slack = (oracle.largest_value + abs(value)) * Decimal(2) ** -51  # no method can see what the rounded values hide
     case.claims.append(Claim(bound, {"x": value}, least, tol=tol, status=found.status, slack=slack))
 
 
 # ---- the trial --------------------------------------------------------------------------------------------------
 
-KEPT = (  # cases that lied once; if the sampling above changes, the names mean other cases: start a new list
+FORMERLY_FALSE_CASES = (  # cases with a false claim once; if the sampling above changes, start a new list
     "RiskClassifier:901000210", "multivariate:901000243",
     "risk_bounds:7000032", "certify:7000053", "LinearSVC:7000042", "path:7000035", "multivariate:7000064",
     "SVC:7000052", "SVR:7000061", "NuSVC:4000036", "SVC:6000016", "SVR:6000090", "SVR:4000010",
@@ -999,12 +1001,12 @@ def try_case(name: str) -> Case:
 
 
 @dataclass
-class Lie:
+class FalseClaim:
     """A false claim: its kind, what was said, by how much it is wrong, and the size of P and D to compare with."""
 
     kind: str
-    said: str
-    amount: Decimal = NONE
+    statement: str
+    amount: Decimal = INFINITY
     size: Decimal = ONE
     part: str = ""
 
@@ -1014,57 +1016,67 @@ class Lie:
         return float(self.amount / self.size) if self.size > 0 else np.inf
 
     @property
-    def is_of_point(self) -> bool:
+    def concerns_point(self) -> bool:
         """Whether it is about the point that was judged, not about the machine that the user sees."""
-        return not self.said.startswith(("machine", "coef_"))
+        return not self.statement.startswith(("machine", "coef_"))
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.part}: {self.said} {float(self.amount):.3g}, {self.share:.2g} of its size"
+        return f"{self.kind} {self.part}: {self.statement} {float(self.amount):.3g}, {self.share:.2g} of its size"
 
 
-def find_lies(claim: Claim) -> list[Lie]:
+def find_false_claims(claim: Claim) -> list[FalseClaim]:
     """Everything that is false in a claim."""
     certificate = claim.certificate
     numbers = [certificate.primal, certificate.dual, certificate.gap, certificate.rounding]
     if any(np.isnan(number) for number in numbers) or certificate.rounding < 0:
-        return [Lie("not a number", f"primal, dual, gap, rounding = {numbers}")]
+        return [FalseClaim("not a number", f"primal, dual, gap, rounding = {numbers}")]
     if claim.converged and not certificate.relative_gap <= claim.tol:
-        return [Lie("converged but not", f"relative gap {certificate.relative_gap:.3g} > tol {claim.tol:.3g}")]
+        return [FalseClaim("converged but not", f"relative gap {certificate.relative_gap:.3g} > tol {claim.tol:.3g}")]
     if certificate.convex is not True or not claim.values:
         return []
     primal, dual, gap, _ = (Decimal(float(number)) for number in numbers)
     known, reached = claim.least(), min(claim.values.values())
-    least, lies = min(known, reached), []
-    claim.blunt = reached < known - NOISE * abs(known)
+    least, false_claims = min(known, reached), []
+    claim.blunt = reached < known - ROUNDING_SHARE * abs(known)
     size = max(abs(primal), abs(dual), Decimal(float(certificate.floor)))
-    noise = NOISE * max(size, abs(least)) + claim.slack
+    noise = ROUNDING_SHARE * max(size, abs(least)) + claim.slack
     if dual > least + noise:
-        lies.append(Lie("dual above P*", f"dual {certificate.dual:.17g} above P* by", dual - least, size))
+        false_claims.append(
+            FalseClaim("dual above P*", f"dual {certificate.dual:.17g} above P* by", dual - least, size)
+        )
     if 1e-290 < certificate.gap < np.inf and Decimal(float(certificate.relative_gap)) * size < gap * (
         1 - Decimal("1e-15")
     ):
-        said = f"relative gap {certificate.relative_gap:.17g} of {float(size):.17g} is below the gap by"
-        lies.append(Lie("relative gap", said, gap - Decimal(float(certificate.relative_gap)) * size, size))
+        statement = f"relative gap {certificate.relative_gap:.17g} of {float(size):.17g} is below the gap by"
+        false_claims.append(
+            FalseClaim("relative gap", statement, gap - Decimal(float(certificate.relative_gap)) * size, size)
+        )
     for name, value in claim.values.items():
         if primal < value - noise:
-            lies.append(
-                Lie("primal below P", f"{name}: primal {certificate.primal:.17g} below P by", value - primal, size)
+            false_claims.append(
+                FalseClaim(
+                    "primal below P", f"{name}: primal {certificate.primal:.17g} below P by", value - primal, size
+                )
             )
         if gap < value - least - noise:
-            lies.append(
-                Lie("gap below truth", f"{name}: gap {certificate.gap:.17g} too small by", value - least - gap, size)
+            false_claims.append(
+                FalseClaim(
+                    "gap below truth", f"{name}: gap {certificate.gap:.17g} too small by", value - least - gap, size
+                )
             )
         if claim.converged and value - least > Decimal(claim.tol) * size:
-            lies.append(Lie("converged but not", f"{name}: tol {claim.tol:.3g}, P - P* is", value - least, size))
-    return lies
+            false_claims.append(
+                FalseClaim("converged but not", f"{name}: tol {claim.tol:.3g}, P - P* is", value - least, size)
+            )
+    return false_claims
 
 
-def judge_case(case: Case) -> list[Lie]:
+def judge_case(case: Case) -> list[FalseClaim]:
     """All lies of a case."""
-    lies = [Lie("crashed", case.crashed)] if case.crashed else []
+    false_claims = [FalseClaim("crashed", case.crashed)] if case.crashed else []
     for claim in case.claims:
-        lies += [replace(lie, part=claim.part) for lie in find_lies(claim)]
-    return lies
+        false_claims += [replace(false_claim, part=claim.part) for false_claim in find_false_claims(claim)]
+    return false_claims
 
 
 def name_cases(cases: int, seed: int, only: list[str] | None = None) -> list[str]:
@@ -1078,21 +1090,27 @@ def is_limited(status: mm.Status | None) -> bool:
     return status is not None and status.value == "rounding_limit"
 
 
-class Tally:
+class FamilyCounts:
     """Counts and reports for one family."""
 
     def __init__(self):
         self.counts, self.rounding, self.reports, self.refusals = Counter(), 0.0, [], Counter()
 
-    def add(self, case: Case, lies: list[Lie]) -> None:
+    def add(self, case: Case, false_claims: list[FalseClaim]) -> None:
         """Count one more case."""
-        gross = any(lie.share > GROSS for lie in lies)
+        gross = any(false_claim.share > VISIBLE_SHARE for false_claim in false_claims)
         self.refusals.update([case.refused] if case.refused else [])
-        self.counts.update(tried=1, refused=int(bool(case.refused)), liars=int(bool(lies)), gross=int(gross))
-        self.counts.update({lie.kind for lie in lies})
-        self.counts.update({"machine only": int(bool(lies) and not any(lie.is_of_point for lie in lies))})
-        if lies:
-            worst = max(lies, key=lambda lie: lie.share)
+        self.counts.update(tried=1, refused=int(bool(case.refused)), liars=int(bool(false_claims)), gross=int(gross))
+        self.counts.update({false_claim.kind for false_claim in false_claims})
+        self.counts.update(
+            {
+                "machine only": int(
+                    bool(false_claims) and not any(false_claim.concerns_point for false_claim in false_claims)
+                )
+            }
+        )
+        if false_claims:
+            worst = max(false_claims, key=lambda false_claim: false_claim.share)
             self.reports.append((worst.share, f"{worst}\n    {case}"))
         for claim in case.claims:
             certificate = claim.certificate
@@ -1110,20 +1128,20 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="*", choices=list(FAMILIES))
     parser.add_argument("--case", help="one case by its name, such as SVC:123")
     options = parser.parse_args(argv)
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, FamilyCounts] = {}
     for name in [options.case] if options.case else name_cases(options.cases, options.seed, options.only):
         with many_digits():
             if options.case:
                 try_case(name)  # the first fit of a process compiles, which would use up its time limit
             case = try_case(name)
-            tallies.setdefault(name.split(":")[0], Tally()).add(case, judge_case(case))
+            tallies.setdefault(name.split(":")[0], FamilyCounts()).add(case, judge_case(case))
         if options.case:
             print(case, case.refused, case.crashed, *(claim.certificate for claim in case.claims), sep="\n")
     print_table(tallies)
     return sum(tally.counts["liars"] for tally in tallies.values())
 
 
-def print_table(tallies: dict[str, Tally]) -> None:
+def print_table(tallies: dict[str, FamilyCounts]) -> None:
     """One line per family, then the lies, the worst first.
 
     A claim is doubtful if its kernel is not known to be positive semidefinite, and blunt if no better point was found
@@ -1140,7 +1158,7 @@ def print_table(tallies: dict[str, Tally]) -> None:
         "liars",
         "gross",
         "machine only",
-        *KINDS,
+        *FALSE_CLAIM_KINDS,
     )
     width = {column: max(len(column), 5) + 2 for column in columns}
     print(f"{'':18}" + "".join(f"{column:>{width[column]}}" for column in columns) + "  rounding/primal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.blocks.problem import BlockProblem, Pose, Targets
+from maxmargin.blocks.problem import BlockFormulation, BlockProblem, Targets
 from maxmargin.blocks.survey import survey_block
 from maxmargin.model.features import Design
 from maxmargin.model.problem import Problem
@@ -33,7 +33,7 @@ def pose_in_blocks(X, y, loss, intercept: str, n_blocks: int = 3, C: float = 0.5
     assert survey.fault == ""
     classes = survey.labels if loss.target == "label" else None
     targets = Targets(C, classes, None if classes is None else 1)
-    return BlockProblem(blocks, Pose(targets, loss, free, scaling), survey, C * survey.weight)
+    return BlockProblem(blocks, BlockFormulation(targets, loss, free, scaling), survey, C * survey.weight)
 
 
 def pose_in_memory(X, y, loss, intercept: str, C: float = 0.5) -> Problem:

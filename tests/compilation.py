@@ -20,7 +20,7 @@ from maxmargin.model.losses import Hinge
 from maxmargin.model.problem import Point, Problem
 from maxmargin.model.samples import wrap
 
-SECONDS = 0.5  # for a fit that is not there for its result
+FIT_SECONDS = 0.5  # for a fit that is not there for its result
 
 
 def compile_kernel_machines() -> None:
@@ -51,7 +51,7 @@ def compile_solvers() -> None:
     """Every solver on every kind of problem that it takes."""
     for answer in ask_solvers():
         if answer.reason is None:
-            solve(answer.probe.problem, answer.solver, tol=0.05, max_seconds=SECONDS)
+            solve(answer.probe.problem, answer.solver, tol=0.05, max_seconds=FIT_SECONDS)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 ZERO, ONE, HALF, TWO = Decimal(0), Decimal(1), Decimal("0.5"), Decimal(2)
-NONE = Decimal("Infinity")  # no bound
-NULL = Decimal("1e-60")  # of the largest entry: a pivot below this counts as zero
-SHARP = Decimal("1e-30")  # of the size of the value: an interior point method stops at this error
-BACK = Decimal("0.995")  # a step goes this share of the way to the boundary
+INFINITY = Decimal("Infinity")  # no bound
+PIVOT_TOLERANCE = Decimal("1e-60")  # of the largest entry: a pivot below this counts as zero
+INTERIOR_POINT_TOLERANCE = Decimal("1e-30")  # of the size of the value: an interior point method stops at this error
+BOUNDARY_STEP_SHARE = Decimal("0.995")  # a step goes this share of the way to the boundary
 
 exact = np.frompyfunc(lambda value: Decimal(float(value)), 1, 1)
 positive_part = np.frompyfunc(lambda value: value if value > 0 else ZERO, 1, 1)
@@ -52,7 +52,7 @@ class Factors:
 
     def __init__(self, A: np.ndarray):
         A, n = A.copy(), len(A)
-        self.order, self.null, least = list(range(n)), np.zeros(n, bool), NULL * largest(A)
+        self.order, self.null, least = list(range(n)), np.zeros(n, bool), PIVOT_TOLERANCE * largest(A)
         for k in range(n):
             p = max(range(k, n), key=lambda i: abs(A[i, k]))
             if abs(A[p, k]) <= least:
@@ -92,7 +92,9 @@ def solve_in_box(program: BoxProgram, rounds: int = 90) -> tuple[np.ndarray, np.
     state = Interior(program)
     best = (state.error, state.x, state.y)
     for _ in range(rounds):
-        if best[0] <= SHARP or not state.error <= max(best[0] / SHARP, ONE):  # done, or lost in rounding
+        if best[0] <= INTERIOR_POINT_TOLERANCE or not state.error <= max(
+            best[0] / INTERIOR_POINT_TOLERANCE, ONE
+        ):  # done, or lost in rounding
             break
         state.advance()
         best = min(best, (state.error, state.x, state.y), key=lambda each: (each[0].is_nan(), each[0]))
@@ -105,12 +107,12 @@ class Interior:
     def __init__(self, program: BoxProgram):
         self.program = program
         H, q, lo, hi, _, b = program
-        self.has_lo, self.has_hi = lo > -NONE, hi < NONE
+        self.has_lo, self.has_hi = lo > -INFINITY, hi < INFINITY
         both, width = self.has_lo & self.has_hi, largest(b) + ONE
         inner = np.where(self.has_lo, lo + width, np.where(self.has_hi, hi - width, ZERO))
         self.x = np.where(both, HALF * (lo + hi), inner)
         self.y = zeros(len(b))
-        steep = largest(H @ self.x + q) + NULL
+        steep = largest(H @ self.x + q) + PIVOT_TOLERANCE
         self.below, self.above = np.where(self.has_lo, steep, ZERO), np.where(self.has_hi, steep, ZERO)
         self.measure()
 
@@ -128,10 +130,10 @@ class Interior:
     @property
     def error(self) -> Decimal:
         """The largest of products and residuals, each relative to the size of its terms."""
-        size = abs(self.pull @ self.x) + abs(self.program.q @ self.x) + NULL
+        size = abs(self.pull @ self.x) + abs(self.program.q @ self.x) + PIVOT_TOLERANCE
         left = self.products + abs(self.rest @ self.x) + abs(self.missed @ self.y)
-        steep = largest(self.pull) + largest(self.program.q) + largest(self.y) + NULL
-        return max(left / size, largest(self.rest) / steep, largest(self.missed) / (largest(self.x) + NULL))
+        steep = largest(self.pull) + largest(self.program.q) + largest(self.y) + PIVOT_TOLERANCE
+        return max(left / size, largest(self.rest) / steep, largest(self.missed) / (largest(self.x) + PIVOT_TOLERANCE))
 
     def advance(self) -> None:
         """One predictor-corrector step, which stays inside the bounds."""
@@ -148,7 +150,7 @@ class Interior:
         share = (after / self.products) ** 3 if self.products > 0 else ZERO
         step = self.find_step(factors, share * mean, first[0] * first[2], -first[0] * first[3])
         reach = self.find_length(step)
-        reach = ONE if reach >= ONE else BACK * reach
+        reach = ONE if reach >= ONE else BOUNDARY_STEP_SHARE * reach
         self.x, self.y, self.below, self.above = (
             old + reach * part for old, part in zip((self.x, self.y, self.below, self.above), step, strict=True)
         )
@@ -185,7 +187,7 @@ def cut_planes(oracle: Callable, start: list, free: np.ndarray, rounds: int = 25
     oracle(v) is (R(v), a subgradient). Each round minimises the penalty plus the maximum of the cuts so far, and calls
     the oracle at the minimum.
     """
-    cuts, best, where, size = [], NONE, None, len(start[0])
+    cuts, best, where, size = [], INFINITY, None, len(start[0])
     for v in start:
         value, slope = oracle(v)
         cuts.append((value - slope @ v, slope))
@@ -196,7 +198,7 @@ def cut_planes(oracle: Callable, start: list, free: np.ndarray, rounds: int = 25
         A = np.vstack([np.full(len(cuts), ONE), slopes[:, free].T])
         right = zeros(len(A))
         right[0] = ONE
-        program = BoxProgram(held @ held.T, -offsets, zeros(len(cuts)), np.full(len(cuts), NONE), A, right)
+        program = BoxProgram(held @ held.T, -offsets, zeros(len(cuts)), np.full(len(cuts), INFINITY), A, right)
         shares, multipliers = solve_in_box(program)
         v = zeros(size)
         v[~free], v[free] = -(shares @ held), -multipliers[1:]

@@ -14,7 +14,7 @@ from itertools import combinations, product
 import numpy as np
 from exact_numbers import (
     HALF,
-    NONE,
+    INFINITY,
     ONE,
     TWO,
     ZERO,
@@ -69,10 +69,10 @@ SMOOTH: dict[str, Callable] = {  # l' and l'' of losses that are no rows of the 
 UNBOUNDED = ("squared_hinge", "least_squares", "squared_epsilon_insensitive")
 
 
-def write_row(loss: str, y: np.ndarray, c: np.ndarray, t) -> tuple[np.ndarray, ...]:
+def write_conjugate(loss: str, y: np.ndarray, c: np.ndarray, t) -> tuple[np.ndarray, ...]:
     """p, d, e, lo, hi of conj(a) = p a + d a^2/2 + e |a| on [lo, hi], as in the table of docs/design.md."""
     none, t = zeros(len(y)), np.broadcast_to(np.asarray(t, object), y.shape)
-    wide = np.full(len(y), NONE)
+    wide = np.full(len(y), INFINITY)
     p, d, e, lo, hi = -y, none, none, -c, c
     if loss == "hinge":
         p, lo, hi = -t * y, np.minimum(ZERO, y * c), np.maximum(ZERO, y * c)
@@ -142,7 +142,7 @@ class Objective:
 
     def dual(self, a: np.ndarray) -> Decimal:
         """D = -1/2 |sum_k a_k sign_k phi|^2 - sum_k conj_k(a_k), for duals within their bounds."""
-        p, d, e, _, _ = write_row(self.loss, self.y, self.c, self.parameter)
+        p, d, e, _, _ = write_conjugate(self.loss, self.y, self.c, self.parameter)
         coef = self.combine(a)
         return -HALF * (coef @ self.K @ coef) - total(p * a + HALF * d * a * a + e * abs(a))
 
@@ -152,7 +152,7 @@ class Objective:
 
     def solve(self) -> tuple[Decimal, np.ndarray, np.ndarray]:
         """The solution of the dual quadratic program: P at its point, one dual per row, and the intercepts."""
-        p, d, e, lo, hi = write_row(self.loss, self.y, self.c, self.parameter)
+        p, d, e, lo, hi = write_conjugate(self.loss, self.y, self.c, self.parameter)
         m, split = len(p), np.flatnonzero(e > 0)
         spread = np.hstack([np.diag(np.full(m, ONE)) + ZERO, zeros(m, len(split))])
         spread[split, m + np.arange(len(split))] = -ONE
@@ -202,10 +202,10 @@ class SmoothObjective:
 
         def derivatives(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             v, Z = expand(u), self.Z[:, moving]
-            slope, bend = differentiate(self.loss, self.Z @ v, self.y, self.parameter)
+            slope, second_derivative = differentiate(self.loss, self.Z @ v, self.y, self.parameter)
             pull = held * (signs if self.absolute else v)
             curve = np.diag(zeros(len(u)) if self.absolute else held[moving])
-            return pull[moving] + (self.c * slope) @ Z, curve + Z.T @ ((self.c * bend)[:, None] * Z)
+            return pull[moving] + (self.c * slope) @ Z, curve + Z.T @ ((self.c * second_derivative)[:, None] * Z)
 
         return descend(lambda u: self.value(expand(u)), derivatives, start[moving])[0]
 
@@ -290,11 +290,11 @@ class ClassObjective:
             return cut_planes(self.risk, far, self.held == 0)[0]
 
         def derivatives(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return self.held * v + self.risk(v)[1], np.diag(self.held) + self.bend(v)
+            return self.held * v + self.risk(v)[1], np.diag(self.held) + self.second_derivative(v)
 
         return descend(self.value, derivatives, start)[0]
 
-    def bend(self, v: np.ndarray) -> np.ndarray:
+    def second_derivative(self, v: np.ndarray) -> np.ndarray:
         """The second derivatives of the risk."""
         d = self.Z.shape[1]
         if self.loss == "multivariate":

@@ -14,7 +14,7 @@ import cvxopt
 import numpy as np
 
 OPTIONS = {"show_progress": False, "abstol": 1e-12, "reltol": 1e-11, "feastol": 1e-11, "maxiters": 200}
-SHARP = 1e-11  # of the size of the optimum: far below what any test asserts
+OPTIMUM_TOLERANCE = 1e-11  # of the size of the optimum: far below what any test asserts
 
 
 class Optimum(NamedTuple):
@@ -37,19 +37,19 @@ def solve_exactly(H, c, G, h, A=None, b=None) -> Optimum:
     best = measure(H, c, G, h, A, b, x, z, y)
     active = z > s
     for _ in range(20):
-        x, z, y = meet(H, c, G, h, A, b, active, x, z, y)
+        x, z, y = refine_active_set(H, c, G, h, A, b, active, x, z, y)
         best = min(best, measure(H, c, G, h, A, b, x, z, y), key=lambda each: each.error)
         wrong = np.where(active, z < 0.0, G @ x > h) & (np.abs(np.where(active, z, G @ x - h)) > 1e-13)
         if not wrong.any():
             break
         active = active ^ wrong
     rounding = np.finfo(float).eps * (np.abs(H) @ np.abs(best.x)).sum()  # of H itself, which is a product of floats
-    known = SHARP * max(abs(best.value), 1e-3) + bound_distance(best.x) * rounding
+    known = OPTIMUM_TOLERANCE * max(abs(best.value), 1e-3) + bound_distance(best.x) * rounding
     assert best.error <= known, f"the reference {best.value!r} may be off by {best.error:.2g}"
     return best
 
 
-def meet(H, c, G, h, A, b, active, x, z, y) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def refine_active_set(H, c, G, h, A, b, active, x, z, y) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """x and multipliers near these, in long doubles, that solve the conditions of optimality."""
     rows = np.vstack([G[active], A])
     K = np.block([[H, rows.T], [rows, np.zeros((len(rows), len(rows)))]])

@@ -18,12 +18,12 @@ with atheris.instrument_imports(include=["libsvm_twin", "maxmargin.blocks.libsvm
 
     from maxmargin.blocks import libsvm_text
 
-libsvm_text.CHUNK, libsvm_text.STRIP = 64, 16  # many chunks in a few bytes
+libsvm_text.CHUNK_BYTES, libsvm_text.STRIP_BYTES = 64, 16  # many chunks in a few bytes
 RULE = libsvm_text.make_rule(None, True, np.float64)._replace(queries=True)
 NAME = Path("bytes")
 
 
-def read(text: bytes) -> libsvm_text.Rows:
+def read(text: bytes) -> libsvm_text.CsrBuilder:
     """The rows of a text by the compiled parser."""
     chunks = libsvm_text.split_text(io.BytesIO(text), NAME)
     return libsvm_text.gather(libsvm_text.parse_chunks(chunks, RULE, NAME), RULE, len(text), queries=True)

@@ -29,22 +29,24 @@ def log_sum_exp(A: np.ndarray, b: np.ndarray) -> Oracle:
     return lambda x: (float(logsumexp(A @ x + b)), A.T @ softmax(A @ x + b))
 
 
-def lasso(A: np.ndarray, b: np.ndarray, price: float) -> Oracle:
+def lasso(A: np.ndarray, b: np.ndarray, l1_weight: float) -> Oracle:
     """|A x - b|^2 / 2 + price |x|_1."""
 
     def fun(x):
         residual = A @ x - b
-        return 0.5 * float(residual @ residual) + price * float(np.abs(x).sum()), A.T @ residual + price * np.sign(x)
+        return 0.5 * float(residual @ residual) + l1_weight * float(
+            np.abs(x).sum()
+        ), A.T @ residual + l1_weight * np.sign(x)
 
     return fun
 
 
-def shrinkage(target: np.ndarray, price: float) -> Oracle:
+def shrinkage(target: np.ndarray, l1_weight: float) -> Oracle:
     """|x - t|^2 / 2 + price |x|_1, least at the soft threshold of t."""
 
     def fun(x):
         away = x - target
-        return 0.5 * float(away @ away) + price * float(np.abs(x).sum()), away + price * np.sign(x)
+        return 0.5 * float(away @ away) + l1_weight * float(np.abs(x).sum()), away + l1_weight * np.sign(x)
 
     return fun
 
@@ -116,10 +118,10 @@ def solve_transport(costs: np.ndarray, supply: np.ndarray, demand: np.ndarray) -
     return -float(found.fun)
 
 
-def solve_lasso(A: np.ndarray, b: np.ndarray, price: float) -> float:
+def solve_lasso(A: np.ndarray, b: np.ndarray, l1_weight: float) -> float:
     """min of the lasso, x = u - v with u, v >= 0."""
     both = np.hstack([A, -A])
-    parts = both.T @ both, price - both.T @ b, -np.eye(both.shape[1]), np.zeros(both.shape[1])
+    parts = both.T @ both, l1_weight - both.T @ b, -np.eye(both.shape[1]), np.zeros(both.shape[1])
     return solve_exactly(*parts).value + 0.5 * float(b @ b)
 
 

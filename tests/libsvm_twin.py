@@ -9,8 +9,8 @@ from typing import NamedTuple
 NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 PAIR = re.compile(rb"([0-9]+):(" + NUMBER + rb")")
 QUERY = re.compile(rb"qid:([0-9]+)")
-MOST = (1 << 62) - 1
-MOST_QUERY = 9 * 10**17
+MAX_INDEX = (1 << 62) - 1
+MAX_QUERY = 9 * 10**17
 
 
 class Row(NamedTuple):
@@ -35,13 +35,13 @@ def parse_line(line: bytes) -> Row | None:
     label, query = read_number(words[0]), None
     if len(words) > 1 and words[1].startswith(b"qid:"):
         found = QUERY.fullmatch(words.pop(1))
-        if not found or int(found[1]) > MOST_QUERY:
+        if not found or int(found[1]) > MAX_QUERY:
             raise ValueError("query")
         query = int(found[1])
     pairs: list[tuple[int, float]] = []
     for word in words[1:]:
         found = PAIR.fullmatch(word)
-        if not found or int(found[1]) > MOST or (pairs and int(found[1]) <= pairs[-1][0]):
+        if not found or int(found[1]) > MAX_INDEX or (pairs and int(found[1]) <= pairs[-1][0]):
             raise ValueError("pair")
         pairs.append((int(found[1]), read_number(found[2])))
     return Row(label, query, pairs)

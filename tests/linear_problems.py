@@ -43,22 +43,22 @@ EXAMPLES = {
 }  # fmt: skip
 KINKED = ("hinge", "novelty", "absolute", "quantile", "epsilon_insensitive")
 SMOOTH = ("exponential", "logistic", "poisson")  # without a row of five numbers
-ROWS = [name for name in EXAMPLES if name not in SMOOTH]
-TAKEN = {  # by which solver each loss is taken, with the penalty |w|^2 / 2
-    "smo": ROWS,
+PIECEWISE_LOSSES = [name for name in EXAMPLES if name not in SMOOTH]
+LOSSES_BY_SOLVER = {  # by which solver each loss is taken, with the penalty |w|^2 / 2
+    "smo": PIECEWISE_LOSSES,
     "newton": [name for name in EXAMPLES if name not in KINKED],
-    "multipliers": ROWS,
-    "interior_point": ROWS,
-    "coordinate": ROWS,
+    "multipliers": PIECEWISE_LOSSES,
+    "interior_point": PIECEWISE_LOSSES,
+    "coordinate": PIECEWISE_LOSSES,
     "bundle": list(EXAMPLES),
     "gradient_descent": list(EXAMPLES),
     "adagrad": list(EXAMPLES),
-    "lagrangian_dual": ROWS,
-    "qp": ROWS,
+    "lagrangian_dual": PIECEWISE_LOSSES,
+    "qp": PIECEWISE_LOSSES,
     "auto": list(EXAMPLES),
 }
 APPROXIMATE = ("gradient_descent", "adagrad", "lagrangian_dual", "qp")  # solvers with tests of their own
-PAIRS = [(solver, name) for solver, names in TAKEN.items() for name in names if solver not in APPROXIMATE]
+PAIRS = [(solver, name) for solver, names in LOSSES_BY_SOLVER.items() for name in names if solver not in APPROXIMATE]
 SCALING = 1.5  # the constant column of a regularised intercept
 NU = 0.35  # of one class, the only loss for which a free intercept needs a balance
 

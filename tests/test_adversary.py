@@ -8,7 +8,17 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from adversary import FAMILIES, KEPT, Claim, claim_kernel, find_lies, judge_case, main, name_cases, try_case
+from adversary import (
+    FAMILIES,
+    FORMERLY_FALSE_CASES,
+    Claim,
+    claim_kernel,
+    find_false_claims,
+    judge_case,
+    main,
+    name_cases,
+    try_case,
+)
 from exact_numbers import ONE, TWO, ZERO, Factors, exact, many_digits, total, zeros
 from exact_objectives import Objective, SmoothObjective, kernel_matrix
 from exact_programs import solve_exactly
@@ -25,7 +35,7 @@ def assert_honest(names: list[str]) -> None:
     for name in names:
         with many_digits():
             case = try_case(name)
-            found += [f"{lie}\n    {case}" for lie in judge_case(case)]
+            found += [f"{false_claim}\n    {case}" for false_claim in judge_case(case)]
     assert not found, "\n".join([f"{len(found)} lies", *found])
 
 
@@ -34,7 +44,7 @@ def test_certificates_hold_in_exact_arithmetic(family):
     assert_honest(name_cases(QUICK, 0, [family]))
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", FORMERLY_FALSE_CASES)
 def test_cases_that_lied_once_are_honest_now(name):
     assert_honest([name, name])  # twice: the first fit of a process compiles, and that may take all of its time
 
@@ -58,7 +68,7 @@ def make_honest_claim() -> Claim:
         objective = Objective(K, exact(1.0 - 2.0 * y), np.full(8, TWO), "hinge", ONE, zeros(1))
         claim = claim_kernel(model.result_, 1e-8, objective, np.arange(8))
         assert claim.certificate.convex
-        assert not find_lies(claim)
+        assert not find_false_claims(claim)
     return claim
 
 
@@ -74,16 +84,16 @@ def make_honest_claim() -> Claim:
 def test_the_enemy_sees_a_lie(kind, change):
     claim = make_honest_claim()
     with many_digits():
-        lying = replace(claim, certificate=replace(claim.certificate, bound=np.inf, **change(claim)))
-        assert kind in [lie.kind for lie in find_lies(lying)]
+        altered_claim = replace(claim, certificate=replace(claim.certificate, bound=np.inf, **change(claim)))
+        assert kind in [false_claim.kind for false_claim in find_false_claims(altered_claim)]
 
 
 def test_the_enemy_sees_a_fit_that_did_not_converge():
     claim = make_honest_claim()
     with many_digits():
         better = min(claim.values.values()) * (ONE - Decimal("0.1"))
-        lying = replace(claim, least=lambda: better, status=mm.Status.CONVERGED, tol=1e-2)
-        assert "converged but not" in [lie.kind for lie in find_lies(lying)]
+        altered_claim = replace(claim, least=lambda: better, status=mm.Status.CONVERGED, tol=1e-2)
+        assert "converged but not" in [false_claim.kind for false_claim in find_false_claims(altered_claim)]
 
 
 def test_a_system_is_solved_to_seventy_digits():

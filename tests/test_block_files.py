@@ -185,7 +185,7 @@ NAMES = [*(f"x{j}" for j in range(5)), "small", "flag"]
 def test_parquet_by_row_groups(parquet_folder, limit, monkeypatch):
     """A folder, in the order of names; small row groups go together up to a limit."""
     if limit is not None:
-        monkeypatch.setattr("maxmargin.blocks.files.BYTES", limit)
+        monkeypatch.setattr("maxmargin.blocks.files.BLOCK_BYTES", limit)
     blocks = ParquetBlocks(parquet_folder, target="target", weight="weight", features=NAMES)
     assert blocks.feature_names == NAMES
     assert (blocks.n, blocks.d, blocks.n_blocks) == (300, 7, 2 if limit is None else 8)

@@ -12,13 +12,13 @@ from sklearn.datasets import load_iris
 from maxmargin import LinearSVC, LinearSVR, MetricSVC, RankSVM, RiskClassifier, RiskRegressor
 from maxmargin.blocks import ArrayBlocks, Blocks
 from maxmargin.blocks.problem import BlockPoint, Rest
-from maxmargin.blocks.source import Fold, add_all
+from maxmargin.blocks.source import TreeSum, add_all
 from maxmargin.blocks.survey import survey_block
 from maxmargin.certificates.in_memory import judge
 from maxmargin.estimators import block_machine
 from maxmargin.model.losses import LOSSES
 from maxmargin.model.problem import Point
-from maxmargin.runtime.checkpoints import Store, is_same
+from maxmargin.runtime.checkpoints import CheckpointFile, is_same
 from maxmargin.solvers import Bundle
 from maxmargin.solvers.loop import solve
 from maxmargin.solvers.newton import blocks as newton_blocks
@@ -33,19 +33,19 @@ SCALAR = [name for name in LOSSES if name != "novelty"]
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 64, 65, 600])
 def test_fold_keeps_the_order_of_its_parts(count):
     """Joining tuples shows in which order a sum is made: that of the blocks."""
-    fold = Fold(add_all)
+    tree_sum = TreeSum(add_all)
     for k in range(count):
-        fold.add((k,))
-    assert fold.total() == tuple(range(count))
+        tree_sum.add((k,))
+    assert tree_sum.total() == tuple(range(count))
 
 
 def test_fold_adds_eight_at_a_time():
     """The tree depends on the number of parts only, so that anybody who adds adds alike."""
     seen = []
-    fold = Fold(lambda parts: seen.append(len(parts)) or sum(parts))
+    tree_sum = TreeSum(lambda parts: seen.append(len(parts)) or sum(parts))
     for k in range(70):
-        fold.add(k)
-    assert fold.total() == sum(range(70))
+        tree_sum.add(k)
+    assert tree_sum.total() == sum(range(70))
     assert max(seen) == 8
     assert seen.count(8) == 9
 
@@ -257,12 +257,12 @@ def test_a_checkpoint_goes_on_where_it_stood(solver, tmp_path):
     X, y = make_data(loss)
     tol = 1e-9 if solver == "auto" else 1e-4
     whole = solve(pose_in_blocks(X, y, loss, "free", 3), solver, tol=tol)
-    store = Store(tmp_path / "fit.npz")
+    store = CheckpointFile(tmp_path / "fit.npz")
     half = solve(pose_in_blocks(X, y, loss, "free", 3), solver, tol=tol, max_iter=whole.n_iter // 2, checkpoint=store)
     assert half.status is Status.MAX_ITER
     passes = pose_in_blocks(X, y, loss, "free", 5)
     before = passes.blocks.counters["passes"]
-    end = solve(passes, solver, tol=tol, checkpoint=Store(tmp_path / "fit.npz"))
+    end = solve(passes, solver, tol=tol, checkpoint=CheckpointFile(tmp_path / "fit.npz"))
     assert end.converged
     assert end.certificate.primal == pytest.approx(whole.certificate.primal, rel=tol)
     assert end.n_iter <= whole.n_iter + 3
@@ -361,8 +361,8 @@ def test_labels_that_are_texts_are_told_apart():
         ArrayBlocks(X, names[y], rows=40).run(survey_block, "label")
         for names in (np.array(["a", "b", "c"]), np.array(["a", "b", "c"], object), np.array(["a", "c", "b"]))
     ]
-    assert surveys[0].likeness == surveys[1].likeness
-    assert not is_same(surveys[0].likeness, surveys[2].likeness)
+    assert surveys[0].target_correlation == surveys[1].target_correlation
+    assert not is_same(surveys[0].target_correlation, surveys[2].target_correlation)
 
 
 def test_a_warm_start_needs_fewer_passes():

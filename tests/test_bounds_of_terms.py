@@ -17,14 +17,14 @@ from exact_numbers import ONE, ZERO, Factors, exact, many_digits, total
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from maxmargin.certificates.in_blocks import (
+    BlockSums,
+    EnclosedSum,
+    FeasibleStep,
     Move,
-    Room,
-    Tally,
-    Weighed,
     add_duals,
+    balance_by_feasible_steps,
     count_additions,
     find_spares,
-    use_rooms,
 )
 from maxmargin.certificates.in_memory import RowSums
 from maxmargin.compiled.compiler import njit
@@ -46,7 +46,7 @@ from maxmargin.model.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from maxmargin.model.normal_equations import LIFT, factor_semidefinite
+from maxmargin.model.normal_equations import RIDGE_SHARE_OF_TRACE, factor_semidefinite
 from maxmargin.runtime.rounding import BALANCE_ROUNDINGS, UNIT, Enclosed, bound_sum
 from maxmargin.solvers.bundle.cuts import Cuts
 from maxmargin.solvers.bundle.model import Model, Step, flatten_mean
@@ -617,9 +617,9 @@ def weigh_rooms(rng: np.random.Generator, n_blocks: int):
     a = rng.normal(size=(n_blocks, n)) * 10.0 ** rng.uniform(-3, 3, (n_blocks, 1))
     a[-1] -= a.sum() / n * (1.0 - rng.choice([0.0, 1e-16, 1e-12, 1e-3]))
     lo, hi = a - rng.random(a.shape), a + rng.random(a.shape)
-    summed = sum((add_duals(block) for block in a), Tally())
-    up, down = (sum((Room(float(way.sum())) for way in end - a), Room()) for end in (hi, lo))
-    weighed = Weighed(Tally(), Tally(), Tally(), 0.0, Tally(), summed, up, down, 0.0)
+    summed = sum((add_duals(block) for block in a), EnclosedSum())
+    up, down = (sum((FeasibleStep(float(way.sum())) for way in end - a), FeasibleStep()) for end in (hi, lo))
+    weighed = BlockSums(EnclosedSum(), EnclosedSum(), EnclosedSum(), 0.0, EnclosedSum(), summed, up, down, 0.0)
     exactly = [sum(map(Fraction, part.ravel().tolist())) for part in (a, lo, hi)]
     rooms = exactly[2] - exactly[0], exactly[0] - exactly[1]
     return weighed, summed.close(additions), exactly[0], rooms, n * n_blocks
@@ -642,7 +642,7 @@ def test_rooms_balance_duals_exactly():
         n_blocks = int(rng.integers(1, 80))
         weighed, summed, truth, (up, down), n = weigh_rooms(rng, n_blocks)
         problem = SimpleNamespace(blocks=SimpleNamespace(n_blocks=n_blocks), n=n)
-        moves = use_rooms(problem, weighed, summed)
+        moves = balance_by_feasible_steps(problem, weighed, summed)
         value, error = Fraction(summed.value), Fraction(summed.error)
         assert abs(value - truth) <= error
         if moves is None:
@@ -902,7 +902,10 @@ def test_factors_of_a_matrix_that_rounding_leaves_indefinite_solve_the_lifted_sy
     x = cho_solve(factor_semidefinite(M), right)
     np.testing.assert_array_equal(M, kept)
     lifted = [
-        [Fraction(float(M[i, j])) + (i == j) * Fraction(LIFT) * Fraction(float(np.trace(M))) for j in range(3)]
+        [
+            Fraction(float(M[i, j])) + (i == j) * Fraction(RIDGE_SHARE_OF_TRACE) * Fraction(float(np.trace(M)))
+            for j in range(3)
+        ]
         for i in range(3)
     ]
     for row, aim in zip(lifted, right, strict=True):

@@ -155,7 +155,7 @@ WARM = (
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_problems_that_were_left_out_go_on(model, n_jobs, monkeypatch):
     """A warm fit begins with them; and where it has no time either, every problem stays where it was."""
-    monkeypatch.setattr("maxmargin.estimators.tasks.GRACE", 0.0)
+    monkeypatch.setattr("maxmargin.estimators.tasks.GRACE_FRACTION", 0.0)
     X, y = make_clouds(400, 5, 6)
     whole = clone(model).fit(X, y)
     model = clone(model).set_params(warm_start=True, n_jobs=n_jobs, max_seconds=1e-9)

@@ -19,7 +19,7 @@ from maxmargin.model.problem import Mixture, Point, Problem
 from maxmargin.model.samples import wrap
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.loop import solve
-from maxmargin.solvers.paths import follow
+from maxmargin.solvers.paths import solve_path
 from maxmargin.solvers.result import Outcome
 
 STRUCTURED = ("frank_wolfe", "structured_bundle")
@@ -121,7 +121,7 @@ def test_cuts_are_melted(method, max_cuts):
     problem = make_linear_problem("hinge", "regularised", n=200, d=12)
     run, rounds = walk(problem, Bundle(method, max_cuts), 1e-3)
     certificate = judge(problem, run.point())
-    assert run.descent.melted > 0
+    assert run.descent.aggregated > 0
     assert max(each.active for each in rounds) <= max_cuts
     assert certificate.relative_gap <= 1e-3
     optimum = find_optimum("hinge", "regularised", n=200, d=12)
@@ -281,7 +281,7 @@ def test_path_of_a_metric():
     X, y, c = make_data(EXAMPLES["hinge"], n=30)
     features = Design(wrap(X))
     problems = {C: Risk("none", 0.0, F1()).pose(features, y, C * c) for C in (0.1, 1.0, 5.0)}
-    found = follow(problems.get, np.array(list(problems)), solver="bundle", tol=1e-7)
+    found = solve_path(problems.get, np.array(list(problems)), solver="bundle", tol=1e-7)
     for result, problem in zip(found, problems.values(), strict=True):
         assert result.converged
         assert result.certificate.primal == pytest.approx(

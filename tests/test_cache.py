@@ -17,7 +17,7 @@ ROW = 8 * N / 2**20  # megabytes of one row
 @pytest.fixture(autouse=True)
 def _never_whole(monkeypatch):
     """No matrix is formed whole, so that every row goes through the cache."""
-    monkeypatch.setattr(maxmargin.model.features, "FULL", 0)
+    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", 0)
 
 
 def make_gram(n: int = N) -> Gram:
@@ -67,7 +67,7 @@ def test_two_rows_at_least_and_never_more_than_there_are():
 
 def test_small_matrices_are_held_whole(monkeypatch):
     """Up to FULL samples the matrix is formed once, and no row is ever missing."""
-    monkeypatch.setattr(maxmargin.model.features, "FULL", N)
+    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", N)
     cache = make_cache(2)
     assert held(cache) == set(range(N))
     np.testing.assert_array_equal(cache.rows[cache.slot[7]], cache.features.whole[7])
@@ -146,7 +146,7 @@ def test_narrow_keeps_the_right_rows(rows, width):
         cache.fetch(np.array([i]), clock)
     keep = np.sort(rng.permutation(N)[:width])
     before = {int(i): int(cache.stamp[cache.slot[i]]) for i in held(cache)}
-    cache.narrow(keep)
+    cache.restrict_to(keep)
     survivors = {place for place, i in enumerate(keep) if int(i) in before}
     assert held(cache) == survivors
     assert {int(keep[place]): int(cache.stamp[cache.slot[place]]) for place in survivors} == {
@@ -162,10 +162,10 @@ def test_narrow_twice_and_fetch():
     cache = make_cache(6)
     for clock in range(6):
         cache.fetch(np.array([10 * clock]), clock)
-    cache.narrow(np.arange(0, 60, 2))
+    cache.restrict_to(np.arange(0, 60, 2))
     cache.fetch(np.array([1, 3]), 10)
     assert_sound(cache)
-    cache.narrow(np.arange(0, 30, 3))
+    cache.restrict_to(np.arange(0, 30, 3))
     assert_sound(cache)
     for clock in range(30):
         cache.fetch(np.array([clock % 10]), 20 + clock) if cache.slot[clock % 10] < 0 else None
@@ -178,7 +178,7 @@ def test_narrow_to_almost_nothing(width):
     """One or two samples left."""
     cache = make_cache(4)
     cache.fetch(np.array([5, 6]), 0)
-    cache.narrow(np.arange(5, 5 + width))
+    cache.restrict_to(np.arange(5, 5 + width))
     for i in range(width):
         if cache.slot[i] < 0:
             cache.fetch(np.array([i]), 1)
@@ -189,11 +189,11 @@ def test_narrow_to_almost_nothing(width):
 
 def test_narrow_of_a_whole_matrix(monkeypatch):
     """A matrix held whole is cut, not evaluated again."""
-    monkeypatch.setattr(maxmargin.model.features, "FULL", N)
+    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", N)
     cache = make_cache(2)
     gram, keep = cache.features, np.arange(3, 50, 5)
     whole = gram.whole.copy()
-    cache.narrow(keep)
+    cache.restrict_to(keep)
     np.testing.assert_array_equal(cache.rows[cache.slot], whole[np.ix_(keep, keep)])
     assert gram.counters["rows"] == N
     assert cache.features.counters["rows"] in (0, N)
@@ -207,7 +207,7 @@ def test_precomputed_rows():
         if cache.slot[i] < 0:
             cache.fetch(np.array([i]), clock)
         np.testing.assert_array_equal(cache.rows[cache.slot[i]], K[i])
-    cache.narrow(np.array([0, 3, 7, 8]))
+    cache.restrict_to(np.array([0, 3, 7, 8]))
     np.testing.assert_array_equal(cache.rows[cache.slot[2]], K[7, [0, 3, 7, 8]])
 
 
@@ -309,7 +309,7 @@ def test_store_narrows(exact, rows, width):
     size = store.rows.nbytes
     before = set(np.flatnonzero(store.slot >= 0).tolist())
     keep = np.sort(rng.permutation(N)[:width])
-    store.narrow(keep)
+    store.restrict_to(keep)
     assert set(keep[np.flatnonzero(store.slot >= 0)].tolist()) == before & set(keep.tolist())
     assert store.rows.nbytes <= size
     assert_store_sound(store)

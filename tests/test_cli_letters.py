@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 
 import maxmargin
 from maxmargin.cli.exit_codes import UsageError
-from maxmargin.cli.fitting import keep_what_counts
+from maxmargin.cli.fitting import keep_known_parameters
 from maxmargin.cli.machines import make_machine, make_solver, read_class_weight
-from maxmargin.cli.options import ESTIMATORS, LEFT_OUT, LINEAR, OPTIONS
-from maxmargin.cli.short_options import FAMILIES, LIBLINEAR, LIBSVM, PREDICT, SCALE, split_letters
+from maxmargin.cli.options import ESTIMATORS, LINEAR_ESTIMATORS, OPTIONS, PARAMETERS_WITHOUT_OPTION
+from maxmargin.cli.short_options import (
+    FAMILIES,
+    LIBLINEAR_OPTIONS,
+    LIBSVM_OPTIONS,
+    PREDICT_OPTIONS,
+    SCALE_OPTIONS,
+    expand_short_options,
+)
 from maxmargin.cli.train import parse
 
 LIBSVM_LETTERS = {
@@ -55,64 +62,80 @@ LIBLINEAR_LETTERS = {
 @pytest.mark.parametrize(("letters", "words"), LIBSVM_LETTERS.items())
 def test_letters_of_svm_train(letters, words):
     """Each letter is the word that says the same."""
-    assert split_letters([*letters.split(), "data"], LIBSVM) == (words, ["data"])
+    assert expand_short_options([*letters.split(), "data"], LIBSVM_OPTIONS) == (words, ["data"])
 
 
 @pytest.mark.parametrize(("letters", "words"), LIBLINEAR_LETTERS.items())
 def test_letters_of_liblinear(letters, words):
     """Each letter is the word that says the same."""
-    assert split_letters([*letters.split(), "data"], LIBLINEAR) == (words, ["data"])
+    assert expand_short_options([*letters.split(), "data"], LIBLINEAR_OPTIONS) == (words, ["data"])
 
 
 def test_letters_of_scale_and_predict():
     """Negative limits are values, not options."""
-    spelled, rest = split_letters(["-l", "-1", "-u", "1", "-y", "-1e-2", "2", "-s", "range", "data"], SCALE)
-    assert spelled == ["--lower=-1", "--upper=1", "--target-lower=-1e-2", "--target-upper=2", "--save=range"]
+    expanded, rest = expand_short_options(
+        ["-l", "-1", "-u", "1", "-y", "-1e-2", "2", "-s", "range", "data"], SCALE_OPTIONS
+    )
+    assert expanded == ["--lower=-1", "--upper=1", "--target-lower=-1e-2", "--target-upper=2", "--save=range"]
     assert rest == ["data"]
-    assert split_letters(["-b", "1", "t", "m", "o"], PREDICT) == (["--probability"], ["t", "m", "o"])
+    assert expand_short_options(["-b", "1", "t", "m", "o"], PREDICT_OPTIONS) == (["--probability"], ["t", "m", "o"])
 
 
 @pytest.mark.parametrize(
     ("letters", "table", "sentence"),
     [
-        ("-s 5 data", LIBSVM, "-s must be one of 0, 1, 2, 3, 4, got '5'; the solvers of LIBLINEAR need --liblinear."),
-        ("-t x data", LIBSVM, "-t must be one of 0, 1, 2, 3, 4, got 'x'."),
-        ("-g wide data", LIBSVM, "-g must be a number, got 'wide'."),
-        ("-s 8 data", LIBLINEAR, "-s must be one of 0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 21, got '8'."),
-        ("-e much data", LIBLINEAR, "-e must be a number, got 'much'."),
-        ("data -c", LIBSVM, "-c needs 1 value after it."),
-        ("data -y 1", SCALE, "-y needs 2 values after it."),
+        (
+            "-s 5 data",
+            LIBSVM_OPTIONS,
+            "-s must be one of 0, 1, 2, 3, 4, got '5'; the solvers of LIBLINEAR need --liblinear.",
+        ),
+        ("-t x data", LIBSVM_OPTIONS, "-t must be one of 0, 1, 2, 3, 4, got 'x'."),
+        ("-g wide data", LIBSVM_OPTIONS, "-g must be a number, got 'wide'."),
+        ("-s 8 data", LIBLINEAR_OPTIONS, "-s must be one of 0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 21, got '8'."),
+        ("-e much data", LIBLINEAR_OPTIONS, "-e must be a number, got 'much'."),
+        ("data -c", LIBSVM_OPTIONS, "-c needs 1 value after it."),
+        ("data -y 1", SCALE_OPTIONS, "-y needs 2 values after it."),
     ],
 )
 def test_wrong_values(letters, table, sentence):
     """One sentence names the letter and the value."""
     with pytest.raises(ValueError, match=re.escape(sentence) + "$"):
-        split_letters(letters.split(), table)
+        expand_short_options(letters.split(), table)
 
 
 def test_h_is_shrinking_or_help():
     """-h 0 and -h 1 are svm-train's; -h alone asks for help."""
-    assert split_letters(["-h", "1", "data"], LIBSVM) == (["--shrinking=yes"], ["data"])
-    assert split_letters(["-h"], LIBSVM) == ([], ["-h"])
+    assert expand_short_options(["-h", "1", "data"], LIBSVM_OPTIONS) == (["--shrinking=yes"], ["data"])
+    assert expand_short_options(["-h"], LIBSVM_OPTIONS) == ([], ["-h"])
 
 
 def test_what_is_no_letter_stays():
     """Words, files and what comes after -- are not looked at."""
     argv = ["--C", "2", "-x", "-c10", "data", "--", "-c", "3"]
-    assert split_letters(argv, LIBSVM) == ([], argv)
+    assert expand_short_options(argv, LIBSVM_OPTIONS) == ([], argv)
 
 
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.one_of(st.sampled_from([*LIBSVM, *LIBLINEAR, "-w1", "--C", "1", "0.5", "data", "--"]), st.text())))
-@pytest.mark.parametrize("table", [LIBSVM, LIBLINEAR, SCALE, PREDICT], ids=["libsvm", "liblinear", "scale", "predict"])
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([*LIBSVM_OPTIONS, *LIBLINEAR_OPTIONS, "-w1", "--C", "1", "0.5", "data", "--"]), st.text()
+        )
+    )
+)
+@pytest.mark.parametrize(
+    "table",
+    [LIBSVM_OPTIONS, LIBLINEAR_OPTIONS, SCALE_OPTIONS, PREDICT_OPTIONS],
+    ids=["libsvm", "liblinear", "scale", "predict"],
+)
 def test_any_arguments_are_split_or_refused(table, argv):
     """Arbitrary arguments: words and a rest, in which none is invented, or a ValueError."""
     try:
-        spelled, rest = split_letters(argv, table)
+        expanded, rest = expand_short_options(argv, table)
     except ValueError:
         return
-    assert all(word.startswith("--") for word in spelled)
+    assert all(word.startswith("--") for word in expanded)
     left = list(argv)
     for argument in rest:
         left.remove(argument)
@@ -125,7 +148,7 @@ def machine_of(*argv: str):
     """The estimator that the arguments ask for, without reading data."""
     arguments = parse([*argv, "data"], "train")
     name = arguments.estimator or "SVC"
-    parameters = {**keep_what_counts(arguments.lettered, name), **arguments.given}
+    parameters = {**keep_known_parameters(arguments.short_option_parameters, name), **arguments.given}
     parameters.pop("class_weight", None)
     return make_machine(name, parameters), arguments
 
@@ -136,7 +159,7 @@ def test_every_solver_type_makes_a_machine(family, solver):
     """-s of either family: a machine whose parameters are sound, or a refusal."""
     table, _ = FAMILIES[family]
     try:
-        table["-s"].spell(str(solver))
+        table["-s"].expand(str(solver))
     except ValueError:
         return
     machine, arguments = machine_of(f"--{family}", "-s", str(solver), "-c", "3", "-p", "0.2", "-n", "0.3", "-e", "0.01")
@@ -194,9 +217,9 @@ def test_letters_that_a_machine_has_not_are_left_out():
 def test_every_parameter_has_a_word():
     """Each parameter of an estimator is an option or is left out on purpose; no option is without an estimator."""
     known = {name for each in ESTIMATORS for name in getattr(maxmargin, each)().get_params()}
-    assert known - {option.name for option in OPTIONS} == LEFT_OUT
+    assert known - {option.name for option in OPTIONS} == PARAMETERS_WITHOUT_OPTION
     assert {option.name for option in OPTIONS} <= known
-    assert set(LINEAR) <= set(ESTIMATORS)
+    assert set(LINEAR_ESTIMATORS) <= set(ESTIMATORS)
 
 
 # ---- solvers with knobs, weights of classes -------------------------------------------------------------------------

@@ -69,12 +69,12 @@ def test_the_error_of_scores_is_bounded(working_set):
     problem = pose(Hinge(), X, np.where(y > 0, 1.0, -1.0), 100.0, RBF(gamma=3.0))
     problem.features.pack(np.array([0, 1500]), exact=False)
     run = SMO(working_set=working_set, shrinking=False).start(problem, LOOSE)
-    assert run.rounded
+    assert run.single_precision
     for _ in range(5):
         run.advance(1500, 10.0)
         a = run.store()
         off = np.abs(run.f - problem.features.scores(a)).max()
-        assert off <= 4.0 * run.rounding * np.linalg.norm(a) + run.drift()
+        assert off <= 4.0 * run.rounding * np.linalg.norm(a) + run.accumulated_rounding()
 
 
 # ---- linear kernels -------------------------------------------------------------------------------------------------
@@ -168,18 +168,18 @@ def test_effort_ends_smo():
 
 def test_a_run_in_float32_that_stands_still_goes_on_in_float64(monkeypatch):
     """A look back that finds no progress ends float32, not the fit."""
-    monkeypatch.setattr("maxmargin.solvers.smo.active.ROUGH", -1)
-    monkeypatch.setattr("maxmargin.solvers.smo.pairs.LOOK_BACK", 100)
+    monkeypatch.setattr("maxmargin.solvers.smo.active.FLOAT32_STEPS_WITHOUT_PROGRESS_LIMIT", -1)
+    monkeypatch.setattr("maxmargin.solvers.smo.pairs.PROGRESS_CHECK_STEPS", 100)
     X, y = make_rough_clouds(3000, 2)
     problem = pose(Hinge(), X, np.where(y > 0, 1.0, -1.0), 1.0, RBF(gamma=3.0))
     problem.features.pack(np.array([0, 1500]), exact=False)
     run = SMO(working_set=2).start(problem, LOOSE)
-    assert run.rounded
+    assert run.single_precision
     while (outcome := run.advance(1000, 10.0)) is Outcome.GOING:
         assert run.n_iter < 1000
     assert outcome is Outcome.DONE
     run.refresh(problem.features.scores(run.store()))
-    assert not run.rounded
+    assert not run.single_precision
 
 
 def test_the_space_of_the_features_asks_its_solver():

@@ -111,7 +111,7 @@ def test_close_scores_are_as_near_as_they_say(name, form):
 def measure_terms(kernel: Kernel, samples, support, coef: np.ndarray) -> np.ndarray:
     """sum_j |coef_j| r_i r_j with r as in `sizes`, and of tanh the size of its argument."""
     if isinstance(kernel, Sigmoid):
-        return abs(kernel.gamma) * samples.radii * (np.abs(coef) @ support.radii) + np.abs(coef).sum()
+        return abs(kernel.gamma) * samples.norm_bounds * (np.abs(coef) @ support.norm_bounds) + np.abs(coef).sum()
     return kernel.sizes(samples) * (np.abs(coef) @ kernel.sizes(support))
 
 
@@ -189,12 +189,12 @@ def test_weights_and_projections_are_as_near_as_they_say(form):
         found = [Fraction(float(a)) + Fraction(float(b)) for a, b in zip(high, low, strict=True)]
         off = sum((a - b) ** 2 for a, b in zip(w, found, strict=True))
         assert off <= Fraction(error) ** 2
-        assert error <= 1e-28 * (np.abs(coef) @ support.radii) + 1e-280
+        assert error <= 1e-28 * (np.abs(coef) @ support.norm_bounds) + 1e-280
         f_high, f_low, errors = samples.project_closely(high, low)
         for i, row in enumerate(read_exactly(X)):
             exact = sum(a * b for a, b in zip(row, found, strict=True))
             assert abs(Fraction(f_high[i]) + Fraction(f_low[i]) - exact) <= Fraction(errors[i])
-        assert (errors <= 1e-28 * samples.radii * np.linalg.norm(high) + 1e-280).all()
+        assert (errors <= 1e-28 * samples.norm_bounds * np.linalg.norm(high) + 1e-280).all()
 
 
 def test_values_that_are_given_are_exact_and_only_their_sum_is_bounded():
@@ -240,7 +240,7 @@ def test_a_kernel_of_the_users_own_is_what_it_returns():
 
 
 def test_support_in_several_tiles_and_no_support_at_all(monkeypatch):
-    monkeypatch.setattr("maxmargin.model.tiles.TILE", 64)
+    monkeypatch.setattr("maxmargin.model.tiles.TILE_ENTRIES", 64)
     generator = np.random.default_rng(4)
     X, coef = generator.normal(size=(20, 5)), generator.normal(size=45)
     S = generator.normal(size=(45, 5))

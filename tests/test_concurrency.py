@@ -22,7 +22,15 @@ from threadpoolctl import threadpool_info
 
 import maxmargin.runtime.threads
 from maxmargin import SVC, SVR, LinearSVC, RiskClassifier
-from maxmargin.runtime.threads import CORES, Interrupted, count_cores, listen, open_gate, quiet_blas, run_strips
+from maxmargin.runtime.threads import (
+    CORES,
+    Interrupted,
+    count_cores,
+    interruptible,
+    open_library_lock,
+    run_strips,
+    single_threaded_blas,
+)
 
 MODELS = {
     "pairs": (SVC(), (900, 8, 4)),
@@ -103,17 +111,17 @@ def list_blas() -> dict[str, int]:
 def test_every_thread_can_hold_blas():
     """Also one that is not the first to do so, which threadpoolctl would ignore; afterwards all is as before."""
     before = count_blas()
-    with quiet_blas():
+    with single_threaded_blas():
         assert count_blas() == {1}
 
     def hold() -> set[int]:
-        with quiet_blas():
+        with single_threaded_blas():
             return count_blas()
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(hold).result() == {1}
     assert count_blas() == before
-    with quiet_blas(), ThreadPoolExecutor(1) as pool:
+    with single_threaded_blas(), ThreadPoolExecutor(1) as pool:
         assert pool.submit(hold).result() == {1}
         assert count_blas() == {1}
     assert count_blas() == before
@@ -150,11 +158,11 @@ def test_ctrl_c_waits_while_the_limit_is_set(monkeypatch):
     """Pressed within: KeyboardInterrupt comes a moment later, and BLAS is as it was."""
     before = count_blas()
     monkeypatch.setattr(maxmargin.runtime.threads, "hold_blas", press_and(maxmargin.runtime.threads.hold_blas))
-    with pytest.raises(KeyboardInterrupt), quiet_blas():
+    with pytest.raises(KeyboardInterrupt), single_threaded_blas():
         raise AssertionError("The context began.")
     monkeypatch.undo()
     monkeypatch.setattr(maxmargin.runtime.threads, "set_blas", press_and(maxmargin.runtime.threads.set_blas))
-    with pytest.raises(KeyboardInterrupt), quiet_blas():
+    with pytest.raises(KeyboardInterrupt), single_threaded_blas():
         raise AssertionError("The context began.")
     assert count_blas() == before
 
@@ -181,7 +189,7 @@ def test_no_more_threads_than_cores():
 
     before = {thread.name for thread in threading.enumerate()}
     watcher = threading.Thread(target=count)
-    with quiet_blas(), ThreadPoolExecutor(8) as pool:
+    with single_threaded_blas(), ThreadPoolExecutor(8) as pool:
         watcher.start()
         list(pool.map(fit_and_predict, MODELS))
         running.clear()
@@ -216,12 +224,12 @@ def test_what_one_thread_listens_to_is_its_own():
     inside, leave = threading.Event(), threading.Event()
 
     def other() -> None:
-        with listen(lambda: False):
+        with interruptible(lambda: False):
             inside.set()
             leave.wait()
 
     thread = threading.Thread(target=other)
-    with listen(lambda: True):
+    with interruptible(lambda: True):
         thread.start()
         inside.wait()
         with pytest.raises(Interrupted):
@@ -327,7 +335,7 @@ def run_in_fork(work) -> bytes:
 @forks
 def test_a_fork_after_a_fit(alone):
     """The child has none of the threads that its parent used, and makes its own."""
-    with quiet_blas():
+    with single_threaded_blas():
         run_strips(lambda start, stop: None, 100, 1)
     answer = run_in_fork(lambda: fit_and_predict("blocks")[:20].tobytes())
     assert_agree(np.frombuffer(answer), alone["blocks"][:20])
@@ -336,7 +344,7 @@ def test_a_fork_after_a_fit(alone):
 @forks
 def test_a_fork_amid_locks(alone):
     """Another thread is just taking or lifting the limit of BLAS: the child does not wait for it."""
-    with maxmargin.runtime.threads._Quiet.lock:
+    with maxmargin.runtime.threads._BlasLimit.lock:
         answer = run_in_fork(lambda: fit_and_predict("pairs")[:20].tobytes())
     assert_agree(np.frombuffer(answer), alone["pairs"][:20].ravel())
 
@@ -352,7 +360,7 @@ def test_a_fork_has_its_blas_back():
     inside, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with quiet_blas():
+        with single_threaded_blas():
             inside.set()
             leave.wait()
 
@@ -360,7 +368,7 @@ def test_a_fork_has_its_blas_back():
     thread.start()
     inside.wait()
     assert run_in_fork(say_threads) == free
-    with quiet_blas():
+    with single_threaded_blas():
         assert run_in_fork(say_threads) == b"\x01"
     leave.set()
     thread.join()
@@ -370,8 +378,8 @@ def test_a_fork_has_its_blas_back():
 @forks
 def test_a_fork_finds_gates_open():
     """A library that another thread is in does not lock out a forked process."""
-    with open_gate("a library", os.getpid()):
-        assert run_in_fork(lambda: str(open_gate("a library", os.getpid()).locked()).encode()) == b"False"
+    with open_library_lock("a library", os.getpid()):
+        assert run_in_fork(lambda: str(open_library_lock("a library", os.getpid()).locked()).encode()) == b"False"
 
 
 if sys.version_info >= (3, 12):  # Python warns of what these tests are about

@@ -365,7 +365,7 @@ def test_strips_of_sparse_data(monkeypatch):
     """Cut into strips of rows the result is the same."""
     X = sp.random_array((50, 20), density=0.3, random_state=np.random.default_rng(1), format="csr")
     whole = scale_quietly(find_ranges(X), X)
-    monkeypatch.setattr("maxmargin.files.ranges.STRIP", 60)
+    monkeypatch.setattr("maxmargin.files.ranges.ENTRIES_PER_STRIP", 60)
     parts = scale_quietly(find_ranges(X), X)
     assert (whole != parts).nnz == 0
     assert np.array_equal(scale_quietly(find_ranges(X), X.toarray()), whole.toarray())

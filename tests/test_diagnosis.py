@@ -25,13 +25,13 @@ from maxmargin import (
 )  # fmt: skip
 from maxmargin.insight import diagnosis as diagnosis_module
 from maxmargin.insight.cost import (
-    FEW,
-    KERNEL,
-    LINEAR,
+    KERNEL_GROWTH,
+    LINEAR_GROWTH,
+    MAX_PILOT_CLASSES,
     Pilot,
+    choose_growth,
     draw_rows,
     fit_part,
-    grow,
     keep_few_classes,
     predict_seconds,
     run_pilots,
@@ -177,11 +177,11 @@ def test_a_few_classes_stand_for_all():
     """Pairs of some, so many times fewer than all; not where weights name classes, nor for each class and the rest."""
     X, y = make_noise(1000, 100)
     few = keep_few_classes(SVC(), X, y, np.arange(1000.0))
-    assert len(np.unique(few.y)) == FEW
+    assert len(np.unique(few.y)) == MAX_PILOT_CLASSES
     np.testing.assert_array_equal(few.X, X[np.isin(y, few.y)])
     np.testing.assert_array_equal(few.weight, np.flatnonzero(np.isin(y, few.y)))
     assert few.n_classes == 100
-    assert few.times == pytest.approx(100 * 99 / (FEW * (FEW - 1)))
+    assert few.times == pytest.approx(100 * 99 / (MAX_PILOT_CLASSES * (MAX_PILOT_CLASSES - 1)))
     for model in (SVC(class_weight={0: 2.0}), SVC(multi_class="ovr"), LinearSVC()):
         assert keep_few_classes(model, X, y, None).times == 1.0
         assert keep_few_classes(model, X, y, None).X is X
@@ -244,10 +244,10 @@ def test_few_rows_are_fitted_whole():
 def test_growth_is_by_kind():
     """Through two times, with the growth of the kind of machine."""
     X, y = make_clouds(1100, 5)
-    for model, growth in ((SVC(), KERNEL), (LinearSVC(), LINEAR)):
+    for model, growth in ((SVC(), KERNEL_GROWTH), (LinearSVC(), LINEAR_GROWTH)):
         fitted = model.fit(X, y)
         pilots = [Pilot(1000, 1000.0**growth, True, fitted), Pilot(4000, 4000.0**growth, True, fitted)]
-        assert grow(fitted, 64_000) == growth
+        assert choose_growth(fitted, 64_000) == growth
         assert predict_seconds(pilots, 64_000)[0] == pytest.approx(64_000.0**growth)
 
 

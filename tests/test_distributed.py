@@ -21,14 +21,14 @@ from selection import leave_long
 from slack import SLACK_SECONDS
 
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.runtime.threads import Interrupted, listen
+from maxmargin.runtime.threads import Interrupted, interruptible
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 from maxmargin.blocks.dask import (  # noqa: E402
-    HEAVY,
+    HELD_RECIPE_BYTES,
     ClusterLost,
     DaskBlocks,
     is_collection,
@@ -84,7 +84,7 @@ def test_eight_blocks_a_task_add_up_to_the_same_bits(two_workers, rows, monkeypa
     """Where blocks are many, a task asks those that are added first: fewer tasks, the same sum."""
     X, y = cut(rows)
     wanted = DaskBlocks(X, y, client=two_workers).run(block_tasks.add_products)
-    monkeypatch.setattr("maxmargin.blocks.dask.ENOUGH", 0)
+    monkeypatch.setattr("maxmargin.blocks.dask.MIN_TASKS_PER_THREAD", 0)
     blocks = DaskBlocks(X, y, client=two_workers)
     assert [len(group) for group in blocks._group()][:1] == [8]
     assert np.array_equal(blocks.run(block_tasks.add_products), wanted)
@@ -332,7 +332,7 @@ def test_a_pass_listens(two_workers):
     """Whoever is asked to stop stops within half a second, and the next pass begins with an empty cluster."""
     blocks = DaskBlocks(*cut(), client=two_workers)
     began = time.perf_counter()
-    with pytest.raises(Interrupted), listen(lambda: time.perf_counter() - began > 0.5):
+    with pytest.raises(Interrupted), interruptible(lambda: time.perf_counter() - began > 0.5):
         blocks.run(block_tasks.add_slowly, 0.4)
     assert time.perf_counter() - began < 1.0 + SLACK_SECONDS
     assert blocks.counters["passes"] == 0
@@ -492,8 +492,8 @@ def test_data_within_the_graph_travel_once(two_workers, kind):
     if kind == "target":
         X = da.random.default_rng(0).random((60_000, 6), chunks=(10_000, 6))
     blocks = DaskBlocks(X, y, client=two_workers)
-    assert sum(measure_pickle(recipe) for recipe in blocks.recipes) < 6 * HEAVY
-    assert measure_pickle(blocks.shared) < HEAVY
+    assert sum(measure_pickle(recipe) for recipe in blocks.recipes) < 6 * HELD_RECIPE_BYTES
+    assert measure_pickle(blocks.shared) < HELD_RECIPE_BYTES
     home = DaskBlocks(X, y)
     for _ in range(2):
         assert np.array_equal(blocks.run(block_tasks.add_products), home.run(block_tasks.add_products))

@@ -191,7 +191,7 @@ def test_a_worker_killed_during_a_fit_changes_no_bit(name, client, monkeypatch):
 @pytest.mark.slow
 def test_a_lost_cluster_and_another_one(tmp_path, monkeypatch):
     """The scheduler goes in the middle of a fit; the fit goes on from its checkpoint, on another cluster."""
-    monkeypatch.setattr("maxmargin.runtime.checkpoints.SAVED_EVERY", 0.0)
+    monkeypatch.setattr("maxmargin.runtime.checkpoints.SAVE_INTERVAL_SECONDS", 0.0)
     path = tmp_path / "fit.npz"
     machine = LinearSVC(loss="hinge", tol=TOL, checkpoint=path)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from exact_programs import SHARP, measure, solve_exactly
+from exact_programs import OPTIMUM_TOLERANCE, measure, solve_exactly
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -38,4 +38,4 @@ def test_the_error_is_a_bound(blur):
     for _ in range(50):
         rough = measure(*parts, exact.x + blur * rng.normal(size=4), exact.z + blur * rng.normal(size=20), exact.y)
         assert abs(rough.value - exact.value) <= rough.error
-        assert rough.error > SHARP * abs(exact.value)
+        assert rough.error > OPTIMUM_TOLERANCE * abs(exact.value)

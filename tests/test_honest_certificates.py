@@ -18,14 +18,14 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, LinearSVC, RiskRegressor, Status, certify
-from maxmargin.certificates.in_memory import judge, judge_sharply
+from maxmargin.certificates.in_memory import judge, judge_with_refinement
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Kernel, Linear, Polynomial
 from maxmargin.model.losses import Absolute, Hinge, SquaredHinge
 from maxmargin.model.problem import Point, Problem
 from maxmargin.runtime.rounding import UNIT, Enclosed, add_enclosed, bound_sum
 from maxmargin.solvers.loop import write_outwards
-from maxmargin.solvers.neighbours import find_neighbours, stretch
+from maxmargin.solvers.neighbours import find_neighbours, scale_to_margin
 
 rng = np.random.default_rng(0)
 Z = rng.normal(size=(60, 2))
@@ -128,7 +128,7 @@ def test_a_closer_look_is_sharper():
     assert plain.dual <= close.dual <= close.primal <= plain.primal
     assert close.gap <= plain.gap
     far = Point(problem.feasible(1e-9 * y), 0.5)  # a gap beside which rounding is nothing: the plain look is enough
-    assert judge_sharply(problem, far) == judge(problem, far)
+    assert judge_with_refinement(problem, far) == judge(problem, far)
 
 
 def test_certify_is_as_sharp_as_a_fit():
@@ -145,12 +145,12 @@ def test_stretching_leaves_no_loss():
     features = Gram.from_data(Linear(), APART)
     problem = Problem(features, SIDES.astype(float), np.full(60, 1e10), Hinge())
     point = SVC(kernel="linear", C=1e10, tol=1e-6).fit(APART, -SIDES).result_.point  # the first class is +1
-    found = stretch(problem, point._replace(b=point.b * (1 - 1e-12)))
+    found = scale_to_margin(problem, point._replace(b=point.b * (1 - 1e-12)))
     margins = SIDES * (features.scores(found.coef) + found.b)
     assert 1.0 <= margins.min() < 1.0 + 1e-9
     assert judge(problem, found).primal < 1.0
-    assert stretch(problem, Point(np.zeros(60))) is None
-    assert stretch(Problem(features, SIDES.astype(float), np.ones(60), SquaredHinge()), found) is None
+    assert scale_to_margin(problem, Point(np.zeros(60))) is None
+    assert scale_to_margin(Problem(features, SIDES.astype(float), np.ones(60), SquaredHinge()), found) is None
 
 
 def test_targets_that_are_all_the_same():

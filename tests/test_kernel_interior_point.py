@@ -96,9 +96,9 @@ def test_the_limit_of_float64_is_named():
 
 def test_auto_goes_on_with_it(monkeypatch):
     """Where SMO has used up its steps, and says so."""
-    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_STEPS", 1)
-    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_WORK", 1.0)
-    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_STEPS_PER_ENTRY", 0.0)
+    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_STEPS_PER_SAMPLE", 1)
+    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_SCORE_UPDATES", 1.0)
+    monkeypatch.setattr("maxmargin.solvers.choice.PAIR_STEPS_PER_KERNEL_ENTRY", 0.0)
     X, y = make_clouds(200, 3, 2)
     model = SVR(C=100.0).fit(X, y.astype(float))
     assert model.result_.converged

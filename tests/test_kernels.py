@@ -15,11 +15,11 @@ import maxmargin.model.features
 import maxmargin.model.tiles
 from maxmargin.compiled.kernel_rows import add_stored_rows, rbf_from_dots
 from maxmargin.compiled.single_rows import evaluate_row
-from maxmargin.model.features import Design, Gram, SignedGram, cut
+from maxmargin.model.features import Design, Gram, SignedGram, take_submatrix
 from maxmargin.model.kernels import (
+    FLOAT32_MAX_ERROR,
     KERNELS,
     RBF,
-    SAFE,
     Custom,
     Kernel,
     Laplacian,
@@ -255,11 +255,11 @@ def test_half_precision_values_are_within_their_promise():
     X = 3.0 * np.random.default_rng(8).normal(size=(50, 6))
     kernel = RBF(gamma=0.5).bind(X)
     samples = kernel.samples(X)
-    half = kernel.halve(samples)
+    half = kernel.to_float32(samples)
     K = kernel.evaluate(half, half.take(np.arange(20)), np.empty((50, 20), np.float32))
-    np.testing.assert_allclose(K, kernel.evaluate(samples, samples)[:, :20], rtol=SAFE, atol=1e-17)
+    np.testing.assert_allclose(K, kernel.evaluate(samples, samples)[:, :20], rtol=FLOAT32_MAX_ERROR, atol=1e-17)
     far = RBF(gamma=0.5)
-    assert far.halve(far.samples(X + 1e4)) is None
+    assert far.to_float32(far.samples(X + 1e4)) is None
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 9])
@@ -317,7 +317,7 @@ def test_scores_in_tiles(name, layout, columns, monkeypatch):
     whole = evaluate_scores(kernel, samples, support, coef)
     np.testing.assert_allclose(whole, kernel.evaluate(samples, support) @ coef, rtol=1e-12)
     monkeypatch.setattr(maxmargin.model.tiles, "SMALL_TILE", 0)
-    monkeypatch.setattr(maxmargin.model.tiles, "ROWS", 10)
+    monkeypatch.setattr(maxmargin.model.tiles, "TILE_SIDE_SAMPLES", 10)
     tiled = evaluate_scores(kernel, samples, support, coef)
     assert tiled.shape == whole.shape
     np.testing.assert_allclose(tiled, whole, rtol=1e-11, atol=1e-13)
@@ -330,7 +330,7 @@ def test_samples_in_tiles(layout, monkeypatch):
 
     X = make_data(60)
     w, coef = np.linspace(-1.0, 1.0, 7), np.linspace(-2.0, 1.0, 60)
-    monkeypatch.setattr(maxmargin.model.samples, "TILE", 50)
+    monkeypatch.setattr(maxmargin.model.samples, "TILE_ENTRIES", 50)
     samples = wrap(lay_out(X, layout))
     np.testing.assert_allclose(samples.dots(samples.take(slice(0, 9))), X @ X[:9].T, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(samples.combine(coef), coef @ X, rtol=1e-12, atol=1e-13)
@@ -356,7 +356,7 @@ def test_gram_whole_or_not(name, offset, monkeypatch):
     rows, columns = np.array([4, 30, 0]), np.array([1, 2, 8, 9])
     K = REFERENCES[name](X, X, **KNOBS) + offset
     for full in (0, 100):
-        monkeypatch.setattr(maxmargin.model.features, "FULL", full)
+        monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", full)
         gram = Gram.from_data(make_kernel(name, **KNOBS), X, offset)
         assert (gram.form() is None) == (full == 0)
         np.testing.assert_allclose(gram.block(rows), K[rows], rtol=1e-11, atol=1e-13)
@@ -375,7 +375,7 @@ def test_rows_in_strips(name, layout, monkeypatch):
     kernel = make_kernel(name, **KNOBS)
     samples, others = (kernel.samples(lay_out(make_data(n, n), layout)) for n in (9, 700))
     monkeypatch.setattr(maxmargin.model.tiles, "SMALL_TILE", 0)
-    monkeypatch.setattr(maxmargin.model.tiles, "ROWS", 4)
+    monkeypatch.setattr(maxmargin.model.tiles, "TILE_SIDE_SAMPLES", 4)
     K = evaluate_rows(kernel, samples, others)
     np.testing.assert_allclose(K, kernel.evaluate(samples, others), rtol=1e-11, atol=1e-13)
 
@@ -386,8 +386,8 @@ def test_rows_in_strips(name, layout, monkeypatch):
 def test_cut(index):
     """whole[index, index], by blocks or not."""
     whole, index = np.random.default_rng(10).normal(size=(10, 10)), np.array(index)
-    np.testing.assert_array_equal(cut(whole, index), whole[np.ix_(index, index)])
-    assert cut(None, index) is None
+    np.testing.assert_array_equal(take_submatrix(whole, index), whole[np.ix_(index, index)])
+    assert take_submatrix(None, index) is None
 
 
 @pytest.mark.parametrize("n", [3, 8, 21, 40])
@@ -420,7 +420,7 @@ class SlowKernel(RBF):
 @pytest.mark.parametrize("full", [0, 100])
 def test_signed_features(full, monkeypatch):
     """s_k s_l k(x_i, x_j) with samples taken twice: blocks, diagonal, scores, norm and parts."""
-    monkeypatch.setattr(maxmargin.model.features, "FULL", full)
+    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", full)
     rng = np.random.default_rng(11)
     gram = Gram.from_data(RBF(gamma=0.3), make_data(12))
     index, sign = np.tile(np.arange(12), 2), np.repeat([1.0, -1.0], 12)

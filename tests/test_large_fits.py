@@ -76,7 +76,7 @@ def test_float32_and_float64_agree(make, monkeypatch):
     seen = spy_on_rows(monkeypatch)
     single = make(tol=1e-5).fit(X, y)
     assert set(seen) == {np.dtype(np.float32)}
-    monkeypatch.setattr(maxmargin.model.kernels, "SAFE", 0.0)
+    monkeypatch.setattr(maxmargin.model.kernels, "FLOAT32_MAX_ERROR", 0.0)
     double = make(tol=1e-5).fit(X, y)
     assert seen[-1] == np.float64
     for model in (single, double):
@@ -106,7 +106,7 @@ def test_dense_zeros_and_sparse_agree(kernel, monkeypatch):
     np.testing.assert_array_equal(dense.support_, sparse.support_)
     values = sparse.decision_function(sp.csr_array(X[:50]))
     np.testing.assert_allclose(dense.decision_function(X[:50]), values, atol=1e-12)
-    monkeypatch.setattr(maxmargin.model.samples, "THIN", 0.0)
+    monkeypatch.setattr(maxmargin.model.samples, "SPARSE_MAX_DENSITY", 0.0)
     plain = SVC(kernel=kernel, gamma=gamma).fit(X, y)
     assert plain.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=2e-5)
     np.testing.assert_allclose(plain.decision_function(X[:50]), dense.decision_function(X[:50]), atol=0.05)
@@ -164,12 +164,12 @@ def test_float32_is_offered_for_scaled_data_only(kernel, sparse):
     """Near the origin float32 is safe; a thousand times further away than the data are wide it is not."""
     X = np.random.default_rng(0).normal(size=(200, 5))
     near = kernel.samples(sp.csr_array(X) if sparse else X)
-    half = kernel.halve(near)
+    half = kernel.to_float32(near)
     assert half.dtype == np.float32
     K = kernel.evaluate(near, near)
     np.testing.assert_allclose(kernel.evaluate(half, half), K, rtol=1e-4, atol=1e-4 * np.abs(K).max())
     far = X + 3e4
-    assert kernel.halve(kernel.samples(sp.csr_array(far) if sparse else far)) is None
+    assert kernel.to_float32(kernel.samples(sp.csr_array(far) if sparse else far)) is None
 
 
 def test_outliers_do_not_forbid_float32():
@@ -177,9 +177,9 @@ def test_outliers_do_not_forbid_float32():
     X = np.random.default_rng(0).normal(size=(1000, 5))
     kernel = RBF(0.5)
     X[:5] *= 1e4
-    assert kernel.halve(kernel.samples(X)) is not None
+    assert kernel.to_float32(kernel.samples(X)) is not None
     X[:50] *= 1e4
-    assert kernel.halve(kernel.samples(X)) is None
+    assert kernel.to_float32(kernel.samples(X)) is None
 
 
 def test_precision_is_raised_when_the_judge_disagrees_twice():
@@ -188,11 +188,11 @@ def test_precision_is_raised_when_the_judge_disagrees_twice():
     problem = Problem(Gram.from_data(RBF(0.1), X), np.where(y > 0, 1.0, -1.0), np.full(N, 10.0), Hinge())
     run = SMO().start(problem, 1e-5)
     assert isinstance(run, BlockRun)
-    assert run.rounded
+    assert run.single_precision
     for expected in (True, False):
         run.advance(500, 10.0)
         run.refresh(problem.features.scores(problem.features.combine(run.store())))
-        assert run.rounded is expected
+        assert run.single_precision is expected
     assert run.rows.rows.dtype == np.float64
     result = solve(problem, tol=1e-5, warm=Point(run.store().copy()))
     assert result.status is Status.CONVERGED
@@ -224,7 +224,7 @@ def test_store_keeps_within_its_bytes(megabytes, data):
 
 def test_a_copy_that_costs_too_much_is_not_made(monkeypatch):
     """Where the data in float32 would take more than a quarter of the bytes they are converted tile by tile."""
-    monkeypatch.setattr(maxmargin.model.samples, "TILE", 100)
+    monkeypatch.setattr(maxmargin.model.samples, "TILE_ENTRIES", 100)
     X, _ = clouds()
     rich, poor = (RowStore(Gram.from_data(RBF(0.1), X), megabytes) for megabytes in (5.0, 0.05))
     assert rich.half.X.dtype == np.float32

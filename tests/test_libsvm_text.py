@@ -30,9 +30,9 @@ from slack import SLACK_SECONDS
 from maxmargin import SVC, LinearSVC, read_libsvm, write_libsvm
 from maxmargin.blocks import libsvm_text
 from maxmargin.blocks.files import LibsvmBlocks
-from maxmargin.compiled.decimals import BROKEN, DOWN, LEAST, SURE, UP, read_number
+from maxmargin.compiled.decimals import BROKEN, DOWN, MIN_POWER_OF_TEN, SURE, UP, read_number
 from maxmargin.compiled.shortest_decimals import write_number
-from maxmargin.runtime.streams import guess_length
+from maxmargin.runtime.streams import estimate_length
 
 RNG = np.random.default_rng(0)
 PACKERS = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -138,7 +138,9 @@ def test_the_shortest_text_of_a_float():
 @pytest.mark.parametrize("k", [-342, -27, -1, 0, 1, 27, 55, 56, 324])
 def test_the_table_of_powers(k):
     """The first 128 bits of 10^k, from below and from above."""
-    low, high = (int(table[k - LEAST, 0]) << 64 | int(table[k - LEAST, 1]) for table in (DOWN, UP))
+    low, high = (
+        int(table[k - MIN_POWER_OF_TEN, 0]) << 64 | int(table[k - MIN_POWER_OF_TEN, 1]) for table in (DOWN, UP)
+    )
     exact = 0 <= k <= 55
     assert high - low == (0 if exact else 1)
     assert low.bit_length() == 128
@@ -366,7 +368,7 @@ def test_ctrl_c_ends_the_reading_of_a_pipe(stalled_pipe):
 def test_a_fault_is_told_while_the_pipe_stalls(stalled_pipe):
     """What is wrong in the first chunk does not wait for the second."""
     pipe, write = stalled_pipe
-    write(b"1 1:x\n" * (libsvm_text.CHUNK // 6 + 1))
+    write(b"1 1:x\n" * (libsvm_text.CHUNK_BYTES // 6 + 1))
     with pytest.raises(ValueError, match="line 1, column 5: a number was expected, got 'x'"):
         read_libsvm(pipe)  # which would otherwise not end, since the pipe stays open
 
@@ -478,11 +480,11 @@ def test_the_length_of_a_text_is_guessed(packer, tmp_path):
     """Exactly if it is plain or short; else rather too large, as room that is not used costs nothing."""
     for n in (10, 120_000):
         text = b"\n".join(np.char.mod(b"%.9f", np.random.default_rng(n).normal(size=n)).tolist())
-        guess = guess_length(write_text(tmp_path, text, f"rows.svm{packer}"))
+        guess = estimate_length(write_text(tmp_path, text, f"rows.svm{packer}"))
         exact = n == 10 or packer == ""
         assert guess == len(text) if exact else 0.9 * len(text) <= guess <= 1.6 * len(text)
     (tmp_path / "rows.svm.gz").write_bytes(b"no gzip")
-    assert guess_length(tmp_path / "rows.svm.gz") == 0
+    assert estimate_length(tmp_path / "rows.svm.gz") == 0
 
 
 def test_a_line_without_end(tmp_path, monkeypatch):
@@ -507,7 +509,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
 @pytest.mark.parametrize("zero_based", [True, False])
 def test_what_is_written_is_read(name, zero_based, tmp_path, monkeypatch):
     """Every bit of every value, explicit zeros, rows without values, queries, many strips."""
-    monkeypatch.setattr("maxmargin.files.libsvm_text.STRIP", 50)
+    monkeypatch.setattr("maxmargin.files.libsvm_text.VALUES_PER_STRIP", 50)
     X = sp.random_array((500, 40), density=0.2, random_state=np.random.default_rng(2), format="csr")
     X.data[: len(EXTREME)] = EXTREME
     X = sp.vstack([X, sp.csr_array((3, 40))]).tocsr()

@@ -9,12 +9,12 @@ from class_problems import make_class_problem
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, SMOOTH, make_data, make_linear_problem
 
 from maxmargin.compiled.class_coordinate import project_on_simplex
-from maxmargin.compiled.coordinate import improve
-from maxmargin.compiled.responses import lean, respond
-from maxmargin.compiled.l1_descent import descend_softly
+from maxmargin.compiled.coordinate import minimise_coordinate
+from maxmargin.compiled.l1_descent import descend_l1_quadratic
+from maxmargin.compiled.responses import directional_derivative, respond
 from maxmargin.compiled.sparse_products import add_squares, combine, project
-from maxmargin.model.losses import soften
-from maxmargin.runtime.threads import Interrupted, listen
+from maxmargin.model.losses import soft_threshold
+from maxmargin.runtime.threads import Interrupted, interruptible
 from maxmargin.solvers import SOLVERS, Coordinate
 from maxmargin.solvers.result import Outcome
 
@@ -43,7 +43,7 @@ def respond_slowly(row, f, a0, width):
     sigma = np.divide(width, span, out=np.zeros_like(span), where=span > 0)
     curve = sigma + row.d
     alive = (span > 0) & (curve > 0)
-    inner = soften(sigma * a0 - f - row.p, row.e) / np.where(alive, curve, 1.0)
+    inner = soft_threshold(sigma * a0 - f - row.p, row.e) / np.where(alive, curve, 1.0)
     a = np.where(alive, np.clip(inner, row.lo, row.hi), row.lo)
     bends = alive & (inner > row.lo) & (inner < row.hi) & ((inner != 0.0) | (row.e == 0.0))
     return a, np.where(bends, 1.0 / np.where(alive, curve, 1.0), 0.0), sigma
@@ -56,12 +56,12 @@ def test_respond(name, width):
     row, f, a0 = make_rows(name)
     if width == 0.0 and not row.d.any():
         pytest.skip("a row with a kink needs a width")
-    a, bend, slack = (np.empty_like(f) for _ in range(3))
-    smooth, losses, conjugates, total, bending = respond(f, a0, width, *row, a, bend, slack)
+    a, second_derivative, slack = (np.empty_like(f) for _ in range(3))
+    smooth, losses, conjugates, total, curved = respond(f, a0, width, *row, a, second_derivative, slack)
     expected, curve, sigma = respond_slowly(row, f, a0, width)
     np.testing.assert_allclose(a, expected, atol=1e-14)
-    np.testing.assert_allclose(bend, curve, rtol=1e-14)
-    assert bending == np.count_nonzero(curve)
+    np.testing.assert_allclose(second_derivative, curve, rtol=1e-14)
+    assert curved == np.count_nonzero(curve)
     value = -a * f - row.conjugate(a) - 0.5 * sigma * (a - a0) ** 2
     assert smooth == pytest.approx(value.sum(), rel=1e-12, abs=1e-12)
     assert losses == pytest.approx(row.value(f).sum(), rel=1e-12)
@@ -74,11 +74,11 @@ def test_respond(name, width):
 def test_slack_is_how_far_a_score_may_move(name, width):
     """Within its slack a row keeps its dual and does not bend; a little beyond, on one side, it bends."""
     row, f, a0 = make_rows(name, n=200)
-    a, bend, slack = (np.empty_like(f) for _ in range(3))
-    respond(f, a0, width, *row, a, bend, slack)
+    a, second_derivative, slack = (np.empty_like(f) for _ in range(3))
+    respond(f, a0, width, *row, a, second_derivative, slack)
     assert (slack >= 0).all()
-    assert (slack[bend > 0] == 0).all()
-    still = (bend == 0) & (row.hi > row.lo)
+    assert (slack[second_derivative > 0] == 0).all()
+    still = (second_derivative == 0) & (row.hi > row.lo)
     for side in (-1.0, 1.0):
         moved = respond_slowly(row, f + side * 0.999 * np.minimum(slack, 1e6), a0, width)[0]
         np.testing.assert_allclose(moved[still], a[still], atol=1e-12)
@@ -93,10 +93,10 @@ def test_lean(name, t):
     """sum a step and sum bend step^2 further along a step."""
     row, f, a0 = make_rows(name)
     step = np.random.default_rng(4).normal(size=len(f))
-    first, second = lean(f, step, t, a0, 0.2, *row)
-    a, bend, _ = respond_slowly(row, f + t * step, a0, 0.2)
+    first, second = directional_derivative(f, step, t, a0, 0.2, *row)
+    a, second_derivative, _ = respond_slowly(row, f + t * step, a0, 0.2)
     assert first == pytest.approx(a @ step, rel=1e-11, abs=1e-11)
-    assert second == pytest.approx(bend @ step**2, rel=1e-11)
+    assert second == pytest.approx(second_derivative @ step**2, rel=1e-11)
 
 
 # ---- products of sparse rows ----------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_improve_finds_the_best_dual(name):
     for i in range(120):
         p, d, e, lo, hi = (float(part[i]) for part in row)
         a, q = float(a0[i]), 1.7
-        best, violation = improve(float(f[i]), p, d, e, lo, hi, q, a)
+        best, violation = minimise_coordinate(float(f[i]), p, d, e, lo, hi, q, a)
         assert lo <= best <= hi
         assert (best == a) if violation <= 0 else (best != a or violation < 1e-9)
         grid = np.linspace(max(lo, best - 3.0), min(hi, best + 3.0), 400)
@@ -161,7 +161,7 @@ def test_passes_raise_the_dual(name, intercept, form):
 
     def measure(b0: float) -> float:
         missing = run.a.sum() - balance
-        proximal = b0 * missing + 0.5 * run.pull * missing**2 if run.free else 0.5 * run.pull * run.a.sum() ** 2
+        proximal = b0 * missing + 0.5 * run.tau * missing**2 if run.free else 0.5 * run.tau * run.a.sum() ** 2
         return -0.5 * float(np.sum((X.T @ run.a) ** 2)) - float(problem.row.conjugate(run.a).sum()) - proximal
 
     for _ in range(25):
@@ -202,14 +202,14 @@ def test_a_pass_in_parts_is_the_same(form, monkeypatch):
     runs = [Coordinate().start(make_linear_problem("hinge", "free", form), 1e-9) for _ in range(2)]
     for _ in range(10):
         runs[0].take_pass()
-    monkeypatch.setattr("maxmargin.solvers.coordinate.PART", 20)
+    monkeypatch.setattr("maxmargin.solvers.coordinate.ENTRIES_PER_PART", 20)
     for _ in range(10):
         runs[1].take_pass()
     np.testing.assert_array_equal(runs[0].a, runs[1].a)
     np.testing.assert_array_equal(runs[0].order, runs[1].order)
     assert runs[0].active == runs[1].active
     before = runs[1].n_iter
-    with pytest.raises(Interrupted), listen(lambda: True, always=False):
+    with pytest.raises(Interrupted), interruptible(lambda: True, always=False):
         runs[1].take_pass()
     assert runs[1].n_iter == before
     np.testing.assert_allclose(runs[1].w, runs[1].samples.combine(runs[1].a), atol=1e-12)
@@ -253,7 +253,7 @@ def test_class_passes_raise_the_dual(intercept, form):
 
     def measure(b0: np.ndarray) -> float:
         missing = run.duals.sum(axis=0)
-        proximal = float(b0 @ missing if run.free else 0.0) + 0.5 * run.pull * float(missing @ missing)
+        proximal = float(b0 @ missing if run.free else 0.0) + 0.5 * run.tau * float(missing @ missing)
         own = run.duals[np.arange(problem.n), run.y]
         return -0.5 * float(np.sum((X.T @ run.duals) ** 2)) + float(own.sum()) - proximal
 
@@ -278,7 +278,7 @@ def test_soft_descent(seed):
     H, g, u = A.T @ A + 0.01 * np.eye(6), 3.0 * rng.normal(size=6), rng.normal(size=6)
     weight = np.array([1.0, 2.0, 0.5, 1.0, 4.0, 0.0])
     delta, slope = np.zeros(6), np.zeros(6)
-    assert descend_softly(H, g, u, weight, delta, slope, 100_000, 1e-12) <= 1e-12
+    assert descend_l1_quadratic(H, g, u, weight, delta, slope, 100_000, 1e-12) <= 1e-12
     np.testing.assert_allclose(slope, H @ delta, atol=1e-9)
     gradient, at = g + H @ delta, u + delta
     moving = np.abs(at) > 1e-9
@@ -294,7 +294,7 @@ def test_soft_descent_falls_with_every_pass():
     H, g, u, weight = A.T @ A, rng.normal(size=8), rng.normal(size=8), np.ones(8)
     delta, slope, last = np.zeros(8), np.zeros(8), np.inf
     for _ in range(20):
-        descend_softly(H, g, u, weight, delta, slope, 1, 0.0)
+        descend_l1_quadratic(H, g, u, weight, delta, slope, 1, 0.0)
         value = g @ delta + 0.5 * delta @ H @ delta + np.abs(u + delta).sum()
         assert value <= last + 1e-12
         last = value

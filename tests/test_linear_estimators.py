@@ -485,7 +485,7 @@ def test_memory_maps_are_not_copied(tmp_path, estimator, dtype):
     tracemalloc.start()
     try:
         data, _ = check_design(model, mapped, y)
-        samples = model._features(data, model._bind(data)).samples
+        samples = model._features(data, model._make_kernel(data)).samples
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

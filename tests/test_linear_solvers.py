@@ -11,9 +11,9 @@ from linear_problems import (
     FORMS,
     INTERCEPTS,
     KINKED,
+    LOSSES_BY_SOLVER,
     PAIRS,
     SMOOTH,
-    TAKEN,
     find_optimum,
     make_data,
     make_linear_problem,
@@ -55,7 +55,7 @@ def test_every_loss_has_an_example():
     """The walk leaves no loss out."""
     assert set(EXAMPLES) == set(LOSSES)
     assert {*SOLVERS, "auto"} == {
-        *TAKEN,
+        *LOSSES_BY_SOLVER,
         "proximal_newton",
         "class_newton",
         "class_coordinate",
@@ -76,7 +76,7 @@ def test_what_solvers_take(solver):
                 if SOLVERS[solver]().accepts(make_linear_problem(name, intercept, form, True)) is None
             ]  # fmt: skip
             one_slack = ["hinge"] if solver == "one_slack" and intercept != "free" else []
-            assert taken == TAKEN.get(solver, one_slack)
+            assert taken == LOSSES_BY_SOLVER.get(solver, one_slack)
 
 
 @both_weights

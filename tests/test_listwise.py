@@ -11,7 +11,7 @@ from selection import leave_long
 from sklearn.metrics import fbeta_score, precision_score, recall_score, roc_auc_score
 
 from maxmargin.compiled.labellings import worst_f_labelling
-from maxmargin.compiled.ranking_pairs import count_pairs, deal_out
+from maxmargin.compiled.ranking_pairs import count_pairs, sort_by_group
 from maxmargin.model.listwise import (
     F1,
     METRICS,
@@ -304,7 +304,7 @@ def test_deal_out():
     rng = np.random.default_rng(0)
     group, order = rng.integers(0, 5, 60), rng.permutation(60)
     starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
-    np.testing.assert_array_equal(deal_out(order, group, starts), order[np.argsort(group[order], kind="stable")])
+    np.testing.assert_array_equal(sort_by_group(order, group, starts), order[np.argsort(group[order], kind="stable")])
 
 
 class CountedReads(np.ndarray):

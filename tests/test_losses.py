@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import ALL_LOSSES, ROW_LOSSES, say
 
-from maxmargin.model.losses import LOSSES, Loss, soften
+from maxmargin.model.losses import LOSSES, Loss, soft_threshold
 
 EXTREME = np.array([-1e4, -1e3, -710.0, 0.0, 710.0, 1e3, 1e4])
 scores = st.floats(-30.0, 30.0)
@@ -293,4 +293,4 @@ def test_row_derives_value_by_maximising(row_loss):
 def test_soft_threshold(e):
     """soften is sign(x) max(|x| - e, 0)."""
     x = np.linspace(-2.0, 2.0, 41)
-    np.testing.assert_allclose(soften(x, e), np.sign(x) * np.maximum(np.abs(x) - e, 0.0), atol=1e-15)
+    np.testing.assert_allclose(soft_threshold(x, e), np.sign(x) * np.maximum(np.abs(x) - e, 0.0), atol=1e-15)

@@ -16,7 +16,7 @@ from test_listwise import sum_over_pairs, tabulate
 
 from maxmargin import LinearSVC, RiskClassifier
 from maxmargin.estimators import linear_machine
-from maxmargin.estimators.metric import MetricSVC, choose_cut
+from maxmargin.estimators.metric import MetricSVC, choose_threshold
 from maxmargin.estimators.ranking import RankSVM
 from maxmargin.model.listwise import METRICS
 
@@ -234,7 +234,7 @@ def test_cut_of_metrics_of_order(metric, k, expected):
 def test_choose_cut(f, weight, wanted, chosen):
     """As near to the wanted weight as can be, equal scores together."""
     np.testing.assert_array_equal(
-        np.flatnonzero(np.array(f) > choose_cut(np.array(f), np.array(weight), wanted)), chosen
+        np.flatnonzero(np.array(f) > choose_threshold(np.array(f), np.array(weight), wanted)), chosen
     )
 
 

@@ -186,7 +186,7 @@ def test_an_interrupted_run_has_a_checkpoint(tmp_path):
 
 def test_checkpoints_are_written_on_the_way(tmp_path, monkeypatch):
     """A run that is killed leaves the last one."""
-    monkeypatch.setattr("maxmargin.runtime.checkpoints.SAVED_EVERY", 0.0)
+    monkeypatch.setattr("maxmargin.runtime.checkpoints.SAVE_INTERVAL_SECONDS", 0.0)
     path = tmp_path / "run.npz"
 
     def die(each):
@@ -220,7 +220,7 @@ def test_a_full_disk_costs_neither_the_run_nor_the_old_file(tmp_path, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("maxmargin.runtime.checkpoints.SAVED_EVERY", 0.0)
+        patch.setattr("maxmargin.runtime.checkpoints.SAVE_INTERVAL_SECONDS", 0.0)
         patch.setattr(np, "savez", fail)
         with pytest.warns(RuntimeWarning, match=r"run\.npz.*could not be written.*No space left") as caught:
             found = minimize(SHOR.fun, SHOR.x0, bounds=BOX, checkpoint=path)

@@ -47,9 +47,9 @@ from maxmargin import (
 )
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.certificates.data_hash import hash_data
-from maxmargin.files.archive import DIGITS, MARK, Archive, Damaged, digest_of, write_archive
+from maxmargin.files.archive import DIGEST_DIGITS, DIGEST_MARK, Archive, DamagedFileError, compute_digest, write_archive
 from maxmargin.files.models import MODELS
-from maxmargin.files.states import REBUILT, names_of
+from maxmargin.files.states import DERIVED_ATTRIBUTES, list_state_names
 from maxmargin.files.values import Unpacker
 from maxmargin.model.kernels import RBF, Kernel
 
@@ -130,7 +130,7 @@ def test_a_second_file_has_the_bytes_of_the_first(name, tmp_path):
 def test_private_attributes_of_a_fit_are_known(name):
     """An attribute that somebody adds to a fit must be kept, or be one that can be rebuilt."""
     model = fit(name)
-    assert set(vars(model)) <= {*model.get_params(deep=False), *names_of(model), *REBUILT}
+    assert set(vars(model)) <= {*model.get_params(deep=False), *list_state_names(model), *DERIVED_ATTRIBUTES}
 
 
 @pytest.mark.parametrize("name", sorted(set(EXAMPLES) - {"rank", "structured_classes", "structured_chains"}))
@@ -446,8 +446,8 @@ def open_file(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
 
 def seal(content: bytes) -> bytes:
     """An archive with the digest that suits it."""
-    body = content + MARK[:0]
-    return body[:-DIGITS] + digest_of(io.BytesIO(body), len(body) - DIGITS)
+    body = content + DIGEST_MARK[:0]
+    return body[:-DIGEST_DIGITS] + compute_digest(io.BytesIO(body), len(body) - DIGEST_DIGITS)
 
 
 def make_zip(members: dict[str, bytes], **options) -> bytes:
@@ -457,7 +457,7 @@ def make_zip(members: dict[str, bytes], **options) -> bytes:
         warnings.simplefilter("ignore")  # of names that are there twice
         for name, content in members.items():
             archive.writestr(name.rstrip("!"), content)
-        archive.comment = MARK + b"0" * DIGITS
+        archive.comment = DIGEST_MARK + b"0" * DIGEST_DIGITS
     return seal(buffer.getvalue())
 
 
@@ -834,7 +834,7 @@ def test_the_hash_tells_data_apart():
 
 def test_the_strips_of_a_large_matrix_are_those_of_its_sparse_form(monkeypatch):
     """Strips depend on the shape only."""
-    monkeypatch.setattr("maxmargin.certificates.data_hash.STRIP", 64)
+    monkeypatch.setattr("maxmargin.certificates.data_hash.STRIP_ENTRIES", 64)
     assert hash_data(X, CLASS) == hash_data(sp.csr_array(X), CLASS)
     assert hash_data(X, CLASS) != hash_data(X[:, ::-1], CLASS)
 
@@ -900,5 +900,5 @@ def test_certificates_of_earlier_versions_are_read():
     fields = {"primal": 2.0, "dual": 1.5, "kkt": 0.1, "convex": True, "floor": 1e-300, "resolution": 1e-12}
     found = Unpacker(lambda name: np.zeros(0)).unpack({"record": "Certificate", "fields": fields})
     assert (found.gap, found.relative_gap, found.rounding) == (0.5, 0.25, 0.0)
-    with pytest.raises(Damaged, match="Certificate has no 'evil'"):
+    with pytest.raises(DamagedFileError, match="Certificate has no 'evil'"):
         Unpacker(lambda name: np.zeros(0)).unpack({"record": "Certificate", "fields": {**fields, "evil": 1.0}})

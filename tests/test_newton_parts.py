@@ -58,11 +58,11 @@ def test_three_systems_give_one_step(name, shape, intercept, form):
     """Newton's equation by features, by rows and by conjugate gradients: the same step, and a solution."""
     problem = make_linear_problem(name, intercept, form, True, **SHAPES[shape])
     block, damping = move_some(problem), 0.01 if intercept == "free" else 0.0
-    bending = np.flatnonzero(block.response.bend)
+    curved = np.flatnonzero(block.response.second_derivative)
     steps = [
         system.solve_features(block, block.gradient, damping),
-        system.solve_rows(block, bending, block.gradient, damping),
-        system.solve_by_conjugate_gradients(block, bending, block.gradient, damping, 1e-13),
+        system.solve_rows(block, curved, block.gradient, damping),
+        system.solve_by_conjugate_gradients(block, curved, block.gradient, damping, 1e-13),
     ]
     if intercept == "none":  # no constant feature: what the last place holds is never used
         steps, size = [step[:-1] for step in steps], -1
@@ -70,7 +70,7 @@ def test_three_systems_give_one_step(name, shape, intercept, form):
         size = None
     Z = np.column_stack([wrap_dense(block.samples), np.full(problem.n, block.constant)])
     R = np.diag(np.append(np.ones(Z.shape[1] - 1), block.ridge + damping))
-    matrix = (R + (Z.T * block.response.bend) @ Z)[:size, :size]
+    matrix = (R + (Z.T * block.response.second_derivative) @ Z)[:size, :size]
     scale = np.abs(steps[0]).max()
     for step in steps:
         np.testing.assert_allclose(step, steps[0], atol=1e-8 * scale)
@@ -241,7 +241,7 @@ def test_systems_of_a_block_without_bending_rows(form):
     u = np.zeros(5)
     u[-1] = 1e6
     block.place(u, block.project(u))
-    assert not block.response.bend.any()
+    assert not block.response.second_derivative.any()
     none = np.zeros(0, int)
     np.testing.assert_allclose(system.solve_rows(block, none, block.gradient, 0.0), -block.gradient)
     np.testing.assert_allclose(system.solve_features(block, block.gradient, 0.0), -block.gradient)

@@ -154,7 +154,7 @@ def test_machines_beyond_two_gigabytes_are_refused(tmp_path):
 
 def test_a_file_that_disagrees_is_not_written(tmp_path, monkeypatch):
     """Whatever the reason."""
-    monkeypatch.setattr("maxmargin.files.onnx_export.decide", lambda model, X: model.decision_function(X) + 0.1)
+    monkeypatch.setattr("maxmargin.files.onnx_export.evaluate_model", lambda model, X: model.decision_function(X) + 0.1)
     with pytest.raises(ValueError, match=r"model cannot be exported: decisions of onnxruntime are off by 0\.1 of"):
         export_onnx(fit("linear_svc_two"), tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []

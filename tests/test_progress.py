@@ -47,7 +47,7 @@ def terminal(monkeypatch) -> Terminal:
     """stderr is a terminal, and its line changes at every report."""
     stream = Terminal()
     put_stderr(monkeypatch, stream)
-    monkeypatch.setattr(maxmargin.insight.progress, "EVERY", 0.0)
+    monkeypatch.setattr(maxmargin.insight.progress, "REFRESH_SECONDS", 0.0)
     return stream
 
 
@@ -100,7 +100,7 @@ def test_several_problems_share_a_line(terminal):
 def test_ten_times_a_second_at_most(monkeypatch):
     """A hundred reports at once are one line."""
     stream = Terminal()
-    monkeypatch.setattr(maxmargin.insight.progress, "EVERY", 1000.0)
+    monkeypatch.setattr(maxmargin.insight.progress, "REFRESH_SECONDS", 1000.0)
     line = ProgressLine(stream)
     for k in range(100):
         line.show(report(k))
@@ -110,7 +110,7 @@ def test_ten_times_a_second_at_most(monkeypatch):
 def test_the_line_is_cut_where_it_would_wrap(monkeypatch):
     """Shorter texts cover longer ones, and none is longer than the terminal."""
     stream = Terminal()
-    monkeypatch.setattr(maxmargin.insight.progress, "EVERY", 0.0)
+    monkeypatch.setattr(maxmargin.insight.progress, "REFRESH_SECONDS", 0.0)
     monkeypatch.setattr(maxmargin.insight.progress.Terminal, "count_columns", lambda self: 40)
     line = ProgressLine(stream, title="a long title")
     line.show(report())
@@ -217,7 +217,7 @@ def test_notebooks_have_one_output(monkeypatch):
     shell, display = types.SimpleNamespace(kernel=object()), Display()
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
-    monkeypatch.setattr(maxmargin.insight.progress, "EVERY", 0.0)
+    monkeypatch.setattr(maxmargin.insight.progress, "REFRESH_SECONDS", 0.0)
     line = ProgressLine(io.StringIO(), title="SVC")
     line.announce("about 20 s")
     line.show(report(1))
@@ -405,8 +405,8 @@ def test_a_fit_that_stops_early_says_so(terminal):
 
 def test_long_fits_are_announced(terminal, monkeypatch):
     """One line before a fit that will take long, with what is odd about the data."""
-    monkeypatch.setattr(maxmargin.insight.diagnosis, "SLOW", 0.0)
-    monkeypatch.setattr(maxmargin.insight.diagnosis, "ENTRIES", 0)
+    monkeypatch.setattr(maxmargin.insight.diagnosis, "ANNOUNCED_SECONDS", 0.0)
+    monkeypatch.setattr(maxmargin.insight.diagnosis, "MIN_ANNOUNCED_ENTRIES", 0)
     X, y = make_clouds(1200, 5)
     X = X * np.array([1.0, 1.0, 1.0, 1e4, 1.0])
     fit_quietly(SVC(verbose=1, gamma=0.1), X, y)
@@ -420,9 +420,9 @@ def test_long_fits_are_announced(terminal, monkeypatch):
 )
 def test_other_fits_are_not_announced(change, terminal, monkeypatch):
     """Where a budget says how long it takes, where parts cannot be drawn, and where the data are few."""
-    monkeypatch.setattr(maxmargin.insight.diagnosis, "SLOW", 0.0)
+    monkeypatch.setattr(maxmargin.insight.diagnosis, "ANNOUNCED_SECONDS", 0.0)
     if change:
-        monkeypatch.setattr(maxmargin.insight.diagnosis, "ENTRIES", 0)
+        monkeypatch.setattr(maxmargin.insight.diagnosis, "MIN_ANNOUNCED_ENTRIES", 0)
     X, y = make_clouds(300, 5)
     fit_quietly(SVC(verbose=1, **change), X @ X.T if "kernel" in change else X, y)
     assert "samples of" not in terminal.getvalue()

@@ -31,7 +31,7 @@ from maxmargin.model.losses import (
 from maxmargin.model.problem import Problem
 from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solvers.qp import find_backends
-from maxmargin.solvers.quadratic_program import LARGEST, QuadraticProgram, form_kernel
+from maxmargin.solvers.quadratic_program import MAX_PROGRAM_VARIABLES, QuadraticProgram, form_kernel
 
 KERNELS = {"linear": Linear(), "poly": Polynomial(degree=3, coef0=1.0), "rbf": RBF(gamma=0.5)}
 X3 = np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])
@@ -321,7 +321,7 @@ def test_problems_that_are_no_such_program(solver):
 
 def test_too_many_variables():
     """Their number and the memory are named, also where each sample has two."""
-    n = LARGEST // 2 + 50
+    n = MAX_PROGRAM_VARIABLES // 2 + 50
     features = Gram.from_data(Linear(), np.zeros((n, 1)))
     sentence = refuse(Problem(features, np.arange(n, dtype=float), np.ones(n), Absolute()))
     assert f"{2 * n} duals make 0.21 GB" in sentence

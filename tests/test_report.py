@@ -26,7 +26,7 @@ from experiments.fits import Measured, Setting, Task, measure
 from experiments.mistakes import average_intercept, recompute_gamma
 from experiments.page import Chapter, Figure, Table, Text, render_page, write_page
 from experiments.published import load_table
-from experiments.tables import Row, list_rows
+from experiments.tables import TableRow, list_rows
 from experiments.verdicts import CONFIRMED, OVERTURNED, PARTLY, Record
 
 ROWS = {1: 6, 2: 9, 3: 6, 4: 18, 5: 12, 6: 12, 7: 18, 8: 27, 9: 18, 10: 54, 11: 36, 12: 36}
@@ -304,7 +304,7 @@ def make_record(table: int, solver: str, published: dict | None = None, task: Ta
     momentum = changes.pop("momentum", None)
     setting = Setting(task or Task("clouds", "hinge", 1.0), solver, momentum)
     report = {"fit_time": 1.0, "n_iter": 1000, "train": 0.9, "val": 0.9, "train_n_sv": 100, **(published or {})}
-    return Record(table, Row(setting, (), report), hand_made(**changes))
+    return Record(table, TableRow(setting, (), report), hand_made(**changes))
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from experiments.risk_theorems import CASES, count_violations, is_proven
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, RiskClassifier, RiskRegressor, risk_bounds
 from maxmargin.guarantees.risk import bounds as bounds_of_model
 from maxmargin.guarantees.risk import leave_one_out, stability
-from maxmargin.guarantees.risk.ball import enclose
+from maxmargin.guarantees.risk.ball import find_smallest_ball
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear
 from maxmargin.plots import plot_risk_bounds
@@ -87,7 +87,7 @@ def enclose_all(kernel, X, stretch: float = 0.0):
     """The ball around the rows of X."""
     n = len(X)
     gram, stretches, counted = Gram.from_data(kernel, X), np.full(n, stretch), np.ones(n, bool)
-    return enclose(gram, stretches, counted, max_seconds=HANG_SECONDS, interrupt=Interrupt())
+    return find_smallest_ball(gram, stretches, counted, max_seconds=HANG_SECONDS, interrupt=Interrupt())
 
 
 @pytest.mark.parametrize("stretch", [0.0, 0.4])
@@ -519,8 +519,8 @@ def test_a_fit_that_was_never_judged_has_no_losses():
     (posed,) = bounds_of_model.pose_model(model, X, y, None, 1.0, Interrupt())
     interrupt = Interrupt()
     interrupt.raised, interrupt.seen = True, time.perf_counter() - 1e3
-    terms = leave_one_out.Terms(time.perf_counter() + 1e3, False, interrupt)
-    reach = stability.Reach(np.full(30, 2.0), True)
+    terms = leave_one_out.RefitBudget(time.perf_counter() + 1e3, False, interrupt)
+    reach = stability.ScoreShiftBound(np.full(30, 2.0), True)
     found, sentence = leave_one_out.leave_each_out(posed.problem, posed.point, np.ones(30), reach, terms)
     assert found is None
     assert sentence.startswith("Exact leave-one-out was not computed")

@@ -14,7 +14,7 @@ from structured_problems import PlainChain, build_feature, list_labellings, make
 
 from maxmargin import minimize, solve
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.blocks.problem import BlockPoint, BlockProblem, Pose, Rest, Targets
+from maxmargin.blocks.problem import BlockFormulation, BlockPoint, BlockProblem, Rest, Targets
 from maxmargin.blocks.survey import survey_block
 from maxmargin.certificates.in_memory import judge
 from maxmargin.model.losses import (
@@ -136,7 +136,7 @@ def test_blocks_of_many_classes(loss, scale, C, free):
     X, y = scale * rng.normal(size=(15, 2)), np.arange(15) % 3
     blocks = ArrayBlocks(X, y, rows=4)
     survey = blocks.run(survey_block, "class")
-    pose = Pose(Targets(C, np.arange(3), None), loss, free, 0.0 if free else 1.0, 3)
+    pose = BlockFormulation(Targets(C, np.arange(3), None), loss, free, 0.0 if free else 1.0, 3)
     problem = BlockProblem(blocks, pose, survey, C * 15)
     with many_digits():
         Z = np.hstack([exact(X), np.full((15, 1), exact(1.0))])
@@ -182,18 +182,18 @@ def test_structures(scale, C, listed):
         least, w = cut_planes(objective.risk, [zeros(problem.size)], np.zeros(problem.size, bool))
         best, rng = w.astype(float), np.random.default_rng(3)
         for w in (np.zeros(problem.size), best, best * (1.0 + 1e-3 * rng.normal(size=problem.size))):
-            sheets = draw_sheets(problem, w, rng)
+            sheets = draw_labellings(problem, w, rng)
             check(judge(problem, StructuredPoint(w, sheets)), objective.value(exact(w)), least)
 
 
-def draw_sheets(problem, w: np.ndarray, rng) -> tuple[Sheet, ...]:
+def draw_labellings(problem, w: np.ndarray, rng) -> tuple[Sheet, ...]:
     """What the oracle answers near w, with weights that sum to anything."""
     sheets = []
     for _ in range(5):
-        sheet, values, bounds = problem.examples.blank(), np.empty(problem.n), np.empty(problem.n)
+        joint_labelling, values, bounds = problem.examples.blank(), np.empty(problem.n), np.empty(problem.n)
         there = w + 0.1 * np.abs(w).max() * rng.normal(size=len(w))
-        problem.examples.maximise(there, 0, problem.n, sheet, values, bounds)
-        sheets.append(Sheet(problem.examples.publish(sheet), problem.c * rng.random(problem.n)))
+        problem.examples.maximise(there, 0, problem.n, joint_labelling, values, bounds)
+        sheets.append(Sheet(problem.examples.to_labelling(joint_labelling), problem.c * rng.random(problem.n)))
     return tuple(sheets)
 
 

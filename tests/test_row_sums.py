@@ -65,7 +65,7 @@ def test_sums_hold_in_exact_arithmetic(loss):
         sums, rows = RowSums(*found), write_exactly(row)
         duals = [Fraction(float(value)) for value in a]
         assert moved == cost == 0.0
-        assert abs(Fraction(sums.total) + Fraction(sums.carry) - sum(duals)) <= Fraction(1, 10**25) * sum(
+        assert abs(Fraction(sums.total) + Fraction(sums.total_error) - sum(duals)) <= Fraction(1, 10**25) * sum(
             map(abs, duals)
         )
         assert sums.inside == 1.0

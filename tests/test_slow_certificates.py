@@ -23,7 +23,7 @@ from maxmargin.model.losses import Hinge
 from maxmargin.model.problem import Problem
 from maxmargin.runtime.deadline import GRACE_SECONDS, Deadline
 from maxmargin.runtime.interrupt import Interrupt
-from maxmargin.runtime.pace import FADING, Pace
+from maxmargin.runtime.pace import DECAY_FACTOR, Pace
 from maxmargin.runtime.threads import CORES
 
 N = 4000
@@ -111,7 +111,7 @@ def test_a_pace_is_the_mean_of_the_last_measurements():
     assert not pace.is_stale
     assert pace.estimate(500) == pytest.approx(0.05)
     pace.note(0.1, 500)
-    assert pace.estimate(1000) == pytest.approx(1000 * 0.1 * (FADING + 1) / (1000 * FADING + 500))
+    assert pace.estimate(1000) == pytest.approx(1000 * 0.1 * (DECAY_FACTOR + 1) / (1000 * DECAY_FACTOR + 500))
     for _ in range(60):
         pace.note(1e-3, 100)
     assert pace.estimate(100) == pytest.approx(1e-3, rel=1e-3)
@@ -129,7 +129,7 @@ def test_the_pace_of_a_kernel_is_measured_on_its_own_samples():
     """Not looked up: one that naps is as slow as its naps."""
     features = Gram.from_data(Slow(seconds=16.0), X)
     assert features.estimate_seconds(N) == 0.0
-    features.gauge()
+    features.measure_pace()
     assert features.estimate_seconds(N) >= 16.0
     assert features.subset(np.arange(3000)).pace is features.pace
 
@@ -145,11 +145,11 @@ def test_a_certificate_that_cannot_end_in_time_is_given_up():
 
     deadline = Deadline(problem, 100.0, Interrupt())
     deadline.support = 5  # it has not grown
-    deadline.hold_back(Run)
+    deadline.reserve_certificate_time(Run)
     assert 5.0 < deadline.reserve < 7.0
-    assert deadline.permits(Run)
+    assert deadline.has_time_to_certify(Run)
     Run.support = deadline.support = 200
-    deadline.hold_back(Run)
+    deadline.reserve_certificate_time(Run)
     assert deadline.reserve == 0.0
-    assert not deadline.permits(Run)
+    assert not deadline.has_time_to_certify(Run)
     assert deadline.has_time_for(100.0 + 0.5 * GRACE_SECONDS)

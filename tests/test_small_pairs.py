@@ -13,7 +13,7 @@ from long_fits import make_clouds
 
 from maxmargin import SVC, Status, certify, solve
 from maxmargin.certificates.in_memory import judge
-from maxmargin.estimators.small_pairs import join, solve_small_pairs
+from maxmargin.estimators.small_pairs import concatenate_problems, solve_small_pairs
 from maxmargin.estimators.tasks import Budget
 from maxmargin.model.problem import Point
 from maxmargin.solvers import SMO
@@ -41,7 +41,7 @@ def test_one_judge(kernel, loss):
     """Every certificate is the one that the judge of a single problem gives."""
     X, y = make_classes()
     posed = pose(SVC(loss=loss, **kernel), X, y)
-    problems = join(posed, list(range(len(posed.tasks))))
+    problems = concatenate_problems(posed, list(range(len(posed.tasks))))
     rng, places = np.random.default_rng(0), [problems.cut(k) for k in range(len(posed.tasks))]
     single = [posed.problem(k) for k in range(len(places))]
     parts = [problem.feasible(rng.uniform(-2, 2, problem.n)) for problem in single]
@@ -81,7 +81,7 @@ def test_duals_that_are_not_feasible_have_no_certificate():
     """Outside their box, or out of balance: D would be no bound."""
     X, y = make_classes()
     posed = pose(SVC(), X, y)
-    problems = join(posed, [0, 1, 2])
+    problems = concatenate_problems(posed, [0, 1, 2])
     a = np.zeros(len(problems.y))
     a[problems.cut(0).start] = problems.y[0] * 0.5  # alone
     outside = problems.cut(1)
@@ -148,7 +148,7 @@ def test_batches_change_nothing(monkeypatch):
     """However many problems lie one after the other."""
     X, y = make_classes()
     whole = SVC().fit(X, y)
-    monkeypatch.setattr("maxmargin.estimators.small_pairs.BATCH", 300)
+    monkeypatch.setattr("maxmargin.estimators.small_pairs.BATCH_SAMPLES", 300)
     parts = SVC().fit(X, y)
     np.testing.assert_array_equal(whole.dual_coef_, parts.dual_coef_)
     np.testing.assert_array_equal(whole.intercept_, parts.intercept_)
@@ -246,13 +246,13 @@ def test_separable_classes_and_a_large_C(C):
 
 def test_a_stretch_stays_within_the_box():
     """Duals at C cannot grow: then P counts its hinges."""
-    from maxmargin.compiled.smo import find_stretch
+    from maxmargin.compiled.smo import find_margin_scale
 
     f, b, y, zero = np.array([0.999, -0.999]), 0.0, np.array([1.0, -1.0]), np.zeros(2)
     bounds = np.minimum(y, 0.0), np.maximum(y, 0.0)
     a = 0.4995 * y
-    t = find_stretch(f, b, a, -y, zero, zero, *bounds, 1e-2)
+    t = find_margin_scale(f, b, a, -y, zero, zero, *bounds, 1e-2)
     assert t == pytest.approx(1 / 0.999, rel=1e-12)
-    assert find_stretch(f, b, y, -y, zero, zero, *bounds, 1e-2) == 0.0
-    assert find_stretch(f, b, a, -y, zero, zero + 0.1, *bounds, 1e-2) == 0.0
-    assert find_stretch(0.1 * f, b, a, -y, zero, zero, *bounds, 1e-2) == 0.0
+    assert find_margin_scale(f, b, y, -y, zero, zero, *bounds, 1e-2) == 0.0
+    assert find_margin_scale(f, b, a, -y, zero, zero + 0.1, *bounds, 1e-2) == 0.0
+    assert find_margin_scale(0.1 * f, b, a, -y, zero, zero, *bounds, 1e-2) == 0.0

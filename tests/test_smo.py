@@ -101,7 +101,7 @@ def _shrink_early(monkeypatch):
 @pytest.fixture
 def row_by_row(monkeypatch):
     """No Gram matrix is formed whole, as if n were large."""
-    monkeypatch.setattr(maxmargin.model.features, "FULL", 0)
+    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", 0)
 
 
 # ---- the optimum --------------------------------------------------------------------------------------------
@@ -648,7 +648,7 @@ def test_best_partner(n):
         row, curvature, bend, m = rng.uniform(-1.0, 1.0, n), rng.uniform(0.5, 2.0, n), 1.5, (up - f).max()
         place, gain = compiled.best_partner(m, bend, low, f, row, curvature, np.empty(n))
         slopes = np.maximum(m - (low - f), 0.0)
-        gains = slopes**2 / np.maximum(bend + curvature - 2.0 * row, compiled.TINY)
+        gains = slopes**2 / np.maximum(bend + curvature - 2.0 * row, compiled.MIN_CURVATURE)
         assert gains[place] == pytest.approx(gains.max(), rel=1e-13)
         assert gain == pytest.approx(gains.max(), rel=1e-13)
 
@@ -685,20 +685,20 @@ def test_keerthis_sweep_stays_among_the_active_samples():
     problem = make_problem(Hinge(), Linear(), n=200, seed=3)
     state = SMO(selection="keerthi", shrinking=False).start(problem, 1e-6)
     state.advance(20000, 5.0)
-    state.tally[compiled.POSITION] = len(state.f) - 1
+    state.counts[compiled.POSITION] = len(state.f) - 1
     state.shrink()
     assert len(state.f) < 200
-    assert state.tally[compiled.POSITION] < len(state.f)
+    assert state.counts[compiled.POSITION] < len(state.f)
 
 
 def test_keerthi_finds_every_violating_pair():
     """A pair that violates by more than the threshold is returned if and only if there is one."""
     for seed in range(200):
         up, low, f = random_rates(6, seed)
-        tally = np.zeros(6, np.int64)
-        tally[compiled.POSITION] = seed % 6
+        counts = np.zeros(6, np.int64)
+        counts[compiled.POSITION] = seed % 6
         widest = (up - f).max() - (low - f).min()
-        i, j = compiled.select_keerthi(up, low, f, 0.5, tally, np.empty(6))
+        i, j = compiled.select_keerthi(up, low, f, 0.5, counts, np.empty(6))
         if widest <= 0.5:
             assert (i, j) == (-1, -1)
         else:
@@ -767,7 +767,7 @@ def test_marks_are_the_slopes_of_the_conjugate(loss):
     a[0, :3] = 0.0
     row = [np.ascontiguousarray(np.clip(part, -1e300, 1e300))[None] for part in problem.row]
     up, low = np.empty_like(a), np.empty_like(a)
-    compiled.mark_all(a, *row, up, low)
+    compiled.update_all_rates(a, *row, up, low)
     left, right = problem.row.slopes(a[0])
     np.testing.assert_allclose(up[0], np.where(np.isinf(right), -compiled.BLOCKED, -right), rtol=1e-13)
     np.testing.assert_allclose(low[0], np.where(np.isinf(left), compiled.BLOCKED, -left), rtol=1e-13)

@@ -78,9 +78,9 @@ def test_all_sequences_at_once_are_each_by_itself(sparse):
     problem = pose(ChainModel(costs), as_given(X, sparse), y)
     examples, rng = problem.examples, np.random.default_rng(0)
     w, weight = rng.normal(size=problem.size), rng.random(150)
-    sheet, values, bounds = examples.blank(), np.empty(150), np.empty(150)
-    examples.maximise(w, 0, 150, sheet, values, bounds)
-    labellings = np.split(sheet, np.cumsum([len(labels) for labels in y])[:-1])
+    joint_labelling, values, bounds = examples.blank(), np.empty(150), np.empty(150)
+    examples.maximise(w, 0, 150, joint_labelling, values, bounds)
+    labellings = np.split(joint_labelling, np.cumsum([len(labels) for labels in y])[:-1])
     differences = np.array([build_feature(x, right, 4, 3) - build_feature(x, z, 4, 3)
                             for x, right, z in zip(X, y, labellings, strict=True)])  # fmt: skip
     losses = np.array([costs[right, z].sum() for right, z in zip(y, labellings, strict=True)])
@@ -88,11 +88,11 @@ def test_all_sequences_at_once_are_each_by_itself(sparse):
                 for z in list_labellings(x, 3)) for x, right in zip(X[:40], y[:40], strict=True)]  # fmt: skip
     assert np.allclose(values[:40], best, atol=1e-10)
     assert np.array_equal(values, bounds)
-    found_losses, heights = examples.measure(sheet, w)
+    found_losses, heights = examples.measure(joint_labelling, w)
     assert np.allclose(found_losses, losses)
     assert np.allclose(heights, losses - differences @ w, atol=1e-10)
     assert np.allclose(heights, values, atol=1e-10)
-    assert np.allclose(examples.combine(sheet, weight), weight @ differences, atol=1e-10)
+    assert np.allclose(examples.combine(joint_labelling, weight), weight @ differences, atol=1e-10)
 
 
 def test_strips_do_not_change_the_answer():
@@ -120,9 +120,9 @@ def test_classes_are_sequences_of_one_label():
     W = model.split(w)
     index = np.searchsorted(model.labels_, y)
     scores = X @ W.T + (np.arange(3) != index[:, None])
-    sheet, values, bounds = problem.examples.blank(), np.empty(30), np.empty(30)
-    problem.examples.maximise(w, 0, 30, sheet, values, bounds)
-    assert np.array_equal(sheet, scores.argmax(axis=1))
+    joint_labelling, values, bounds = problem.examples.blank(), np.empty(30), np.empty(30)
+    problem.examples.maximise(w, 0, 30, joint_labelling, values, bounds)
+    assert np.array_equal(joint_labelling, scores.argmax(axis=1))
     assert np.allclose(values, scores.max(axis=1) - scores[np.arange(30), index])
     assert model.argmax(X[0], w) == model.labels_[np.argmax(W @ X[0])]
     assert model.loss("a", "b") == 1.0
@@ -138,10 +138,10 @@ def test_a_model_of_ones_own_is_seen_as_the_packed_one():
     weight = np.linspace(0.0, 1.0, 12)
     answers = []
     for problem in (packed, listed):
-        sheet, values, bounds = problem.examples.blank(), np.empty(12), np.empty(12)
-        problem.examples.maximise(w, 0, 12, sheet, values, bounds)
-        losses, heights = problem.examples.measure(sheet, w)
-        answers.append((values, bounds, losses, heights, problem.examples.combine(sheet, weight)))
+        joint_labelling, values, bounds = problem.examples.blank(), np.empty(12), np.empty(12)
+        problem.examples.maximise(w, 0, 12, joint_labelling, values, bounds)
+        losses, heights = problem.examples.measure(joint_labelling, w)
+        answers.append((values, bounds, losses, heights, problem.examples.combine(joint_labelling, weight)))
     for one, other in zip(*answers, strict=True):
         assert np.allclose(one, other, atol=1e-10)
 

@@ -12,7 +12,15 @@ import pytest
 from slack import SLACK_SECONDS
 
 import maxmargin.runtime.threads
-from maxmargin.runtime.threads import Interrupted, Turn, cached_property, fetch_ahead, listen, run_strips, step_aside
+from maxmargin.runtime.threads import (
+    InterpreterTurn,
+    Interrupted,
+    cached_property,
+    fetch_ahead,
+    interruptible,
+    release_interpreter,
+    run_strips,
+)
 
 
 @pytest.mark.parametrize("n", [1, 5, 64, 65])
@@ -37,7 +45,7 @@ def test_an_error_in_a_strip_is_raised():
 
 def test_one_worker_at_a_time_has_the_turn():
     """No two workers run within their turn at once, though they step aside, even twice within each other."""
-    turn, inside, most, aside = Turn(), [0], [0], [0]
+    turn, inside, most, aside = InterpreterTurn(), [0], [0], [0]
 
     def work(_):
         with turn.take():
@@ -46,7 +54,7 @@ def test_one_worker_at_a_time_has_the_turn():
                 most[0] = max(most[0], inside[0])
                 time.sleep(1e-4)
                 inside[0] -= 1
-                with step_aside(), step_aside():
+                with release_interpreter(), release_interpreter():
                     aside[0] += 1
                     time.sleep(1e-4)
 
@@ -59,11 +67,11 @@ def test_one_worker_at_a_time_has_the_turn():
 
 def test_a_worker_that_fails_gives_its_turn_back():
     """An error within a turn, or while stepping aside, leaves the lock free."""
-    turn = Turn()
-    for context in (turn.take, step_aside):
+    turn = InterpreterTurn()
+    for context in (turn.take, release_interpreter):
 
         def fail(context=context):
-            with turn.take(), step_aside() if context is step_aside else threading.Lock():
+            with turn.take(), release_interpreter() if context is release_interpreter else threading.Lock():
                 raise ValueError
 
         with pytest.raises(ValueError):
@@ -73,12 +81,12 @@ def test_a_worker_that_fails_gives_its_turn_back():
 
 def test_two_workers_compute_the_same_property_of_two_objects():
     """Whoever steps aside within a property holds nothing that the next worker waits for."""
-    turn, both = Turn(), threading.Barrier(2)
+    turn, both = InterpreterTurn(), threading.Barrier(2)
 
     class Thing:
         @cached_property
         def value(self) -> int:
-            with step_aside():
+            with release_interpreter():
                 both.wait(timeout=60.0)
             return 7
 
@@ -92,9 +100,9 @@ def test_two_workers_compute_the_same_property_of_two_objects():
 
 
 def test_outside_a_turn_nobody_steps_aside():
-    """Without a turn `step_aside` does nothing."""
-    with step_aside():
-        assert getattr(Turn.held, "lock", None) is None
+    """Without a turn `release_interpreter` does nothing."""
+    with release_interpreter():
+        assert getattr(InterpreterTurn.held, "lock", None) is None
 
 
 @pytest.mark.parametrize("cores", [1, 2])
@@ -102,7 +110,7 @@ def test_strips_that_listen_stop(cores, monkeypatch):
     """Once asked, no further strip is computed, and the caller hears of it."""
     monkeypatch.setattr(maxmargin.runtime.threads, "CORES", cores)
     done = []
-    with pytest.raises(Interrupted), listen(lambda: len(done) >= 5):
+    with pytest.raises(Interrupted), interruptible(lambda: len(done) >= 5):
         run_strips(lambda start, stop: done.append(start), 1000, 10)
     assert 5 <= len(done) <= 5 + cores
     run_strips(lambda start, stop: done.append(start), 100, 10)
@@ -184,7 +192,7 @@ def test_nobody_waits_for_an_item_that_does_not_come(stalled):
 def test_who_listens_does_not_wait(stalled):
     """Asked to stop while the next item is on its way, the caller hears of it."""
     items, began = stalled[0](), time.perf_counter()
-    with pytest.raises(Interrupted), listen(lambda: time.perf_counter() - began > 0.1):
+    with pytest.raises(Interrupted), interruptible(lambda: time.perf_counter() - began > 0.1):
         next(items)
     assert 0.1 < time.perf_counter() - began < 0.2 + SLACK_SECONDS
 

@@ -13,7 +13,7 @@ from slack import HANG_SECONDS
 from structured_problems import make_chains, pose
 
 from maxmargin import SMO, Bundle, ChainModel, GradientDescent, InteriorPoint, Multipliers, solve
-from maxmargin.insight.traces import EVERY, Trajectory
+from maxmargin.insight.traces import DENSE_ITERATIONS, Trajectory
 from maxmargin.insight.traces import record as record_in_time
 from maxmargin.model.features import Design, Gram
 from maxmargin.model.kernels import RBF, Linear
@@ -135,8 +135,8 @@ def test_max_seconds():
 def test_long_runs_are_judged_now_and_then():
     """All of the first hundred steps, then in steps of two per cent."""
     seen = record(make_problem("hinge"), GradientDescent(step=1e-4), tol=1e-12, max_iter=1500)
-    assert list(seen.n_iter[: EVERY + 1]) == list(range(EVERY + 1))
-    ratios = seen.n_iter[EVERY + 1 :] / seen.n_iter[EVERY:-1]
+    assert list(seen.n_iter[: DENSE_ITERATIONS + 1]) == list(range(DENSE_ITERATIONS + 1))
+    ratios = seen.n_iter[DENSE_ITERATIONS + 1 :] / seen.n_iter[DENSE_ITERATIONS:-1]
     assert seen.n_iter[-1] == 1500
     assert ((ratios > 1.0) & (ratios <= 1.03)).all()
     assert len(seen.n_iter) < 260

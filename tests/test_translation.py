@@ -36,7 +36,7 @@ from maxmargin import (
     save,
 )
 from maxmargin.files import read_libsvm_model, write_libsvm_model
-from maxmargin.model.kernels import Linear, add_products, find_shift, translate
+from maxmargin.model.kernels import Linear, add_shift_product, find_shift, translate
 
 TOL = 1e-6  # intercept_ = b - <w, m> is rounded, and at an offset of 1e8 that leaves a gap of some 1e-7
 rng = np.random.default_rng(0)
@@ -314,7 +314,7 @@ def test_products_are_rounded_once():
         float(Fraction(b[k]) + sum(Fraction(v) * Fraction(u) for v, u in zip(w[k], shift, strict=True)))
         for k in range(5)
     ]
-    np.testing.assert_array_equal(add_products(b, w, shift), exact)
-    np.testing.assert_array_equal(add_products(b, sp.csr_array(w), shift), exact)
+    np.testing.assert_array_equal(add_shift_product(b, w, shift), exact)
+    np.testing.assert_array_equal(add_shift_product(b, sp.csr_array(w), shift), exact)
     np.testing.assert_array_equal(Linear(shift).move_to_shift(w, b), exact)
-    assert np.isinf(add_products(np.array([0.0]), np.full((1, 2), 1e200), np.full(2, 1e200))).all()
+    assert np.isinf(add_shift_product(np.array([0.0]), np.full((1, 2), 1e200), np.full(2, 1e200))).all()

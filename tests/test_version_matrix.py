@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
-from version_matrix import LIBRARIES, MATRIX, ROOT, Outcome, Row, find_python, run_row, write_table
+from version_matrix import LIBRARIES, MATRIX, ROOT, MatrixResult, VersionSet, find_python, run_row, write_table
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DECLARED = {wanted.name: wanted.specifier for wanted in map(Requirement, PROJECT["dependencies"])}
@@ -56,12 +56,12 @@ def test_every_minor_version_of_scikit_learn_is_tested():
 def test_a_missing_python_is_said(tmp_path):
     """No row fails for want of an interpreter, and none passes in silence."""
     assert find_python("3.0") is None
-    outcome = run_row(Row("antique", "3.0"), tmp_path / "no.whl")
+    outcome = run_row(VersionSet("antique", "3.0"), tmp_path / "no.whl")
     assert outcome.failed == outcome.passed == 0
     assert "skipped: there is no Python 3.0 here" in write_table([outcome])
 
 
 def test_the_table_has_a_line_per_row():
     """Versions, counts and seconds."""
-    outcome = Outcome(MATRIX[0], ("3.11.7", "2.0.0", "1.13.0", "1.6.0", "0.61.0"), 900, 0, 12, 71.4)
+    outcome = MatrixResult(MATRIX[0], ("3.11.7", "2.0.0", "1.13.0", "1.6.0", "0.61.0"), 900, 0, 12, 71.4)
     assert "| lowest | 3.11.7 | 2.0.0 | 1.13.0 | 1.6.0 | 0.61.0 | 900 | 0 | 12 | 71 |" in write_table([outcome])

@@ -82,20 +82,29 @@ def solve_textbook(model, K: np.ndarray, y: np.ndarray, weight: np.ndarray | Non
     }
     if kind == "NuSVR":
         return minimise(**tube, reach=-1.0, shared_cost=model.nu * c.sum())
-    bend = c / model.threshold if loss == "huber" else None
-    return minimise(**tube, squared=loss == "squared_epsilon_insensitive", bend=bend)
+    second_derivative = c / model.threshold if loss == "huber" else None
+    return minimise(**tube, squared=loss == "squared_epsilon_insensitive", second_derivative=second_derivative)
 
 
-def minimise(Phi, side, bound, cost, free, squared=False, reach=0.0, shared_cost=0.0, bend=None) -> float:
-    """The QP of the module's docstring; `bend` is the curvature of t."""
+def minimise(Phi, side, bound, cost, free, squared=False, reach=0.0, shared_cost=0.0, second_derivative=None) -> float:
+    """The QP of the module's docstring; `second_derivative` is the curvature of t."""
     m, d = Phi.shape
-    smooth = np.zeros((m, 0)) if bend is None else -side[:, None] * np.tile(np.eye(len(bend)), (m // len(bend), 1))
+    smooth = (
+        np.zeros((m, 0))
+        if second_derivative is None
+        else -side[:, None] * np.tile(np.eye(len(second_derivative)), (m // len(second_derivative), 1))
+    )
     bias = side[:, None] if free else np.zeros((m, 0))
     shared = np.full((m, 1), reach) if reach else np.zeros((m, 0))
     sizes = [d, bias.shape[1], smooth.shape[1], shared.shape[1], m]
     rows = np.hstack([side[:, None] * Phi, bias, smooth, shared, -np.eye(m)])
     signs = -np.eye(sum(sizes))[d + sizes[1] + sizes[2] :]
-    curvature = [np.ones(d), np.zeros(sizes[1]), np.zeros(0) if bend is None else bend, np.zeros(sizes[3])]
+    curvature = [
+        np.ones(d),
+        np.zeros(sizes[1]),
+        np.zeros(0) if second_derivative is None else second_derivative,
+        np.zeros(sizes[3]),
+    ]
     curvature.append(2.0 * cost if squared else np.zeros(m))
     linear = [np.zeros(sum(sizes[:3])), np.full(sizes[3], shared_cost), np.zeros(m) if squared else cost]
     G, h = np.vstack([rows, signs]), np.concatenate([bound, np.zeros(len(signs))])

@@ -22,7 +22,7 @@ from typing import NamedTuple
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-class Row(NamedTuple):
+class VersionSet(NamedTuple):
     """A Python and the versions of the libraries; "" is the newest that pyproject.toml allows."""
 
     name: str
@@ -41,13 +41,13 @@ class Row(NamedTuple):
 # Each scikit-learn beside the libraries of its time: older ones call what newer releases of SciPy no longer have.
 MATRIX = (
     #   name                python  numpy    scipy     scikit-learn  numba
-    Row("lowest",           "3.11", "2.0.0", "1.13.0", "1.6.0",      "0.61.0"),
-    Row("scikit-learn-1.6", "3.12", "2.2.6", "1.15.3", "1.6.1",      "0.61.2"),
-    Row("scikit-learn-1.7", "3.13", "2.3.5", "1.16.3", "1.7.2",      "0.63.1"),
-    Row("scikit-learn-1.8", "3.11", "2.4.0", "1.17.0", "1.8.0",      "0.65.1"),
-    Row("newest-3.11",      "3.11"),
-    Row("newest-3.12",      "3.12"),
-    Row("newest-3.13",      "3.13"),
+    VersionSet("lowest",           "3.11", "2.0.0", "1.13.0", "1.6.0",      "0.61.0"),
+    VersionSet("scikit-learn-1.6", "3.12", "2.2.6", "1.15.3", "1.6.1",      "0.61.2"),
+    VersionSet("scikit-learn-1.7", "3.13", "2.3.5", "1.16.3", "1.7.2",      "0.63.1"),
+    VersionSet("scikit-learn-1.8", "3.11", "2.4.0", "1.17.0", "1.8.0",      "0.65.1"),
+    VersionSet("newest-3.11",      "3.11"),
+    VersionSet("newest-3.12",      "3.12"),
+    VersionSet("newest-3.13",      "3.13"),
 )  # fmt: skip
 TESTS = (
     "test_scikit_learn.py",
@@ -65,13 +65,13 @@ TOOLS = ("pytest", "pytest-xdist", "hypothesis", "cvxopt", "pandas", "rich")  # 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = ROOT / ".venv-versions"
 PIP = ("--quiet", "--disable-pip-version-check")
-LIMIT = 900  # seconds for one command
+COMMAND_SECONDS = 900  # seconds for one command
 
 
-class Outcome(NamedTuple):
+class MatrixResult(NamedTuple):
     """What was found in a row; `note` where the tests did not run."""
 
-    row: Row
+    row: VersionSet
     versions: tuple[str, ...] = ("", "", "", "", "")
     passed: int = 0
     failed: int = 0
@@ -104,19 +104,19 @@ def build_wheel() -> Path:
     return next(source.glob("*.whl"))
 
 
-def run_row(row: Row, wheel: Path) -> Outcome:
+def run_row(row: VersionSet, wheel: Path) -> MatrixResult:
     """Make the environment of a row and run the tests in it."""
     interpreter = find_python(row.python)
     if interpreter is None:
-        return Outcome(row, note=f"skipped: there is no Python {row.python} here")
+        return MatrixResult(row, note=f"skipped: there is no Python {row.python} here")
     print(f"{row.name}: Python {row.python}, {', '.join(row.requirements) or 'the newest of everything'}", flush=True)
     began = time.perf_counter()
     try:
         python = set_up(row, interpreter, wheel)
         counts = run_tests(python, ENVIRONMENTS / f"{row.name}.xml")
-        return Outcome(row, read_versions(python), *counts, time.perf_counter() - began)
+        return MatrixResult(row, read_versions(python), *counts, time.perf_counter() - began)
     except subprocess.SubprocessError as error:
-        return Outcome(row, failed=1, note=f"failed: {error}")
+        return MatrixResult(row, failed=1, note=f"failed: {error}")
 
 
 def find_python(version: str) -> str | None:
@@ -124,12 +124,14 @@ def find_python(version: str) -> str | None:
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for candidate in (shutil.which(f"python{version}"), *sorted(pyenv.glob(f"versions/{version}.*/bin/python"))):
         command = [candidate, "-c", "import sys, ensurepip; print('%d.%d' % sys.version_info[:2])"]
-        if candidate and ask(command) == version:  # one of pyenv's may be on the path and say that it is not there
+        if (
+            candidate and capture_output_of(command) == version
+        ):  # one of pyenv's may be on the path and say that it is not there
             return str(candidate)
     return None
 
 
-def set_up(row: Row, interpreter: str, wheel: Path) -> Path:
+def set_up(row: VersionSet, interpreter: str, wheel: Path) -> Path:
     """The Python of a new environment with the package, the libraries of the row, and what the tests import."""
     python = ENVIRONMENTS / row.name / "bin" / "python"
     run([interpreter, "-m", "venv", "--clear", ENVIRONMENTS / row.name])
@@ -153,22 +155,22 @@ def run_tests(python: Path, report: Path) -> tuple[int, int, int]:
 def read_versions(python: Path) -> tuple[str, ...]:
     """The versions in an environment: Python's and those of the libraries."""
     command = "import platform, sys; from importlib.metadata import version as v; print(platform.python_version(), "
-    return tuple(ask([python, "-c", command + "*map(v, sys.argv[1:]))", *LIBRARIES]).split())
+    return tuple(capture_output_of([python, "-c", command + "*map(v, sys.argv[1:]))", *LIBRARIES]).split())
 
 
 def run(command: list, check: bool = True, **options) -> subprocess.CompletedProcess:
     """A command, without what would lead an interpreter to the packages of another."""
     leads = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "NUMBA_CACHE_DIR")
     kept = {key: value for key, value in os.environ.items() if key not in leads}
-    return subprocess.run(command, cwd=ROOT, env=kept, timeout=LIMIT, check=check, **options)
+    return subprocess.run(command, cwd=ROOT, env=kept, timeout=COMMAND_SECONDS, check=check, **options)
 
 
-def ask(command: list) -> str:
+def capture_output_of(command: list) -> str:
     """What a command prints."""
     return run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
 
 
-def write_table(outcomes: list[Outcome]) -> str:
+def write_table(outcomes: list[MatrixResult]) -> str:
     """One line per row, in Markdown."""
     heads = ("row", "python", *LIBRARIES, "passed", "failed", "skipped", "seconds")
     lines = [heads, ["---"] * len(heads)]

@@ -15,10 +15,10 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from ..runtime.streams import find_suffix, is_packed, list_paths, open_file
-from .libsvm_text import CHUNK, LONGEST, SEVERAL, Lines, gather, make_rule, parse_chunks, split_text
-from .source import BYTES, ArrayBlocks, Block, Blocks
+from .libsvm_text import CHUNK_BYTES, MAX_INT32, MAX_LINE_BYTES, Lines, gather, make_rule, parse_chunks, split_text
+from .source import BLOCK_BYTES, ArrayBlocks, Block, Blocks
 
-TEXTS = (".svm", ".libsvm", ".svmlight", ".txt")
+TEXT_SUFFIXES = (".svm", ".libsvm", ".svmlight", ".txt")
 
 
 def open_blocks(path, y=None, **options) -> Blocks:
@@ -40,7 +40,7 @@ def open_blocks(path, y=None, **options) -> Blocks:
         raise ValueError(f"y is for .npy files; {paths[0].name!r} holds its own targets.")
     if suffixes <= {".parquet", ".pq", "folder"}:
         return ParquetBlocks(path, **options)
-    if suffixes <= set(TEXTS):
+    if suffixes <= set(TEXT_SUFFIXES):
         return LibsvmBlocks(path, **options)
     raise ValueError(
         f"path must end in .npy, .parquet, .svm, .libsvm, .svmlight or .txt, the texts also with .gz, .bz2 or .xz, and "
@@ -51,7 +51,7 @@ def open_blocks(path, y=None, **options) -> Blocks:
 # ---- LIBSVM ---------------------------------------------------------------------------------------------------------
 
 
-class Piece(NamedTuple):
+class TextSpan(NamedTuple):
     """Whole lines of a file: the bytes from start to stop of its text."""
 
     path: Path
@@ -81,14 +81,14 @@ class LibsvmBlocks(Blocks):
     """
 
     def __init__(
-        self, path, n_features: int | None = None, zero_based="auto", dtype=np.float64, block_bytes: int = BYTES
+        self, path, n_features: int | None = None, zero_based="auto", dtype=np.float64, block_bytes: int = BLOCK_BYTES
     ):
         super().__init__()
         if not isinstance(block_bytes, Integral) or block_bytes < 1:
             raise ValueError(f"block_bytes must be a positive integer, got {block_bytes!r}.")
         self.rule = make_rule(n_features, zero_based, dtype)
-        self.tape = Tape()
-        self.pieces = [piece for each in list_paths(path) for piece in cut_text(each, block_bytes)]
+        self.reader = TextReader()
+        self.pieces = [piece for each in list_paths(path) for piece in split_at_lines(each, block_bytes)]
         self.n_blocks = len(self.pieces)
         self.n: int | None = None
         self.first, self.d = self.rule.first, n_features
@@ -98,17 +98,17 @@ class LibsvmBlocks(Blocks):
 
     def _scan(self, zero_based) -> None:
         """Count rows and features, block by block."""
-        self.n, low, high = 0, SEVERAL, -1
-        self.rule = self.rule._replace(most=min(self.rule.most, SEVERAL - 1))  # one w for all features must fit
+        self.n, low, high = 0, MAX_INT32, -1
+        self.rule = self.rule._replace(most=min(self.rule.most, MAX_INT32 - 1))  # one w for all features must fit
         for piece in self.pieces:
             for lines in chain.from_iterable(self.parse(piece)):
                 self.n, low, high = self.n + len(lines.labels), min(low, lines.low), max(high, lines.high)
         self.first = int(low > 0) if zero_based == "auto" else self.first
         self.d = max(high + 1 - self.first, 0) if self.d is None else self.d
 
-    def parse(self, piece: Piece) -> Iterator[list[Lines]]:
+    def parse(self, piece: TextSpan) -> Iterator[list[Lines]]:
         """The lines of a piece, read and parsed chunk by chunk."""
-        return parse_chunks(self.tape.read(piece), self.rule, piece.path, partial(count_lines, piece))
+        return parse_chunks(self.reader.read(piece), self.rule, piece.path, partial(count_lines, piece))
 
     def load(self, number: int) -> Block:
         """The rows of a piece."""
@@ -117,7 +117,7 @@ class LibsvmBlocks(Blocks):
         return Block(rows.build(self.d), rows.labels.finish(), None, number)
 
 
-class Tape:
+class TextReader:
     """Pieces of text: sought in plain files, and wound forward to in compressed ones, which stay open in between."""
 
     def __init__(self):
@@ -133,7 +133,7 @@ class Tape:
     def __setstate__(self, state: dict) -> None:
         self.__init__()
 
-    def read(self, piece: Piece) -> Iterator[bytes]:
+    def read(self, piece: TextSpan) -> Iterator[bytes]:
         """The text of a piece, in chunks of whole lines."""
         if not is_packed(piece.path):
             with open(piece.path, "rb") as file:
@@ -145,7 +145,7 @@ class Tape:
                 self.close()
                 self.file = self.held.enter_context(open_file(piece.path))
                 self.path, self.place = piece.path, 0
-            self.place += wind(self.file, piece.start - self.place)
+            self.place += skip_decompressed(self.file, piece.start - self.place)
             for text in split_text(self.file, piece.path, piece.stop - piece.start, begins=piece.start == 0):
                 self.place += len(text)
                 yield text
@@ -159,40 +159,40 @@ class Tape:
         self.close()
 
 
-def cut_text(path: Path, size: int) -> Iterable[Piece]:
+def split_at_lines(path: Path, size: int) -> Iterable[TextSpan]:
     """Pieces of about `size` bytes that end at ends of lines; an empty file is one empty piece."""
     start = 0
     with open_file(path) as file:
         while True:
-            length = wind(file, size) if is_packed(path) else jump(file, size)
-            length += len(file.readline(LONGEST))
+            length = skip_decompressed(file, size) if is_packed(path) else seek_forward(file, size)
+            length += len(file.readline(MAX_LINE_BYTES))
             if length or not start:
-                yield Piece(path, start, start + length)
+                yield TextSpan(path, start, start + length)
             start += length
             if not length:
                 return
 
 
-def jump(file: BinaryIO, size: int) -> int:
+def seek_forward(file: BinaryIO, size: int) -> int:
     """Go forward in a plain file, not beyond its end; by how much."""
     start = file.tell()
     return file.seek(min(start + size, os.fstat(file.fileno()).st_size)) - start
 
 
-def wind(file: BinaryIO, size: int) -> int:
+def skip_decompressed(file: BinaryIO, size: int) -> int:
     """Go forward in a compressed file; by how much."""
     done = 0
-    while done < size and (step := len(file.read(min(CHUNK, size - done)))):
+    while done < size and (step := len(file.read(min(CHUNK_BYTES, size - done)))):
         done += step
     return done
 
 
-def count_lines(piece: Piece) -> int:
+def count_lines(piece: TextSpan) -> int:
     """Lines of the file before a piece."""
     lines, left = 0, piece.start
     with open_file(piece.path) as file:
         while left:
-            part = file.read(min(CHUNK, left))
+            part = file.read(min(CHUNK_BYTES, left))
             lines, left = lines + part.count(b"\n"), left - len(part)
     return lines
 
@@ -200,7 +200,7 @@ def count_lines(piece: Piece) -> int:
 # ---- Parquet --------------------------------------------------------------------------------------------------------
 
 
-class Groups(NamedTuple):
+class RowGroups(NamedTuple):
     """Row groups of a Parquet file that make one block."""
 
     path: Path
@@ -234,10 +234,10 @@ class ParquetBlocks(Blocks):
             if name not in schema.names:
                 raise ValueError(f"{paths[0]} has no column {name!r}; it has {', '.join(schema.names[:20])}.")
         self.target, self.weight = target, weight
-        self.feature_names = list(features) if features is not None else list_others(schema, target, weight)
+        self.feature_names = list(features) if features is not None else list_feature_columns(schema, target, weight)
         self.dtype = check_types(schema, self.feature_names)
         self.d = len(self.feature_names)
-        self.pieces, self.n = cut_groups(paths, schema, self.d * self.dtype.itemsize)
+        self.pieces, self.n = combine_row_groups(paths, schema, self.d * self.dtype.itemsize)
         self.n_blocks = len(self.pieces)
 
     def load(self, number: int) -> Block:
@@ -280,7 +280,7 @@ def read_footer(path: Path):
         raise ValueError(f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}") from error
 
 
-def list_others(schema, *taken: str | None) -> list[str]:
+def list_feature_columns(schema, *taken: str | None) -> list[str]:
     """All columns but those taken, and but an index of pandas."""
     return [name for name in schema.names if name not in taken and not name.startswith("__index_level_")]
 
@@ -298,7 +298,7 @@ def check_types(schema, names: Sequence[str]) -> np.dtype:
     return np.dtype(np.float32 if all(map(kinds.is_float32, types)) else np.float64)
 
 
-def cut_groups(paths: list[Path], schema, width: int) -> tuple[list[Groups], int]:
+def combine_row_groups(paths: list[Path], schema, width: int) -> tuple[list[RowGroups], int]:
     """Row groups of each file, together up to 16 MB, and the number of rows; all files have the same columns."""
     pieces, n = [], 0
     for path in paths:
@@ -308,12 +308,12 @@ def cut_groups(paths: list[Path], schema, width: int) -> tuple[list[Groups], int
             rows = [footer.metadata.row_group(k).num_rows for k in range(footer.num_row_groups)]
         groups, filled = [], 0
         for k, count in enumerate(rows):
-            if groups and filled + count * width > BYTES:
-                pieces.append(Groups(path, groups))
+            if groups and filled + count * width > BLOCK_BYTES:
+                pieces.append(RowGroups(path, groups))
                 groups, filled = [], 0
             groups, filled = [*groups, k], filled + count * width
         if groups:
-            pieces.append(Groups(path, groups))
+            pieces.append(RowGroups(path, groups))
         n += sum(rows)
     if not pieces:
         raise ValueError(f"{paths[0]} has no rows.")

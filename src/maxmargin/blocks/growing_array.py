@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import numpy as np
 
-SMALL = 1 << 24  # bytes up to which an array grows by half, and not by an eighth
+FAST_GROWTH_BYTES = 1 << 24  # bytes up to which an array grows by half, and not by an eighth
 
 
-class Growing:
+class GrowingArray:
     """An array that grows at its end; where the C library moves pages and not bytes, at no cost of memory."""
 
     def __init__(self, dtype):
@@ -24,7 +24,7 @@ class Growing:
         """Room for so many more numbers, to be written."""
         start, self.size = self.size, self.size + length
         if self.size > len(self.array):
-            more = len(self.array) // (2 if self.array.nbytes < SMALL else 8)
+            more = len(self.array) // (2 if self.array.nbytes < FAST_GROWTH_BYTES else 8)
             self.array.resize(max(self.size, len(self.array) + more), refcheck=False)
         return self.array[start : self.size]
 

@@ -17,24 +17,24 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..runtime.threads import run_strips
-from .growing_array import Growing
+from .growing_array import GrowingArray
 
-CHUNK = 1 << 21  # bytes of text that are read at a time: from 4 MB on the C library maps new pages for each
-STRIP = 1 << 18  # bytes that a thread parses at a time
-LONGEST = 1 << 31  # bytes of a line
-SUSPICIOUS = 1 << 20  # bytes of a line that may not be text
-SEVERAL = np.iinfo(np.int32).max  # more features or values than that need indices of 64 bits
-MOST = (1 << 62) - 1  # the largest index that is read
-LARGEST = np.finfo(np.float64).max
-SHOWN = 20  # letters of a wrong word that are shown
-WORD = re.compile(rb"[^ \t\r\n#]*")
+CHUNK_BYTES = 1 << 21  # bytes of text that are read at a time: from 4 MB on the C library maps new pages for each
+STRIP_BYTES = 1 << 18  # bytes that a thread parses at a time
+MAX_LINE_BYTES = 1 << 31  # bytes of a line
+BINARY_CHECK_BYTES = 1 << 20  # bytes of a line that may not be text
+MAX_INT32 = np.iinfo(np.int32).max  # more features or values than that need indices of 64 bits
+MAX_INDEX = (1 << 62) - 1  # the largest index that is read
+MAX_FLOAT64 = np.finfo(np.float64).max
+MAX_SHOWN_CHARACTERS = 20  # letters of a wrong word that are shown
+TOKEN_PATTERN = re.compile(rb"[^ \t\r\n#]*")
 
 
 class Rule(NamedTuple):
     """What a line may hold: indices from `first` to `most`, numbers that the type of X can hold, perhaps queries."""
 
     first: int = 0
-    most: int = MOST
+    most: int = MAX_INDEX
     dtype: np.dtype = np.dtype(np.float64)
     queries: bool = False
 
@@ -50,11 +50,11 @@ def make_rule(n_features: int | None, zero_based: bool | str, dtype) -> Rule:
     """The rule of a file; where "auto" leaves both open, indices may begin at 0 and reach n_features."""
     if not any(zero_based is each for each in (True, False)) and zero_based != "auto":
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
-    if n_features is not None and (not isinstance(n_features, Integral) or not 1 <= n_features <= MOST):
+    if n_features is not None and (not isinstance(n_features, Integral) or not 1 <= n_features <= MAX_INDEX):
         raise ValueError(f"n_features must be a positive integer, got {n_features!r}.")
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
-    most = MOST if n_features is None else int(n_features) - (zero_based is True)
+    most = MAX_INDEX if n_features is None else int(n_features) - (zero_based is True)
     return Rule(int(zero_based is False), most, np.dtype(dtype))
 
 
@@ -72,12 +72,12 @@ class Lines(NamedTuple):
     count: int
 
 
-class Fault(Exception):
+class ParseFault(Exception):
     """What is wrong with a text, and at which of its bytes."""
 
-    def __init__(self, place: int, verdict: int):
-        super().__init__(place, verdict)
-        self.place, self.verdict = place, verdict
+    def __init__(self, place: int, fault_code: int):
+        super().__init__(place, fault_code)
+        self.place, self.fault_code = place, fault_code
 
 
 # ---- text to lines --------------------------------------------------------------------------------------------------
@@ -88,18 +88,18 @@ def split_text(file: BinaryIO, path: Path, size: int | None = None, *, begins: b
 
     Where they are those with which the text begins, a byte-order mark counts as blanks.
     """
-    while text := file.read(CHUNK if size is None else min(CHUNK, size)):
+    while text := file.read(CHUNK_BYTES if size is None else min(CHUNK_BYTES, size)):
         if begins and text.startswith(BOM_UTF8):
             text = text.replace(BOM_UTF8, b" " * len(BOM_UTF8), 1)
         begins = False
-        if len(text) >= SUSPICIOUS and b"\n" not in text and b"\0" in text:
+        if len(text) >= BINARY_CHECK_BYTES and b"\n" not in text and b"\0" in text:
             raise ValueError(f"{path} is not text: it has bytes of zero, and no end of line among {len(text):,} bytes.")
         if not text.endswith(b"\n"):
-            text += file.readline(LONGEST)
+            text += file.readline(MAX_LINE_BYTES)
         size = None if size is None else max(size - len(text), 0)
         if not text.endswith(b"\n"):
-            if len(text) > LONGEST:
-                raise ValueError(f"{path} has a line of more than {LONGEST:,} bytes.")
+            if len(text) > MAX_LINE_BYTES:
+                raise ValueError(f"{path} has a line of more than {MAX_LINE_BYTES:,} bytes.")
             text += b"\n"
         yield text
 
@@ -112,7 +112,7 @@ def parse_chunks(
     for text in chunks:
         try:
             parts = parse_chunk(text, rule)
-        except Fault as fault:
+        except ParseFault as fault:
             raise ValueError(f"{path}, {describe_fault(text, fault, rule, lines + count_before())}") from None
         yield parts
         lines += sum(part.count for part in parts)
@@ -122,7 +122,7 @@ def parse_chunk(text: bytes, rule: Rule) -> list[Lines]:
     """The lines of a chunk, strip by strip on all cores; the first fault is that of the first strip that has one."""
     ends = [0]
     while ends[-1] < len(text):
-        ends.append(text.find(b"\n", min(ends[-1] + STRIP, len(text)) - 1) + 1)
+        ends.append(text.find(b"\n", min(ends[-1] + STRIP_BYTES, len(text)) - 1) + 1)
     found: list = [None] * (len(ends) - 1)
 
     def parse(start: int, stop: int) -> None:
@@ -131,12 +131,12 @@ def parse_chunk(text: bytes, rule: Rule) -> list[Lines]:
 
     run_strips(parse, len(found), 1)
     for each in found:
-        if isinstance(each, Fault):
+        if isinstance(each, ParseFault):
             raise each
     return found
 
 
-def parse_strip(text: bytes, start: int, stop: int, rule: Rule, kind=np.int32) -> Lines | Fault:
+def parse_strip(text: bytes, start: int, stop: int, rule: Rule, kind=np.int32) -> Lines | ParseFault:
     """The lines in text[start:stop], or the first thing that is wrong with them; indices of 64 bits if it must be."""
     from ..compiled.libsvm_text import SOUND, TOO_HIGH, TOO_LARGE, count_marks, parse_lines
 
@@ -144,43 +144,43 @@ def parse_strip(text: bytes, start: int, stop: int, rule: Rule, kind=np.int32) -
     count, pairs = count_marks(letters)
     labels, queries, indptr = np.empty(count), np.empty(count, np.int64), np.empty(count + 1, np.int64)
     indices, values, unsure = np.empty(pairs, kind), np.empty(pairs, rule.dtype), np.empty((count + pairs, 3), np.int64)
-    most = min(rule.most, SEVERAL + rule.first) if kind == np.int32 else rule.most
-    rows, pairs, left, low, high, verdict, place = parse_lines(
+    most = min(rule.most, MAX_INT32 + rule.first) if kind == np.int32 else rule.most
+    rows, pairs, left, low, high, fault_code, place = parse_lines(
         letters, rule.queries, rule.first, most, rule.limit, labels, queries, indptr, indices, values, unsure
     )
-    if verdict == TOO_HIGH and most < rule.most:
+    if fault_code == TOO_HIGH and most < rule.most:
         return parse_strip(text, start, stop, rule, np.int64)
     for slot, begin, end in unsure[:left].tolist():
         value = float(text[start + begin : start + end])
-        if not abs(value) <= (LARGEST if slot < 0 else rule.limit):
-            return Fault(start + begin, TOO_LARGE)
+        if not abs(value) <= (MAX_FLOAT64 if slot < 0 else rule.limit):
+            return ParseFault(start + begin, TOO_LARGE)
         if slot < 0:
             labels[-1 - slot] = value
         else:
             values[slot] = value
-    if verdict != SOUND:
-        return Fault(start + place, verdict)
+    if fault_code != SOUND:
+        return ParseFault(start + place, fault_code)
     parts = labels[:rows], queries[:rows], indptr[: rows + 1], indices[:pairs], values[:pairs]
     return Lines(*parts, low, high, stop - start, count)
 
 
-def describe_fault(text: bytes, fault: Fault, rule: Rule, before: int) -> str:
+def describe_fault(text: bytes, fault: ParseFault, rule: Rule, before: int) -> str:
     """The line, the column, what should have been there, and the word that is."""
     from ..compiled.libsvm_text import NO_NUMBER, NO_PAIR, NO_QUERY, NOT_RISING, TOO_HIGH, TOO_LARGE
 
-    place, verdict = fault.place, fault.verdict
+    place, fault_code = fault.place, fault.fault_code
     known = "must come after the label" if rule.queries else "is not known here, as rankings need data in memory"
-    word = WORD.match(text[place : place + 4 * SHOWN])[0].decode(errors="replace")
+    word = TOKEN_PATTERN.match(text[place : place + 4 * MAX_SHOWN_CHARACTERS])[0].decode(errors="replace")
     expected = {
         NO_QUERY: "qid: and a whole number was expected",
         NO_PAIR: f"qid: {known}" if word.startswith("qid:") else "index:value was expected",
         NOT_RISING: "the indices of a line must rise",
         TOO_HIGH: f"an index must be at most {rule.most}",
         TOO_LARGE: f"the number is too large for {rule.dtype}",
-    }.get(verdict, f"indices begin at {rule.first}")  # fmt: skip
-    if verdict == NO_NUMBER:
+    }.get(fault_code, f"indices begin at {rule.first}")  # fmt: skip
+    if fault_code == NO_NUMBER:
         expected = describe_word(word, text[place - 1 : place] == b":")
-    word = word if len(word) <= SHOWN else f"{word[:SHOWN]}..."
+    word = word if len(word) <= MAX_SHOWN_CHARACTERS else f"{word[:MAX_SHOWN_CHARACTERS]}..."
     line, column = before + text.count(b"\n", 0, place) + 1, place - text.rfind(b"\n", 0, place)
     return f"line {line}, column {column}: {expected}, got {word!r}."
 
@@ -199,13 +199,13 @@ def describe_word(word: str, is_value: bool) -> str:
 # ---- lines to rows --------------------------------------------------------------------------------------------------
 
 
-class Rows:
+class CsrBuilder:
     """Rows that are put together of parsed lines; indices have 32 bits as long as they fit."""
 
     def __init__(self, rule: Rule):
-        self.low, self.high = MOST, -1
-        self.labels, self.queries, self.ends = Growing(np.float64), Growing(np.int64), Growing(np.int64)
-        self.indices, self.values = Growing(np.int32), Growing(rule.dtype)
+        self.low, self.high = MAX_INDEX, -1
+        self.labels, self.queries, self.ends = GrowingArray(np.float64), GrowingArray(np.int64), GrowingArray(np.int64)
+        self.indices, self.values = GrowingArray(np.int32), GrowingArray(rule.dtype)
         self.ends.append(np.zeros(1, np.int64))
 
     def reserve(self, parts: list[Lines], size: int) -> None:
@@ -224,15 +224,15 @@ class Rows:
         row, pair = (np.cumsum([0, *(len(part[k]) for part in parts)]) for k in (0, 4))
         before, ends, labels = self.values.size, self.ends.extend(row[-1]), self.labels.extend(row[-1])
         indices, values = self.indices.extend(pair[-1]), self.values.extend(pair[-1])
-        asked = self.queries.extend(row[-1]) if queries else None
+        query_ids = self.queries.extend(row[-1]) if queries else None
 
         def copy(start: int, stop: int) -> None:
             for k in range(start, stop):
                 rows, pairs = slice(row[k], row[k + 1]), slice(pair[k], pair[k + 1])
                 labels[rows], indices[pairs], values[pairs] = parts[k].labels, parts[k].indices, parts[k].values
                 np.add(parts[k].indptr[1:], before + pair[k], out=ends[rows])
-                if asked is not None:
-                    asked[rows] = parts[k].queries
+                if query_ids is not None:
+                    query_ids[rows] = parts[k].queries
 
         run_strips(copy, len(parts), 1)
 
@@ -242,7 +242,7 @@ class Rows:
 
     def build(self, n_features: int) -> sp.csr_array:
         """The rows as a matrix; the parser has refused indices that do not rise."""
-        if max(self.values.size, n_features) > SEVERAL:
+        if max(self.values.size, n_features) > MAX_INT32:
             self.widen()
         kind = self.indices.array.dtype
         X = sp.csr_array(
@@ -253,9 +253,9 @@ class Rows:
         return X
 
 
-def gather(chunks: Iterable[list[Lines]], rule: Rule, size: int = 0, *, queries: bool = False) -> Rows:
+def gather(chunks: Iterable[list[Lines]], rule: Rule, size: int = 0, *, queries: bool = False) -> CsrBuilder:
     """All lines of a text together; of about so many bytes, if that is known."""
-    rows = Rows(rule)
+    rows = CsrBuilder(rule)
     for parts in chunks:
         if not rows.labels.size:
             rows.reserve(parts, size)

@@ -42,10 +42,10 @@ class MappedBlocks(Blocks):
 
     def run(self, task: Callable[..., Any], *arguments) -> Any:
         """The sum over all blocks of task(mapped block, *arguments)."""
-        return self.source.run(ask_mapped, self.transformer, task, *arguments)
+        return self.source.run(run_mapped, self.transformer, task, *arguments)
 
 
-def ask_mapped(block: Block, transformer, task: Callable[..., Any], *arguments) -> Any:
+def run_mapped(block: Block, transformer, task: Callable[..., Any], *arguments) -> Any:
     """Map a block, then ask it."""
     return task(map_block(block, transformer), *arguments)
 
@@ -62,19 +62,19 @@ def map_rows(X, transformer) -> np.ndarray | sp.csr_array:
     return mapped if X.shape[0] else mapped[:0]
 
 
-class Rows:
+class StackedRows:
     """Rows of several blocks, one below the other; y is None where blocks have none."""
 
     def __init__(self, X, y: np.ndarray | None):
         self.X, self.y = X, y
 
-    def __add__(self, other: Rows) -> Rows:
+    def __add__(self, other: StackedRows) -> StackedRows:
         sparse = sp.issparse(self.X) or sp.issparse(other.X)
         X = sp.csr_array(sp.vstack([self.X, other.X])) if sparse else np.concatenate([self.X, other.X])
-        return Rows(X, None if self.y is None else np.concatenate([self.y, other.y]))
+        return StackedRows(X, None if self.y is None else np.concatenate([self.y, other.y]))
 
 
-def sample_rows(blocks: Blocks, n_rows: int, seed: int) -> Rows:
+def sample_rows(blocks: Blocks, n_rows: int, seed: int) -> StackedRows:
     """About the same share of rows of each block, n_rows in all, or all if there are fewer.
 
     Which rows depends on the blocks and the seed only, not on who draws them. Two passes: one counts, one draws.
@@ -92,8 +92,8 @@ def count_rows(block: Block) -> list[int]:
     return [block.X.shape[0]]
 
 
-def draw_rows(block: Block, shares: np.ndarray, seed: int) -> Rows:
+def draw_rows(block: Block, shares: np.ndarray, seed: int) -> StackedRows:
     """As many rows of a block as its share says, in their order."""
     rng = np.random.default_rng([seed, block.number])
     index = np.sort(rng.choice(block.X.shape[0], shares[block.number], replace=False))
-    return Rows(block.X[index], None if block.y is None else block.y[index])
+    return StackedRows(block.X[index], None if block.y is None else block.y[index])

@@ -18,7 +18,7 @@ from ..model.problem import FLOOR, TINY, Problem
 from ..model.samples import wrap
 from ..runtime.threads import cached_property
 from .source import Block, Blocks
-from .survey import Survey, drop_faint
+from .survey import Survey, zero_tiny_weights
 
 FORMED = 2500  # features up to which blocks add up a matrix of them
 
@@ -48,7 +48,7 @@ class Targets:
         """y and c of a block."""
         c = np.full(block.X.shape[0], self.C)
         if block.weight is not None:
-            c *= drop_faint(np.asarray(block.weight, float))
+            c *= zero_tiny_weights(np.asarray(block.weight, float))
         if self.classes is None:
             return np.asarray(block.y, float), c
         if self.positive is not None and (self.class_weight is None or (self.class_weight == 1.0).all()):
@@ -60,7 +60,7 @@ class Targets:
 
 
 @dataclass(frozen=True, eq=False)
-class Pose:
+class BlockFormulation:
     """All that a worker must know to pose the problem of its block."""
 
     targets: Targets
@@ -102,12 +102,12 @@ class BlockProblem:
     """P over all blocks. `survey` is what the first pass found; `weight` is the sum of all c."""
 
     blocks: Blocks
-    pose: Pose
+    pose: BlockFormulation
     survey: Survey
     weight: float
     form = "blocks"
     floor = FLOOR
-    sharpens = True
+    supports_close_certificate = True
 
     @property
     def loss(self) -> Loss:
@@ -158,7 +158,7 @@ class BlockProblem:
         size = self.survey.size / max(self.survey.weight, TINY)
         return max(spread, 1e-12 * size) or 1.0
 
-    def gauge(self) -> None:
+    def measure_pace(self) -> None:
         """Nothing: every pass is timed."""
 
     def estimate_seconds(self, support: int) -> float:
@@ -179,7 +179,7 @@ class BlockProblem:
         return {
             "loss": repr(self.loss), "rows": self.n, "features": self.d, "weight": float(f"{self.weight:.12g}"),
             "intercept": intercept, "class": positive, "sum_of_X": self.survey.rows, "sum_of_y": self.survey.targets,
-            "sum_of_both": self.survey.likeness,
+            "sum_of_both": self.survey.target_correlation,
         }  # fmt: skip
 
     def suggest(self, tol: float, warm: bool) -> list[tuple[str, str]]:

@@ -17,12 +17,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..model.sparse_format import check_sparse
-from ..runtime.threads import fetch_ahead, heed, quiet_blas
+from ..runtime.threads import check_interrupt, fetch_ahead, single_threaded_blas
 
-FAN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
+SUM_FAN_IN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
 # Bytes of a block of one's own making: large for BLAS, and below the 32 MB from which on the C library maps memory anew
 # for every block and has all its pages zeroed again: a quarter of a pass at 64 MB.
-BYTES = 1 << 24
+BLOCK_BYTES = 1 << 24
 
 
 class Block(NamedTuple):
@@ -62,22 +62,22 @@ class Blocks:
         `task` is a function of a module, so that it can travel, and neither it nor what it returns is large.
         """
         began = time.perf_counter()
-        fold = Fold(add_all)
-        with quiet_blas():  # as on workers: another number of threads would be another order of sums
+        tree_sum = TreeSum(add_all)
+        with single_threaded_blas():  # as on workers: another number of threads would be another order of sums
             for block in self.stream():
-                fold.add(task(block, *arguments))
+                tree_sum.add(task(block, *arguments))
         self.seconds = time.perf_counter() - began
         self.counters["passes"] += 1
-        return fold.total()
+        return tree_sum.total()
 
     def stream(self) -> Iterator[Block]:
         """The blocks in order, the next one loaded while this one is worked on."""
         for block in fetch_ahead(map(self.load, range(self.n_blocks)), owner=self):
-            heed()
+            check_interrupt()
             yield block
 
 
-class Fold:
+class TreeSum:
     """A sum of parts that arrive in order, FAN at a time: the tree depends on their number only."""
 
     def __init__(self, join: Callable[[list], Any]):
@@ -89,7 +89,7 @@ class Fold:
         while level >= len(self.levels):
             self.levels.append([])
         self.levels[level].append(part)
-        if len(self.levels[level]) == FAN:
+        if len(self.levels[level]) == SUM_FAN_IN:
             whole, self.levels[level] = self.join(self.levels[level]), []
             self.add(whole, level + 1)
 
@@ -125,7 +125,7 @@ class ArrayBlocks(Blocks):
         self.X, self.y, self.weight = X, y, weight
         n, d = X.shape
         width = 8 * (d if not sp.issparse(X) else 1 + 2 * X.nnz // max(n, 1))
-        self.rows = max(1, BYTES // max(width, 1)) if rows is None else rows
+        self.rows = max(1, BLOCK_BYTES // max(width, 1)) if rows is None else rows
         self.n, self.d = n, d
         self.n_blocks = max(1, -(-n // self.rows))
 

@@ -12,9 +12,9 @@ from ..model.problem import TINY
 from ..model.sparse_format import find_fault as find_sparse_fault
 from .source import Block
 
-GOLDEN = np.uint32(2654435769)  # 2^32 divided by the golden ratio
-LARGEST, SMALLEST = 1e100, 1e-300  # beyond these squares overflow, and inverses do
-MOST_LABELS = 10_000
+GOLDEN_RATIO_MULTIPLIER = np.uint32(2654435769)  # 2^32 divided by the golden ratio
+MAX_ABS_VALUE, MIN_POSITIVE_WEIGHT = 1e100, 1e-300  # beyond these squares overflow, and inverses do
+MAX_LABELS_PER_BLOCK = 10_000
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Survey:
         return Survey(**{**summed, "d": max(self.d, other.d), "labels": labels, "totals": totals})
 
     @property
-    def likeness(self) -> float:
+    def target_correlation(self) -> float:
         """3 + the correlation of z and t, which rounding changes little however small it is."""
         return 3.0 + self.joint / max(float(np.sqrt(self.rows) * np.sqrt(self.targets)), TINY)
 
@@ -87,44 +87,44 @@ def survey_block(block: Block, target: str) -> Survey:
     fault = find_fault(block, target)
     if fault:
         return Survey(fault=f"{fault} (block {block.number})")
-    weight = np.ones(n) if block.weight is None else drop_faint(np.asarray(block.weight, float))
+    weight = np.ones(n) if block.weight is None else zero_tiny_weights(np.asarray(block.weight, float))
     negative = 0 if block.weight is None else int((np.asarray(block.weight) < 0).sum())
     counted = Survey(int((weight > 0).sum()), d if n else -1, float(weight.sum()), negative=negative)
     if n == 0:
         return counted
     if target == "label":
         labels, place = np.unique(block.y, return_inverse=True)
-        if len(labels) > MOST_LABELS:
-            return Survey(fault=f"y has more than {MOST_LABELS} different labels in one block")
+        if len(labels) > MAX_LABELS_PER_BLOCK:
+            return Survey(fault=f"y has more than {MAX_LABELS_PER_BLOCK} different labels in one block")
         totals = np.bincount(place, weights=weight, minlength=len(labels))
-        told = tell_rows(block.X, number_labels(labels)[place], weight)
-        return counted + told + Survey(labels=labels, totals=totals)
+        fingerprint = sum_fingerprint(block.X, number_labels(labels)[place], weight)
+        return counted + fingerprint + Survey(labels=labels, totals=totals)
     y = np.asarray(block.y, float)
     moments = Survey(mean=float(weight @ y), square=float(weight @ (y * y)), size=float(weight @ np.abs(y)))
-    return counted + moments + tell_rows(block.X, y, weight)
+    return counted + moments + sum_fingerprint(block.X, y, weight)
 
 
-def drop_faint(weight: np.ndarray) -> np.ndarray:
+def zero_tiny_weights(weight: np.ndarray) -> np.ndarray:
     """The weights that count, others zero: negative ones, and those too small to have an inverse."""
-    return np.where(weight < SMALLEST, 0.0, weight)
+    return np.where(weight < MIN_POSITIVE_WEIGHT, 0.0, weight)
 
 
-def tell_rows(X: np.ndarray | sp.csr_array, t: np.ndarray, weight: np.ndarray) -> Survey:
+def sum_fingerprint(X: np.ndarray | sp.csr_array, t: np.ndarray, weight: np.ndarray) -> Survey:
     """By what rows are told from others: one product with them, and sums that any order of the rows gives."""
     with np.errstate(over="ignore", invalid="ignore"):
-        z = X @ spread(np.arange(X.shape[1], dtype=np.uint32))
+        z = X @ hash_to_interval(np.arange(X.shape[1], dtype=np.uint32))
         return Survey(rows=float(weight @ (z * z)), targets=float(weight @ (t * t)), joint=float(weight @ (z * t)))
 
 
 def number_labels(labels: np.ndarray) -> np.ndarray:
     """A number for each label that depends on the label only, the same for 1, 1.0 and True."""
     names = [repr(float(each)) if labels.dtype.kind in "biuf" else str(each) for each in labels.tolist()]
-    return spread(np.array([zlib.crc32(name.encode()) for name in names], np.uint32))
+    return hash_to_interval(np.array([zlib.crc32(name.encode()) for name in names], np.uint32))
 
 
-def spread(numbers: np.ndarray) -> np.ndarray:
+def hash_to_interval(numbers: np.ndarray) -> np.ndarray:
     """Values between 1/2 and 3/2 that whole numbers of 32 bits are spread to, neighbours far apart."""
-    return 0.5 + (numbers * GOLDEN) / 2.0**32
+    return 0.5 + (numbers * GOLDEN_RATIO_MULTIPLIER) / 2.0**32
 
 
 def find_fault(block: Block, target: str) -> str:
@@ -165,6 +165,6 @@ def find_bad_number(name: str, values: np.ndarray) -> str:
         return f"{name} contains NaN"
     if np.isinf(low) or np.isinf(high):
         return f"{name} contains infinity"
-    if max(-low, high) > LARGEST:
-        return f"{name} reaches {max(-low, high):.2g}; values beyond {LARGEST:g} overflow, so scale them"
+    if max(-low, high) > MAX_ABS_VALUE:
+        return f"{name} reaches {max(-low, high):.2g}; values beyond {MAX_ABS_VALUE:g} overflow, so scale them"
     return ""

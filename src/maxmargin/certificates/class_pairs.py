@@ -14,12 +14,12 @@ import numpy as np
 
 from ..model.features import Gram
 from ..model.kernels import Linear
-from ..model.losses import Loss, Row
+from ..model.losses import Loss, PiecewiseConjugate
 from ..model.problem import FLOOR
 from ..model.tiles import open_tile
-from ..runtime.rounding import AT_BOUND, BALANCED, UNIT, Enclosed, Remainder, bound_sum
+from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT, Enclosed, Remainder, bound_sum
 from ..runtime.threads import cached_property, run_strips
-from .in_memory import Certificate, RowSums, conclude
+from .in_memory import Certificate, RowSums, combine_bounds
 
 EXACT = Enclosed(0.0, 0.0)
 STRIP_ROWS = 20_000  # of all problems that a core judges at a time: a fraction of a millisecond
@@ -61,15 +61,15 @@ class ClassPairs:
         return np.concatenate([[0], np.cumsum(np.diff(self.classes)[self.pairs].sum(axis=1))])
 
     @cached_property
-    def row(self) -> Row:
+    def row(self) -> PiecewiseConjugate:
         """The five numbers of every dual."""
-        return Row(*(np.ascontiguousarray(part) for part in self.loss.row(self.y, self.c)))
+        return PiecewiseConjugate(*(np.ascontiguousarray(part) for part in self.loss.row(self.y, self.c)))
 
     def cut(self, k: int) -> slice:
         """The places of a problem in the flat arrays."""
         return slice(self.ends[k], self.ends[k + 1])
 
-    def add_up(self, values: np.ndarray) -> np.ndarray:
+    def sum_by_problem(self, values: np.ndarray) -> np.ndarray:
         """The sum of the values of each problem."""
         return np.add.reduceat(values, self.ends[:-1])
 
@@ -92,11 +92,11 @@ class ClassPairs:
         if isinstance(self.features.kernel, Linear):
             return self.project(a)
         f = np.zeros(len(a))
-        mates: list[list[int]] = [[] for _ in self.samples]
+        partner_problems: list[list[int]] = [[] for _ in self.samples]
         for k, (i, _) in enumerate(self.pairs.tolist()):
-            mates[i].append(k)
+            partner_problems[i].append(k)
         self.multiply_within(a, f)
-        run_strips(lambda i, _: self.multiply_across(a, f, i, mates[i]), len(mates), 1)
+        run_strips(lambda i, _: self.multiply_across(a, f, i, partner_problems[i]), len(partner_problems), 1)
         return f
 
     def multiply_within(self, a: np.ndarray, f: np.ndarray) -> None:
@@ -111,13 +111,13 @@ class ClassPairs:
                 for place, part in zip(own, added.T, strict=True):
                     f[place] += part
 
-    def multiply_across(self, a: np.ndarray, f: np.ndarray, i: int, mates: list[int]) -> None:
+    def multiply_across(self, a: np.ndarray, f: np.ndarray, i: int, partner_problems: list[int]) -> None:
         """What the duals of class i and of those it is paired with add to the scores of each other."""
-        others = [int(self.pairs[k, 1]) for k in mates]
+        others = [int(self.pairs[k, 1]) for k in partner_problems]
         start = self.classes[min(others, default=i)]
         rest = self.features.samples.take(slice(start, self.classes[max(others, default=i - 1) + 1]))
         K = self.features.kernel.write(self.samples[i], rest, open_tile(self.samples[i].n, rest.n, np.dtype(float)))
-        for k, j in zip(mates, others, strict=True):
+        for k, j in zip(partner_problems, others, strict=True):
             block, (first, second) = K[:, self.classes[j] - start : self.classes[j + 1] - start], self.halves[k]
             f[first] += block @ a[second]
             f[second] += a[first] @ block
@@ -139,7 +139,7 @@ class ClassPairs:
         from ..compiled.class_pairs import enclose_pairs
 
         f, sizes = self.scores(a), np.abs(a)
-        totals, margins = self.add_up(sizes), AT_BOUND * np.maximum.reduceat(sizes, self.ends[:-1])
+        totals, margins = self.sum_by_problem(sizes), AT_BOUND * np.maximum.reduceat(sizes, self.ends[:-1])
         drift, sums = self.measure_drift(a, totals), np.empty((len(b), 18))
         errors = self.bound_errors(totals, drift, np.abs(b))
 
@@ -147,16 +147,21 @@ class ClassPairs:
             enclose_pairs(self.ends[i : j + 1], f, errors[i:j], b[i:j], a, *self.row, margins[i:j], sums[i:j])
 
         run_strips(enclose, len(b), max(1, -(-len(b) * STRIP_ROWS // len(a))))
-        squares, rounded = self.add_up(a * f), bound_sum(self.largest + 8) * self.add_up(sizes * np.abs(f))
+        squares, rounded = (
+            self.sum_by_problem(a * f),
+            bound_sum(self.largest + 8) * self.sum_by_problem(sizes * np.abs(f)),
+        )
         halves = Enclosed(0.5 * squares, 0.5 * (totals * errors + rounded) + drift * (totals * self.reach + drift))
         found = RowSums(*sums.T[:16])
-        weighty = np.maximum(totals, 2e-6 * self.add_up(self.c))
-        sound = (found.inside > 0) & (np.abs(self.add_up(a)) <= BALANCED * weighty)
-        settled = found.settle(sums[:, 16], sums[:, 17], np.abs(b))
-        distance = settled.moved * self.reach + drift
+        imbalance_sizes = np.maximum(totals, 2e-6 * self.sum_by_problem(self.c))
+        sound = (found.inside > 0) & (np.abs(self.sum_by_problem(a)) <= BALANCE_TOLERANCE * imbalance_sizes)
+        balanced_sums = found.add_balancing_cost(sums[:, 16], sums[:, 17], np.abs(b))
+        distance = balanced_sums.moved * self.reach + drift
         remainder = Remainder(0.5 * distance**2 * (1.0 + 8.0 * UNIT), 0.0, distance)
-        columns = conclude(halves, EXACT, settled, remainder, self.features.bound_price(halves.high, remainder))
-        certificates = zip(*(column.tolist() for column in (*columns, settled.kkt, sound)), strict=True)
+        columns = combine_bounds(
+            halves, EXACT, balanced_sums, remainder, self.features.bound_penalty_conjugate(halves.high, remainder)
+        )
+        certificates = zip(*(column.tolist() for column in (*columns, balanced_sums.kkt, sound)), strict=True)
         return [
             Certificate(primal, dual, kkt, True, FLOOR, rounding, bound, f[self.cut(k)]) if fine else None
             for k, (primal, dual, rounding, bound, kkt, fine) in enumerate(certificates)
@@ -175,7 +180,11 @@ class ClassPairs:
     def measure_drift(self, a: np.ndarray, totals: np.ndarray) -> np.ndarray:
         """`Gram.measure_drift` of each problem."""
         away = self.features.samples.displacement if self.features.by_weights else 0.0
-        return away * (np.abs(self.add_up(a)) + bound_sum(self.largest + 8) * totals) if away else np.zeros(len(totals))
+        return (
+            away * (np.abs(self.sum_by_problem(a)) + bound_sum(self.largest + 8) * totals)
+            if away
+            else np.zeros(len(totals))
+        )
 
     def bound_errors(self, totals: np.ndarray, drift: np.ndarray, b: np.ndarray) -> np.ndarray:
         """What rounding may do to any score of each problem, whose duals add up to `totals` in size.

@@ -12,7 +12,7 @@ from ..blocks import Blocks
 from ..blocks.dask import is_collection
 from ..model.sparse_format import check_sparse
 
-STRIP = 1 << 20  # entries that are looked at in one go
+STRIP_ENTRIES = 1 << 20  # entries that are looked at in one go
 
 
 def hash_data(X, y=None, sample_weight=None) -> str:
@@ -69,7 +69,7 @@ def add_matrix(digest, X) -> None:
 
 def cut_entries(X) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
     """Of each strip of rows: entries a row, their columns, their values; the strips depend on the shape only."""
-    step = max(1, STRIP // max(int(np.prod(X.shape[1:])), 1))
+    step = max(1, STRIP_ENTRIES // max(int(np.prod(X.shape[1:])), 1))
     for start in range(0, X.shape[0], step):
         part = X[start : start + step]
         if sp.issparse(part):

@@ -17,18 +17,22 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog, nnls
 
-from ..blocks.problem import BlockPoint, BlockProblem, Pose
-from ..blocks.source import FAN, Block
+from ..blocks.problem import BlockFormulation, BlockPoint, BlockProblem
+from ..blocks.source import SUM_FAN_IN, Block
 from ..model.problem import Problem
 from ..runtime.rounding import UNIT, Enclosed, add_enclosed, bound_sum
-from .in_memory import Certificate, add_up, judge
+from .in_memory import Certificate, judge, sum_terms
 
-SHIFTS = (1.0, 100.0, 1e4)  # times the scale of the scores: how far intercepts are shifted to find duals that balance
-WHOLE = 1.0 - 1e-12  # of a room: this share stays within the bounds although the ends of the room are rounded
-APART = 1e-3  # of a unit: how far a move that was found may be from the one that is wanted
+INTERCEPT_SHIFT_FACTORS = (
+    1.0,
+    100.0,
+    1e4,
+)  # times the scale of the scores: how far intercepts are shifted to find duals that balance
+MAX_SHARE = 1.0 - 1e-12  # of a room: this share stays within the bounds although the ends of the room are rounded
+MAX_UNIT_MOVE_ERROR = 1e-3  # of a unit: how far a move that was found may be from the one that is wanted
 
 
-class Tally(NamedTuple):
+class EnclosedSum(NamedTuple):
     """A sum over blocks, a bound on the errors of its parts, and the sum of their sizes, for the errors of adding them.
 
     For a vector, `error` and `size` are norms.
@@ -38,8 +42,8 @@ class Tally(NamedTuple):
     error: float | np.ndarray = 0.0
     size: float | np.ndarray = 0.0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(mine + its for mine, its in zip(self, other, strict=True)))
+    def __add__(self, other: EnclosedSum) -> EnclosedSum:
+        return EnclosedSum(*(mine + its for mine, its in zip(self, other, strict=True)))
 
     def close(self, additions: int) -> Enclosed:
         """The sum and a bound on its error, if each part went through this many additions."""
@@ -47,51 +51,51 @@ class Tally(NamedTuple):
         return Enclosed(self.value, (self.error + slack * self.size) * (1.0 + 2.0 * slack))
 
 
-class Room(NamedTuple):
+class FeasibleStep(NamedTuple):
     """How far the duals between their bounds can move in one direction: sum_i a_i, sum_i a_i x_i, and the cost.
 
     A share t of that move adds at most t rise + t^2 quadratic to the remainders, and thus to the gap.
     """
 
     total: float = 0.0
-    pulled: Tally = Tally()
-    rise: Tally = Tally()
+    pulled: EnclosedSum = EnclosedSum()
+    rise: EnclosedSum = EnclosedSum()
     quadratic: float = 0.0
 
-    def __add__(self, other: Room) -> Room:
-        return Room(*(mine + its for mine, its in zip(self, other, strict=True)))
+    def __add__(self, other: FeasibleStep) -> FeasibleStep:
+        return FeasibleStep(*(mine + its for mine, its in zip(self, other, strict=True)))
 
 
-class Weighed(NamedTuple):
+class BlockSums(NamedTuple):
     """Sums over rows at (w, b) and the duals, and the largest violation.
 
     `rest` is what all remainders would sum to if all duals were zero.
     """
 
-    losses: Tally
-    conjugates: Tally
-    remainders: Tally
+    losses: EnclosedSum
+    conjugates: EnclosedSum
+    remainders: EnclosedSum
     rest: float
-    pulled: Tally
-    total: Tally
-    up: Room
-    down: Room
+    pulled: EnclosedSum
+    total: EnclosedSum
+    up: FeasibleStep
+    down: FeasibleStep
     kkt: float
 
-    def __add__(self, other: Weighed) -> Weighed:
+    def __add__(self, other: BlockSums) -> BlockSums:
         summed = (mine + its for mine, its in zip(self[:8], other[:8], strict=True))
-        return Weighed(*summed, max(self.kkt, other.kkt))
+        return BlockSums(*summed, max(self.kkt, other.kkt))
 
 
-class Extremes(NamedTuple):
+class ShiftedDualSums(NamedTuple):
     """Remainders, sum_i a_i x_i and sum_i a_i of the duals at shifted intercepts, one entry per shift."""
 
-    remainders: tuple[Tally, ...]
-    pulled: tuple[Tally, ...]
-    totals: tuple[Tally, ...]
+    remainders: tuple[EnclosedSum, ...]
+    pulled: tuple[EnclosedSum, ...]
+    totals: tuple[EnclosedSum, ...]
 
-    def __add__(self, other: Extremes) -> Extremes:
-        return Extremes(*(tuple(map(Tally.__add__, *pair)) for pair in zip(self, other, strict=True)))
+    def __add__(self, other: ShiftedDualSums) -> ShiftedDualSums:
+        return ShiftedDualSums(*(tuple(map(EnclosedSum.__add__, *pair)) for pair in zip(self, other, strict=True)))
 
 
 class Move(NamedTuple):
@@ -115,7 +119,7 @@ class Move(NamedTuple):
         return Enclosed(value, error * (1.0 + 16.0 * UNIT) + 8.0 * UNIT * (abs(value) + most * most * self.quadratic))
 
     @property
-    def doubt(self) -> float:
+    def error_bound(self) -> float:
         """A bound on the error of the pull, that of the share included."""
         length = measure_length(self.pulled.value) + self.pulled.error
         return (self.spare + 4.0 * UNIT * self.share) * length + self.share * self.pulled.error
@@ -129,9 +133,9 @@ def measure_length(v: np.ndarray) -> float:
 def count_additions(n_blocks: int) -> int:
     """The most additions that a part of a sum over blocks goes through: FAN on each level of the tree."""
     levels = 1
-    while FAN**levels < n_blocks:
+    while SUM_FAN_IN**levels < n_blocks:
         levels += 1
-    return FAN * (levels + 1)
+    return SUM_FAN_IN * (levels + 1)
 
 
 @judge.register
@@ -143,47 +147,49 @@ def judge_blocks(problem: BlockProblem, point: BlockPoint, closely: bool = False
     in. So D is a true lower bound whatever the recipe was. With `closely` the products of each block are formed as if
     in twice the precision; sums over blocks are formed as usual.
     """
-    weighed = problem.blocks.run(weigh_block, problem.pose, point.coef, point.b, point.a, closely)
-    moves = balance(problem, point, weighed, closely) if problem.pose.free else []
-    return conclude(problem, point, weighed, moves)
+    block_sums = problem.blocks.run(sum_block, problem.pose, point.coef, point.b, point.a, closely)
+    moves = balance(problem, point, block_sums, closely) if problem.pose.free else []
+    return conclude(problem, point, block_sums, moves)
 
 
-def conclude(problem: BlockProblem, point: BlockPoint, weighed: Weighed, moves: list[Move] | None) -> Certificate:
+def conclude(problem: BlockProblem, point: BlockPoint, block_sums: BlockSums, moves: list[Move] | None) -> Certificate:
     """P from the losses, and P - D from the remainders after the moves; if `moves` is None, there is no D."""
     additions, coef = count_additions(problem.blocks.n_blocks), point.coef
     half = 0.5 * float(np.sum(np.square(coef)))
-    primal = add_enclosed(Enclosed(half, bound_sum(np.size(coef) + 8) * half), weighed.losses.close(additions))
+    primal = add_enclosed(Enclosed(half, bound_sum(np.size(coef) + 8) * half), block_sums.losses.close(additions))
     if moves is None or not np.isfinite(primal.high):
         high = float(primal.high) if np.isfinite(primal.high) else np.inf
-        return Certificate(high, -np.inf, weighed.kkt, floor=problem.floor)
-    remainders, pulled = weighed.remainders.close(additions), weighed.pulled.close(additions)
+        return Certificate(high, -np.inf, block_sums.kkt, floor=problem.floor)
+    remainders, pulled = block_sums.remainders.close(additions), block_sums.pulled.close(additions)
     shrink = bound_shrinking(problem)
     v = sum((move.share * move.pulled.value for move in moves), pulled.value)
     apart, length = measure_length(coef - v), measure_length(coef) + measure_length(v)
-    doubt = pulled.error + sum(move.doubt for move in moves) + shrink * length + (len(moves) + 4) * UNIT * length
+    error_bound = (
+        pulled.error + sum(move.error_bound for move in moves) + shrink * length + (len(moves) + 4) * UNIT * length
+    )
     costs = [move.cost for move in moves]
     plain = 0.5 * apart * apart + remainders.value + sum(cost.value for cost in costs)
-    errors = remainders.error + shrink * weighed.rest + sum(cost.error for cost in costs)
+    errors = remainders.error + shrink * block_sums.rest + sum(cost.error for cost in costs)
     sizes = abs(remainders.value) + sum(abs(cost.value) for cost in costs)
-    bound = plain + errors + (apart + doubt) * doubt
+    bound = plain + errors + (apart + error_bound) * error_bound
     bound = max((bound + 16.0 * UNIT * (sizes + apart * apart)) * (1.0 + (len(moves) + 16) * UNIT), 0.0)
     if not np.isfinite(bound):
-        return Certificate(float(primal.high), -np.inf, weighed.kkt, floor=problem.floor)
+        return Certificate(float(primal.high), -np.inf, block_sums.kkt, floor=problem.floor)
     dual = float(primal.low) - bound
-    dual = max(dual - UNIT * abs(dual), -np.inf if moves else bound_dual(weighed, additions, shrink))
+    dual = max(dual - UNIT * abs(dual), -np.inf if moves else bound_dual(block_sums, additions, shrink))
     return Certificate(
-        float(primal.high), dual, weighed.kkt, floor=problem.floor, rounding=float(max(bound - plain, 0.0)),
+        float(primal.high), dual, block_sums.kkt, floor=problem.floor, rounding=float(max(bound - plain, 0.0)),
         bound=float(bound),
     )  # fmt: skip
 
 
-def bound_dual(weighed: Weighed, additions: int, shrink: float) -> float:
+def bound_dual(block_sums: BlockSums, additions: int, shrink: float) -> float:
     """D = -1/2 |v|^2 - sum_i conj_i(a_i) of the duals as they are, bounded from below."""
-    pulled, conjugates = weighed.pulled.close(additions), weighed.conjugates.close(additions)
+    pulled, conjugates = block_sums.pulled.close(additions), block_sums.conjugates.close(additions)
     length = measure_length(pulled.value) + pulled.error
-    price = 0.5 * length * length * (1.0 + 8.0 * UNIT)
-    cost = float(conjugates.high) + shrink * (weighed.rest + abs(conjugates.value))
-    return -price - cost - 4.0 * UNIT * (price + abs(cost))
+    half_square = 0.5 * length * length * (1.0 + 8.0 * UNIT)
+    cost = float(conjugates.high) + shrink * (block_sums.rest + abs(conjugates.value))
+    return -half_square - cost - 4.0 * UNIT * (half_square + abs(cost))
 
 
 def bound_shrinking(problem: BlockProblem) -> float:
@@ -200,71 +206,73 @@ def bound_shrinking(problem: BlockProblem) -> float:
 # ---- one block ----------------------------------------------------------------------------------------------------
 
 
-def weigh_block(block: Block, pose: Pose, coef: np.ndarray, b, recipe, closely: bool) -> Weighed:
+def sum_block(block: Block, pose: BlockFormulation, coef: np.ndarray, b, recipe, closely: bool) -> BlockSums:
     """The sums of one block."""
     problem = pose.pose(block)
-    a = confine(problem, recipe.duals(problem))
+    a = project_duals(problem, recipe.duals(problem))
     scores = problem.features.enclose(coef, closely)
-    losses, conjugates, remainders, kkt = weigh_duals(problem, a, b, scores)
-    rest = 0.0 if problem.row is not None else losses.value + losses.error + sum_resting(problem)
-    rooms = find_rooms(problem, a, b, scores)
-    return Weighed(losses, conjugates, remainders, rest, pull(problem, a, closely), add_duals(a), *rooms, kkt)
+    losses, conjugates, remainders, kkt = enclose_terms(problem, a, b, scores)
+    rest = 0.0 if problem.row is not None else losses.value + losses.error + sum_zero_dual_conjugates(problem)
+    steps = find_feasible_steps(problem, a, b, scores)
+    return BlockSums(losses, conjugates, remainders, rest, pull(problem, a, closely), add_duals(a), *steps, kkt)
 
 
-def weigh_duals(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> tuple[Tally, Tally, Tally, float]:
+def enclose_terms(
+    problem: Problem, a: np.ndarray, b, scores: Enclosed
+) -> tuple[EnclosedSum, EnclosedSum, EnclosedSum, float]:
     """The sums of losses, conjugates and remainders, and the largest violation.
 
     The balance is left out: it concerns all blocks together.
     """
-    sums = add_up(replace(problem, balance=None), a, b, scores, repaired=True)
+    sums = sum_terms(replace(problem, balance=None), a, b, scores, repaired=True)
     parts = (sums.losses, sums.conjugates, sums.remainders)
-    return *(Tally(*map(float, part), abs(float(part.value))) for part in parts), float(sums.kkt)
+    return *(EnclosedSum(*map(float, part), abs(float(part.value))) for part in parts), float(sums.kkt)
 
 
-def sum_resting(problem: Problem) -> float:
+def sum_zero_dual_conjugates(problem: Problem) -> float:
     """sum_i |conj_i(0)|."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.abs(problem.terms.conjugate(np.zeros(problem.shape))).sum()) * (1.0 + bound_sum(problem.n + 8))
 
 
-def pull(problem: Problem, a: np.ndarray, closely: bool = False) -> Tally:
+def pull(problem: Problem, a: np.ndarray, closely: bool = False) -> EnclosedSum:
     """sum_i a_i x_i; with many classes, the dual of a sample's own class is minus the sum of the others."""
     features = problem.features
     if features.n_classes is None:
-        value, error = features.enclose_pull(a, closely)
-        return Tally(value, error, measure_length(value))
-    parts = [features.design.enclose_pull(row, closely) for row in a]
+        value, error = features.enclose_dual_weights(a, closely)
+        return EnclosedSum(value, error, measure_length(value))
+    parts = [features.design.enclose_dual_weights(row, closely) for row in a]
     value = np.stack([part.value for part in parts])
     own = bound_sum(features.n_classes + 8) * float(np.abs(a).sum(axis=0) @ features.design.sizes)
     error = measure_length(np.array([part.error for part in parts])) + own * (1.0 + bound_sum(problem.n + 8))
-    return Tally(value, error, measure_length(value))
+    return EnclosedSum(value, error, measure_length(value))
 
 
-def add_duals(a: np.ndarray) -> Tally:
+def add_duals(a: np.ndarray) -> EnclosedSum:
     """sum_i a_i for each class, rounded once; with many classes also the error of the dual of a sample's own class."""
     if a.ndim == 1:
         total = fsum(a.tolist())
-        return Tally(total, UNIT * abs(total), abs(total))
+        return EnclosedSum(total, UNIT * abs(total), abs(total))
     totals, k = np.array([fsum(row.tolist()) for row in a]), len(a)
     own = bound_sum(k + 8) * float(np.abs(a).sum()) * (1.0 + bound_sum(a.size))
-    return Tally(totals, UNIT * np.abs(totals) + own, np.abs(totals))
+    return EnclosedSum(totals, UNIT * np.abs(totals) + own, np.abs(totals))
 
 
-def confine(problem: Problem, a: np.ndarray) -> np.ndarray:
+def project_duals(problem: Problem, a: np.ndarray) -> np.ndarray:
     """The duals, each put into its domain."""
     if problem.row is not None:
         return np.minimum(np.maximum(a, problem.row.lo), problem.row.hi)
     return problem.terms.repair(a, None) if problem.features.n_classes is not None else a
 
 
-def find_rooms(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> tuple[Room, Room]:
+def find_feasible_steps(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> tuple[FeasibleStep, FeasibleStep]:
     """How far the duals between their bounds can move up and down; near the optimum this costs next to nothing.
 
     Each moves to its bound where that is finite, otherwise to twice its size, or to zero if that is the direction.
     """
     row = problem.row
     if row is None or problem.balance is None:
-        return Room(), Room()
+        return FeasibleStep(), FeasibleStep()
     inner = np.flatnonzero((a > row.lo) & (a < row.hi))
     if len(inner) < problem.n // 2:
         part = replace(problem, features=problem.features.subset(inner), y=problem.y[inner], c=problem.c[inner])
@@ -272,11 +280,13 @@ def find_rooms(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> tuple[Ro
     else:
         part = problem
     f = scores.value + b
-    wide = scores.error + UNIT * np.abs(f)
-    return measure_room(part, a, f, wide, 1.0), measure_room(part, a, f, wide, -1.0)
+    score_error = scores.error + UNIT * np.abs(f)
+    return measure_feasible_step(part, a, f, score_error, 1.0), measure_feasible_step(part, a, f, score_error, -1.0)
 
 
-def measure_room(problem: Problem, a: np.ndarray, f: np.ndarray, wide: np.ndarray, side: float) -> Room:
+def measure_feasible_step(
+    problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.ndarray, side: float
+) -> FeasibleStep:
     """The room upwards or downwards.
 
     If dual i can move by w_i, a share t of that adds at most
@@ -285,77 +295,86 @@ def measure_room(problem: Problem, a: np.ndarray, f: np.ndarray, wide: np.ndarra
     p, d, e, lo, hi = problem.row
     between, end = (a > lo) & (a < hi), hi if side > 0 else lo
     end = np.where(np.isfinite(end), end, np.where(side * a > 0, 2.0 * a, 0.0))
-    way = np.where(between, end - a, 0.0)
-    linear = way * (f + p + d * a) + np.where(between, e * (np.abs(end) - np.abs(a)), 0.0)
-    sizes = np.abs(way) * (np.abs(f) + np.abs(p) + d * np.abs(a)) + e * (np.abs(end) + np.abs(a))
+    displacement = np.where(between, end - a, 0.0)
+    linear = displacement * (f + p + d * a) + np.where(between, e * (np.abs(end) - np.abs(a)), 0.0)
+    sizes = np.abs(displacement) * (np.abs(f) + np.abs(p) + d * np.abs(a)) + e * (np.abs(end) + np.abs(a))
     slack = bound_sum(len(a) + 16)
-    rise, error = float(linear.sum()), float(np.abs(way) @ wide) * (1.0 + slack) + slack * float(sizes.sum())
-    quadratic = 0.5 * float((d * way) @ way) * (1.0 + slack)
-    return Room(float(way.sum()), pull(problem, way), Tally(rise, error, abs(rise)), quadratic)
+    rise, error = (
+        float(linear.sum()),
+        float(np.abs(displacement) @ score_error) * (1.0 + slack) + slack * float(sizes.sum()),
+    )
+    quadratic = 0.5 * float((d * displacement) @ displacement) * (1.0 + slack)
+    return FeasibleStep(
+        float(displacement.sum()), pull(problem, displacement), EnclosedSum(rise, error, abs(rise)), quadratic
+    )
 
 
 # ---- duals that balance -------------------------------------------------------------------------------------------
 
 
-def balance(problem: BlockProblem, point: BlockPoint, weighed: Weighed, closely: bool) -> list[Move] | None:
+def balance(problem: BlockProblem, point: BlockPoint, block_sums: BlockSums, closely: bool) -> list[Move] | None:
     """The moves that make the duals of the point, which nearly sum to zero, do so exactly; None if there are none.
 
     Duals between their bounds absorb the difference where they can. Otherwise the duals at other intercepts are mixed
     in.
     """
-    total = weighed.total.close(count_additions(problem.blocks.n_blocks))
+    total = block_sums.total.close(count_additions(problem.blocks.n_blocks))
     if not np.any(total.value) and not np.any(total.error):
         return []
-    if np.ndim(total.value) == 0 and (moves := use_rooms(problem, weighed, total)) is not None:
+    if np.ndim(total.value) == 0 and (moves := balance_by_feasible_steps(problem, block_sums, total)) is not None:
         return moves
-    for shift in SHIFTS:
+    for shift in INTERCEPT_SHIFT_FACTORS:
         shifts = shift * problem.scale * spread_shifts(problem)
-        found = problem.blocks.run(weigh_extremes, problem.pose, point.coef, point.b, shifts, closely)
-        moves = use_extremes(problem, weighed, total, found)
+        found = problem.blocks.run(sum_shifted_duals, problem.pose, point.coef, point.b, shifts, closely)
+        moves = balance_by_shifted_duals(problem, block_sums, total, found)
         if moves is not None:
             return moves
     return None
 
 
-def use_rooms(problem: BlockProblem, weighed: Weighed, total: Enclosed) -> list[Move] | None:
+def balance_by_feasible_steps(problem: BlockProblem, block_sums: BlockSums, total: Enclosed) -> list[Move] | None:
     """A share of the room in the direction that balances the duals, and an allowance for rounding in either direction.
 
     The share that balances exactly is |sum_i a_i| / room, and both are known up to rounding.
     """
     additions, missing = count_additions(problem.blocks.n_blocks), abs(float(total.value))
-    ahead, back = (weighed.down, weighed.up) if total.value > 0 else (weighed.up, weighed.down)
+    ahead, back = (block_sums.down, block_sums.up) if total.value > 0 else (block_sums.up, block_sums.down)
     slack = bound_sum(problem.n + additions + 16)
-    doubt = (float(total.error) + missing * slack) * (1.0 + 8.0 * UNIT)
+    error_bound = (float(total.error) + missing * slack) * (1.0 + 8.0 * UNIT)
     moves = []
-    for room, needed in ((ahead, missing), (back, 0.0)):
-        if room is back and doubt <= missing:
+    for step, needed in ((ahead, missing), (back, 0.0)):
+        if step is back and error_bound <= missing:
             continue
-        width = abs(room.total) * (1.0 - slack)
-        if not needed + doubt <= WHOLE * width:
+        width = abs(step.total) * (1.0 - slack)
+        if not needed + error_bound <= MAX_SHARE * width:
             return None
-        pulled, rise = room.pulled.close(additions), room.rise.close(additions)
-        moves.append(Move(needed / abs(room.total), doubt / width * (1.0 + 4.0 * UNIT), pulled, rise, room.quadratic))
+        pulled, rise = step.pulled.close(additions), step.rise.close(additions)
+        moves.append(
+            Move(needed / abs(step.total), error_bound / width * (1.0 + 4.0 * UNIT), pulled, rise, step.quadratic)
+        )
     return moves
 
 
-def use_extremes(problem: BlockProblem, weighed: Weighed, total: Enclosed, found: Extremes) -> list[Move] | None:
+def balance_by_shifted_duals(
+    problem: BlockProblem, block_sums: BlockSums, total: Enclosed, found: ShiftedDualSums
+) -> list[Move] | None:
     """A share of the duals at each shifted intercept, so that all sum to zero; None if there are no such shares.
 
     With these shares the sum is zero up to rounding. Spare shares of the same duals make up for the difference exactly.
     """
     additions = count_additions(problem.blocks.n_blocks)
-    start, drawn = weighed.remainders.close(additions), weighed.pulled.close(additions)
+    start, drawn = block_sums.remainders.close(additions), block_sums.pulled.close(additions)
     rests, pulls, ends = ([each.close(additions) for each in part] for part in found)
     origin, totals = np.atleast_1d(total.value), np.array([np.atleast_1d(end.value) for end in ends])
     shares = find_shares(origin, totals)
     if shares is None:
         return None
-    doubts, doubt = np.array([np.atleast_1d(end.error) for end in ends]), np.atleast_1d(total.error)
+    error_bounds, error_bound = np.array([np.atleast_1d(end.error) for end in ends]), np.atleast_1d(total.error)
     sizes = np.abs(origin) + shares @ (np.abs(totals) + np.abs(origin))
     left = np.abs(origin + shares @ (totals - origin)) + bound_sum(len(shares) + 8) * sizes
-    left = left + doubt + shares @ (doubts + doubt)
-    spares = find_spares(totals, doubts, left, problem.loss.target == "class")
-    if spares is None or not max(float(shares.sum()), float(spares.sum())) <= WHOLE:
+    left = left + error_bound + shares @ (error_bounds + error_bound)
+    spares = find_spares(totals, error_bounds, left, problem.loss.target == "class")
+    if spares is None or not max(float(shares.sum()), float(spares.sum())) <= MAX_SHARE:
         return None
     moves = [
         Move(
@@ -372,7 +391,7 @@ def use_extremes(problem: BlockProblem, weighed: Weighed, total: Enclosed, found
     return moves + more
 
 
-def find_spares(totals: np.ndarray, doubts: np.ndarray, left: np.ndarray, zero_sum: bool) -> np.ndarray | None:
+def find_spares(totals: np.ndarray, error_bounds: np.ndarray, left: np.ndarray, zero_sum: bool) -> np.ndarray | None:
     """The shares of duals with these sums that correct any sums within `left` of zero, in exact arithmetic; or None.
 
     For each sum there is a mixture that raises or lowers it by one unit and leaves the others unchanged, up to an error
@@ -386,10 +405,12 @@ def find_spares(totals: np.ndarray, doubts: np.ndarray, left: np.ndarray, zero_s
     most, error = np.zeros(totals.shape), 0.0
     for j, side in ((j, side) for j in range(k) for side in (1.0, -1.0)):
         found, _ = nnls(totals.T / unit, side * wanted[j])
-        missed = np.abs(found @ totals / unit - side * wanted[j]).sum() + found @ doubts.sum(axis=1) / unit
+        missed = np.abs(found @ totals / unit - side * wanted[j]).sum() + found @ error_bounds.sum(axis=1) / unit
         most[:, j], error = np.maximum(most[:, j], found / unit), max(error, float(missed))
     spoilt = left + error * left.sum()  # by the mixtures for other sums
-    return 2.0 * (most @ spoilt) if error <= APART else None  # mixing in a share t scales what is left by 1 - t
+    return (
+        2.0 * (most @ spoilt) if error <= MAX_UNIT_MOVE_ERROR else None
+    )  # mixing in a share t scales what is left by 1 - t
 
 
 def spread_shifts(problem: BlockProblem) -> np.ndarray:
@@ -398,7 +419,9 @@ def spread_shifts(problem: BlockProblem) -> np.ndarray:
     return np.array([1.0, -1.0]) if k is None else np.concatenate([np.eye(k), -np.eye(k)])
 
 
-def weigh_extremes(block: Block, pose: Pose, coef: np.ndarray, b, shifts: np.ndarray, closely: bool) -> Extremes:
+def sum_shifted_duals(
+    block: Block, pose: BlockFormulation, coef: np.ndarray, b, shifts: np.ndarray, closely: bool
+) -> ShiftedDualSums:
     """The sums for the duals that rows respond with at shifted intercepts: feasible, and unbalanced either way."""
     problem = pose.pose(block)
     scores = problem.features.enclose(coef, closely)
@@ -406,11 +429,11 @@ def weigh_extremes(block: Block, pose: Pose, coef: np.ndarray, b, shifts: np.nda
     remainders, pulled, totals = [], [], []
     for shift in shifts:
         with np.errstate(over="ignore", invalid="ignore"):
-            a = confine(problem, problem.terms.response(problem.shift(f, shift))[0])
-        remainders.append(weigh_duals(problem, a, b, scores)[2])
+            a = project_duals(problem, problem.terms.response(problem.shift(f, shift))[0])
+        remainders.append(enclose_terms(problem, a, b, scores)[2])
         pulled.append(pull(problem, a, closely))
         totals.append(add_duals(a))
-    return Extremes(tuple(remainders), tuple(pulled), tuple(totals))
+    return ShiftedDualSums(tuple(remainders), tuple(pulled), tuple(totals))
 
 
 def find_shares(total: np.ndarray, totals: np.ndarray) -> np.ndarray | None:

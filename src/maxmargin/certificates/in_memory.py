@@ -15,16 +15,29 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.features import Gram
-from ..model.losses import Row
+from ..model.losses import PiecewiseConjugate
 from ..model.problem import FLOOR, Point, Problem
-from ..runtime.rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT, Enclosed, Remainder, add_enclosed, bound_sum
-from ..runtime.threads import heed
+from ..runtime.rounding import (
+    AT_BOUND,
+    BALANCE_ROUNDINGS,
+    BALANCE_TOLERANCE,
+    UNIT,
+    Enclosed,
+    Remainder,
+    add_enclosed,
+    bound_sum,
+)
+from ..runtime.threads import check_interrupt
 
-SHARE = 0.25  # of the gap: where rounding may be more than this, the point is judged again more accurately
-UNBALANCED = 1e-9  # of the size of the duals: an imbalance beyond which they have no D
-NEGLIGIBLE = 1e-10  # relative rounding below which no point is judged again
-MOST_VALUES = 1 << 24  # kernel values that an estimate of rounding errors may evaluate
-PROBE = 300  # samples whose kernel matrix is examined if it is not known whether it is positive semidefinite
+MAX_ROUNDING_SHARE_OF_GAP = (
+    0.25  # of the gap: where rounding may be more than this, the point is judged again more accurately
+)
+MAX_RELATIVE_IMBALANCE = 1e-9  # of the size of the duals: an imbalance beyond which they have no D
+NEGLIGIBLE_RELATIVE_ROUNDING = 1e-10  # relative rounding below which no point is judged again
+MAX_ESTIMATE_KERNEL_VALUES = 1 << 24  # kernel values that an estimate of rounding errors may evaluate
+DEFINITENESS_CHECK_SAMPLES = (
+    300  # samples whose kernel matrix is examined if it is not known whether it is positive semidefinite
+)
 
 
 @dataclass(frozen=True)
@@ -109,11 +122,14 @@ def judge(problem, point, closely: bool = False) -> Certificate:
     raise TypeError(f"There is no judge for a problem of type {type(problem).__name__}.")
 
 
-def judge_sharply(problem, point) -> Certificate:
+def judge_with_refinement(problem, point) -> Certificate:
     """The certificate of a point, as if in twice the precision where rounding may be a large part of the gap."""
     certificate = judge(problem, point)
     hidden = max(certificate.rounding, certificate.primal - certificate.dual - certificate.gap) / certificate.size
-    if not (problem.sharpens and hidden > max(SHARE * certificate.relative_gap, NEGLIGIBLE)):
+    if not (
+        problem.supports_close_certificate
+        and hidden > max(MAX_ROUNDING_SHARE_OF_GAP * certificate.relative_gap, NEGLIGIBLE_RELATIVE_ROUNDING)
+    ):
         return certificate
     return judge(problem, point, closely=True)
 
@@ -161,24 +177,26 @@ def judge_in_memory(problem: Problem, point: Point, closely: bool = False) -> Ce
     """
     features = problem.features
     if features.penalty == "l1":
-        point = point._replace(a=features.relax(problem.feasible(point.a)))  # in this order: a repair changes v too
+        point = point._replace(
+            a=features.scale_to_feasible(problem.feasible(point.a))
+        )  # in this order: a repair changes v too
     coef = problem.expand(point)
     scores, penalty, drift = enclose_machine(problem, point, coef, closely)
     if problem.terms.joint:
         return judge_mixture(problem, point, penalty, scores, closely)
-    a, sums = point.a, add_up(problem, point.a, point.b, scores)
+    a, sums = point.a, sum_terms(problem, point.a, point.b, scores)
     if sums is None:
         a = problem.feasible(point.a)
-        sums = add_up(problem, a, point.b, scores, repaired=True)
+        sums = sum_terms(problem, a, point.b, scores, repaired=True)
     if point.w is None:
         remainder = features.measure_remainder(coef, a, sums.moved, closely, drift)
     else:
         remainder = features.measure_distance(point.w, a, sums.moved)
-    price = features.bound_price(penalty.high, remainder)
-    verdict = conclude(penalty, enclose_offset(problem, point.b), sums, remainder, price)
+    penalty_conjugate = features.bound_penalty_conjugate(penalty.high, remainder)
+    bounds = combine_bounds(penalty, enclose_offset(problem, point.b), sums, remainder, penalty_conjugate)
     return Certificate(
-        *(float(each) for each in verdict[:2]), float(sums.kkt), examine_kernel(features, coef), problem.floor,
-        *(float(each) for each in verdict[2:]), scores.value,
+        *(float(each) for each in bounds[:2]), float(sums.kkt), examine_kernel(features, coef), problem.floor,
+        *(float(each) for each in bounds[2:]), scores.value,
     )  # fmt: skip
 
 
@@ -201,7 +219,7 @@ def enclose_machine(
     return scores, penalty, drift
 
 
-class Verdict(NamedTuple):
+class CertificateBounds(NamedTuple):
     """The numbers of a certificate: P from above, D from below, the allowance for rounding, P - D from above."""
 
     primal: float | np.ndarray
@@ -210,7 +228,9 @@ class Verdict(NamedTuple):
     bound: float | np.ndarray
 
 
-def conclude(penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remainder, price) -> Verdict:
+def combine_bounds(
+    penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remainder, penalty_conjugate
+) -> CertificateBounds:
     """P = R(w) + sum of losses + offset, D = -R*(v) - sum of conjugates, and P - D as the sum of all remainders.
 
     D is the larger of two lower bounds: one from its own terms, and one from P minus the remainders.
@@ -223,10 +243,10 @@ def conclude(penalty: Enclosed, offset: Enclosed, sums: Sums, remainder: Remaind
         conjugates = conjugates + remainder.shrink * (abs(sums.conjugates.value) + sums.leverage)
     bound = bound * (1.0 + 8.0 * UNIT)
     larger = np.maximum if isinstance(bound, np.ndarray) else max
-    dual = larger(-price - conjugates - sums.cost_of_dual, primal.low - bound)
-    dual = dual - 4.0 * UNIT * (abs(price) + abs(conjugates) + abs(dual))
+    dual = larger(-penalty_conjugate - conjugates - sums.cost_of_dual, primal.low - bound)
+    dual = dual - 4.0 * UNIT * (abs(penalty_conjugate) + abs(conjugates) + abs(dual))
     rounding = bound - sums.remainders.value - remainder.plain
-    return Verdict(primal.high, dual, larger(0.0, rounding), bound)  # 0 also where neither is finite
+    return CertificateBounds(primal.high, dual, larger(0.0, rounding), bound)  # 0 also where neither is finite
 
 
 def largest(b) -> float:
@@ -242,21 +262,21 @@ def enclose_offset(problem: Problem, b) -> Enclosed:
     return Enclosed(problem.offset(b), bound_sum(np.size(terms) + BALANCE_ROUNDINGS) * float(np.abs(terms).sum()))
 
 
-def add_up(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bool = False) -> Sums | None:
+def sum_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bool = False) -> Sums | None:
     """The sums over all terms; None if the duals need repair and have not been repaired yet."""
     if problem.row is None:
-        return add_terms_up(problem, a, b, scores) if repaired else None
+        return sum_general_terms(problem, a, b, scores) if repaired else None
     if a.ndim == 1:
         checked = None if repaired else problem
-        return add_rows_up(problem.row, np.ascontiguousarray(a), float(b), scores, problem.balance, checked)
+        return sum_layer(problem.row, np.ascontiguousarray(a), float(b), scores, problem.balance, checked)
     outside = (a < problem.row.lo) | (a > problem.row.hi)
-    if not repaired and (outside.any() or problem.imbalance(a) > BALANCED):
+    if not repaired and (outside.any() or problem.imbalance(a) > BALANCE_TOLERANCE):
         return None
     found = None
     for layer, (dual, intercept) in enumerate(zip(a, b, strict=True)):
-        row = Row(*(np.ascontiguousarray(part[layer]) for part in problem.row))
+        row = PiecewiseConjugate(*(np.ascontiguousarray(part[layer]) for part in problem.row))
         balance = None if problem.balance is None else float(problem.balance[layer])
-        part = add_rows_up(row, np.ascontiguousarray(dual), float(intercept), scores, balance, None)
+        part = sum_layer(row, np.ascontiguousarray(dual), float(intercept), scores, balance, None)
         found = part if found is None else found + part
     return found
 
@@ -271,17 +291,17 @@ class RowSums(NamedTuple):
     remainders: float | np.ndarray
     most: float | np.ndarray
     total: float | np.ndarray
-    carry: float | np.ndarray
+    total_error: float | np.ndarray
     size: float | np.ndarray
-    mildest: float | np.ndarray
-    steepest: float | np.ndarray
+    min_free_slope: float | np.ndarray
+    max_slope: float | np.ndarray
     leverage: float | np.ndarray
     up: float | np.ndarray
     down: float | np.ndarray
     kkt: float | np.ndarray
     inside: float | np.ndarray
 
-    def settle(self, moved, cost, b) -> Sums:
+    def add_balancing_cost(self, moved, cost, b) -> Sums:
         """The sums of a problem, including the cost of balancing the duals exactly."""
         return Sums(
             Enclosed(self.losses, self.loss_error), Enclosed(self.conjugates, self.conjugate_error),
@@ -290,8 +310,8 @@ class RowSums(NamedTuple):
         )  # fmt: skip
 
 
-def add_rows_up(
-    row: Row, a: np.ndarray, b: float, scores: Enclosed, balance: float | None, problem: Problem | None
+def sum_layer(
+    row: PiecewiseConjugate, a: np.ndarray, b: float, scores: Enclosed, balance: float | None, problem: Problem | None
 ) -> Sums | None:
     """The sums of one layer, in one compiled pass.
 
@@ -304,7 +324,7 @@ def add_rows_up(
     sums = RowSums(*found)
     if problem is not None and not (sums.inside and is_balanced(sums.total, sums.size, problem)):
         return None
-    return sums.settle(moved, cost, abs(b))
+    return sums.add_balancing_cost(moved, cost, abs(b))
 
 
 def is_balanced(total: float, size: float, problem: Problem) -> bool:
@@ -312,27 +332,27 @@ def is_balanced(total: float, size: float, problem: Problem) -> bool:
     if problem.balance is None:
         return True
     missing = abs(total - problem.balance)
-    return missing <= BALANCED * size or missing <= BALANCED * max(size, problem.least_size)
+    return missing <= BALANCE_TOLERANCE * size or missing <= BALANCE_TOLERANCE * max(size, problem.least_size)
 
 
-def add_terms_up(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
+def sum_general_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
     """The sums of a smooth loss, or of one with many scores; conjugates are infinite where duals do not balance."""
     terms, f = problem.terms, problem.shift(scores.value, b)
-    wide = scores.error + UNIT * np.abs(f)
+    score_error = scores.error + UNIT * np.abs(f)
     with np.errstate(over="ignore", invalid="ignore"):
         values, conjugates = terms.value(f), terms.conjugate(a)
         products = np.atleast_2d(a * f).sum(axis=0)
-        value_error, conjugate_error = terms.bound_value_error(f, wide), terms.bound_conjugate_error(a)
+        value_error, conjugate_error = terms.bound_value_error(f, score_error), terms.bound_conjugate_error(a)
         slack = bound_sum(problem.n + len(np.atleast_2d(a)) + 16)
         sums = [float(part.sum()) for part in (values, conjugates, products)]
         sizes = [float(np.abs(part).sum()) for part in (values, conjugates, a * f)]
         errors = [
             float(value_error.sum()) * (1.0 + slack) + slack * sizes[0],
             float(conjugate_error.sum()) * (1.0 + slack) + slack * sizes[1],
-            float((np.abs(a) * wide).sum()) + slack * sizes[2],
+            float((np.abs(a) * score_error).sum()) + slack * sizes[2],
         ]
-    moved, cost = settle_terms(problem, a, f, wide)
-    balanced = problem.imbalance(a) <= UNBALANCED
+    moved, cost = bound_balancing_cost_of_terms(problem, a, f, score_error)
+    balanced = problem.imbalance(a) <= MAX_RELATIVE_IMBALANCE
     conjugate = Enclosed(sums[1] if balanced else np.inf, errors[1])
     remainders = Enclosed(sum(sums) if balanced else np.inf, sum(errors))
     kkt = measure_violation(problem, a, f)
@@ -341,7 +361,9 @@ def add_terms_up(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
     return Sums(Enclosed(sums[0], errors[0]), conjugate, remainders, moved, cost, cost_of_dual, leverage, kkt)
 
 
-def settle_terms(problem: Problem, a: np.ndarray, f: np.ndarray, wide: np.ndarray) -> tuple[float, float]:
+def bound_balancing_cost_of_terms(
+    problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.ndarray
+) -> tuple[float, float]:
     """The amount that must be shifted between duals before they balance exactly, and what that costs at most.
 
     With many classes the duals of each sample must also sum to zero.
@@ -351,7 +373,7 @@ def settle_terms(problem: Problem, a: np.ndarray, f: np.ndarray, wide: np.ndarra
     if problem.balance is not None:
         sizes, totals = np.abs(a).sum(axis=-1), a.sum(axis=-1) - problem.balance
         moved += float(np.sum(np.abs(totals) + bound_sum(problem.n + 2) * sizes))
-    return moved, moved * (problem.terms.bound_slope(a, f, moved) + 2.0 * float(wide.max(initial=0.0)))
+    return moved, moved * (problem.terms.bound_slope(a, f, moved) + 2.0 * float(score_error.max(initial=0.0)))
 
 
 def judge_mixture(problem: Problem, point: Point, penalty: Enclosed, scores: Enclosed, closely: bool) -> Certificate:
@@ -363,26 +385,32 @@ def judge_mixture(problem: Problem, point: Point, penalty: Enclosed, scores: Enc
     """
     features, terms = problem.features, problem.terms
     f = problem.shift(scores.value, point.b)
-    wide = scores.error + UNIT * np.abs(f)
+    score_error = scores.error + UNIT * np.abs(f)
     offset = enclose_offset(problem, point.b)
     value = float(terms.value(f)[0])
-    losses = Enclosed(value, terms.bound_value_error(f, wide, value))
+    losses = Enclosed(value, terms.bound_value_error(f, score_error, value))
     primal = add_enclosed(penalty, losses, offset)
-    a, dual, moved = mix_answers(problem, point.mixture)
+    a, dual, moved = combine_responses(problem, point.mixture)
     moved += 0.0 if problem.balance is None else abs(float(a.sum() - problem.balance))
     pulled = features.combine(a)  # not w: where R has kinks, the best w may be another one
     remainder = features.measure_remainder(pulled, a, moved, closely)
-    price = features.bound_price(features.enclose_penalty(pulled, features.enclose(pulled, closely)).high, remainder)
+    penalty_conjugate = features.bound_penalty_conjugate(
+        features.enclose_penalty(pulled, features.enclose(pulled, closely)).high, remainder
+    )
     cost = moved * float(np.abs(f).max(initial=0.0) + np.abs(point.b))
-    low = dual.low - price - cost - 4.0 * UNIT * abs(price) if problem.imbalance(a) <= UNBALANCED else -np.inf
-    error = float(primal.error + dual.error + cost + moved * features.largest_size * np.sqrt(2.0 * price))
+    low = (
+        dual.low - penalty_conjugate - cost - 4.0 * UNIT * abs(penalty_conjugate)
+        if problem.imbalance(a) <= MAX_RELATIVE_IMBALANCE
+        else -np.inf
+    )
+    error = float(primal.error + dual.error + cost + moved * features.largest_size * np.sqrt(2.0 * penalty_conjugate))
     return Certificate(
         primal=float(primal.high), dual=float(low), kkt=terms.violation(a, f), convex=examine_kernel(features, pulled),
         floor=problem.floor, rounding=error, scores=scores.value,
     )  # fmt: skip
 
 
-def mix_answers(problem: Problem, mixture) -> tuple[np.ndarray, Enclosed, float]:
+def combine_responses(problem: Problem, mixture) -> tuple[np.ndarray, Enclosed, float]:
     """The duals of a mixture, sum_k weight_k (R(f_k) + a_k.f_k), which bounds -R*(-a), and what rounding moved of a."""
     if mixture is None or not (mixture.weights > 0).any():
         return np.zeros(problem.shape), Enclosed(-np.inf, 0.0), 0.0
@@ -391,12 +419,12 @@ def mix_answers(problem: Problem, mixture) -> tuple[np.ndarray, Enclosed, float]
     slack = bound_sum(problem.n + len(weights) + 16)
     a, total, error, pulls = np.zeros(problem.shape), 0.0, 0.0, 0.0
     for weight, f in zip(weights, mixture.scores, strict=True):
-        heed()
-        value, answer = problem.terms.cut(f)
-        a += weight * answer
-        pulls += weight * float(np.abs(answer).sum())
-        size = float(np.abs(answer) @ np.abs(f))
-        total += weight * (value + float(answer @ f))
+        check_interrupt()
+        value, duals = problem.terms.cut(f)
+        a += weight * duals
+        pulls += weight * float(np.abs(duals).sum())
+        size = float(np.abs(duals) @ np.abs(f))
+        total += weight * (value + float(duals @ f))
         error += weight * (problem.terms.bound_value_error(f, np.zeros_like(f), value) + 2.0 * size * UNIT)
         error += weight * slack * (size + abs(value))
     return a, Enclosed(total, error), slack * pulls
@@ -406,12 +434,12 @@ def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
     """max_i distance of -f_i from the subdifferential of conj_i at a_i: zero exactly at the optimum."""
     if problem.features.n_classes is not None:
         return problem.terms.violation(a, f)
-    left, right = problem.terms.slopes(a if problem.row is None else snap(a, problem.row))
+    left, right = problem.terms.slopes(a if problem.row is None else snap_to_bounds(a, problem.row))
     counted = problem.c > 0  # a sample without weight is held by its bounds, and no loss has slopes there
     return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0, where=counted))
 
 
-def snap(a: np.ndarray, row: Row) -> np.ndarray:
+def snap_to_bounds(a: np.ndarray, row: PiecewiseConjugate) -> np.ndarray:
     """The duals, with those that agree with a bound or with zero to ten digits set exactly to it.
 
     Otherwise a dual that misses its bound by a rounding error would count as free, and its sample as a violator.
@@ -425,7 +453,7 @@ def examine_kernel(features, coef: np.ndarray) -> bool | None:
     """True if the kernel is known to be positive semidefinite, False if a negative eigenvalue is found, else None."""
     if features.kernel.psd:
         return True
-    heaviest = np.argsort(-np.abs(coef), kind="stable")[:PROBE]
+    heaviest = np.argsort(-np.abs(coef), kind="stable")[:DEFINITENESS_CHECK_SAMPLES]
     K = features.block(heaviest, heaviest)
     eigenvalues = np.linalg.eigvalsh(0.5 * (K + K.T))
     return None if eigenvalues[0] >= -1e-10 * max(np.abs(eigenvalues).sum(), 1e-300) else False
@@ -443,7 +471,7 @@ def estimate_rounding(problem: Problem, point: Point, certificate: Certificate) 
         return 0.0
     coef = problem.expand(point)
     support = np.flatnonzero(coef)
-    if len(support) * features.n > MOST_VALUES:
+    if len(support) * features.n > MAX_ESTIMATE_KERNEL_VALUES:
         return 0.0
     squares = np.square(coef[support]) @ np.square(features.block(support))
     left, right = problem.terms.response(problem.shift(certificate.scores, point.b))
@@ -456,7 +484,7 @@ def worst(certificates: list[Certificate]) -> Certificate:
     if len(certificates) == 1:
         return certificates[0]
     distinct = {id(certificate): certificate for certificate in certificates}.values()  # thousands may share one
-    loser = max(distinct, key=lambda certificate: certificate.relative_gap)
-    doubts = [certificate.convex for certificate in distinct]
-    convex = False if False in doubts else None if None in doubts else True
-    return replace(loser, convex=convex, parts=tuple(certificates))
+    worst_certificate = max(distinct, key=lambda certificate: certificate.relative_gap)
+    convexities = [certificate.convex for certificate in distinct]
+    convex = False if False in convexities else None if None in convexities else True
+    return replace(worst_certificate, convex=convex, parts=tuple(certificates))

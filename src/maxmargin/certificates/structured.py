@@ -19,7 +19,7 @@ from ..structures.problem import StructuredPoint, StructuredProblem
 from .in_memory import Certificate, judge
 
 
-class Mixture(NamedTuple):
+class LabellingSums(NamedTuple):
     """Weighted sums over the labellings of a point.
 
     Attributes
@@ -48,20 +48,20 @@ def judge_structure(problem: StructuredProblem, point: StructuredPoint, closely:
     Where D is larger with smaller weights, some of the weight is shifted to the true labels. What a model returns
     counts as exact, and `closely` changes nothing, since the oracle computes its own scores.
     """
-    examples, c = problem.examples.afresh(), problem.c
+    examples, c = problem.examples.without_cache(), problem.c
     w = np.ascontiguousarray(point.w, float)
-    sheet, values, bounds = examples.blank(), np.empty(problem.n), np.empty(problem.n)
-    examples.maximise(w, 0, problem.n, sheet, values, bounds)
+    joint_labelling, values, bounds = examples.blank(), np.empty(problem.n), np.empty(problem.n)
+    examples.maximise(w, 0, problem.n, joint_labelling, values, bounds)
     bounds = np.maximum(bounds, 0.0)  # the height of the true labelling y
-    best = add_products(c, bounds, examples.bound_rounding(sheet, w))
+    best = add_weighted_values(c, bounds, examples.bound_rounding(joint_labelling, w))
     half = 0.5 * float(w @ w)
     primal = add_enclosed(Enclosed(half, bound_sum(len(w) + 8) * half), best)
-    mixture = mix(problem, examples, point.sheets, w)
-    share, dual = bound_dual(mixture)
-    kkt = float(np.maximum(bounds - mixture.means, 0.0).max())
+    labelling_sums = sum_labellings(problem, examples, point.sheets, w)
+    share, dual = bound_dual(labelling_sums)
+    kkt = float(np.maximum(bounds - labelling_sums.means, 0.0).max())
     if not np.isfinite(primal.high):
         return Certificate(np.inf, dual, kkt, floor=problem.floor)
-    plain, bound = bound_gap(w, best, mixture, share)
+    plain, bound = bound_gap(w, best, labelling_sums, share)
     below = float(primal.low) - bound
     return Certificate(
         float(primal.high), max(dual, below - UNIT * abs(below)), kkt, floor=problem.floor,
@@ -69,14 +69,14 @@ def judge_structure(problem: StructuredProblem, point: StructuredPoint, closely:
     )  # fmt: skip
 
 
-def add_products(weights: np.ndarray, values: np.ndarray, errors: np.ndarray) -> Enclosed:
+def add_weighted_values(weights: np.ndarray, values: np.ndarray, errors: np.ndarray) -> Enclosed:
     """sum_i weight_i value_i for values with errors of up to `errors` and nonnegative weights."""
     slack = bound_sum(len(weights) + 8)
     size = float(weights @ np.abs(values)) if np.isfinite(values).all() else np.inf
     return Enclosed(float(weights @ values), (float(weights @ errors) + slack * size) * (1.0 + 2.0 * slack))
 
 
-def mix(problem: StructuredProblem, examples, sheets: tuple[Sheet, ...], w: np.ndarray) -> Mixture:
+def sum_labellings(problem: StructuredProblem, examples, sheets: tuple[Sheet, ...], w: np.ndarray) -> LabellingSums:
     """The sums over all labellings, with weights scaled so that those of each sample sum to at most c_i.
 
     The weights are reduced by a few rounding errors, so that this holds in exact arithmetic. The rest of the weight is
@@ -85,44 +85,44 @@ def mix(problem: StructuredProblem, examples, sheets: tuple[Sheet, ...], w: np.n
     c, parts = problem.c, len(sheets)
     sums = sum((np.maximum(each.weight, 0.0) for each in sheets), np.zeros(problem.n))
     scale = np.where(sums > 0, c / np.where(sums > 0, sums, 1.0), 0.0) * (1.0 - 2.0 * bound_sum(parts + 8))
-    pulled, doubt, length, means = np.zeros(problem.size), 0.0, 0.0, np.zeros(problem.n)
+    pulled, error_bound, length, means = np.zeros(problem.size), 0.0, 0.0, np.zeros(problem.n)
     losses, heights = Enclosed(0.0, 0.0), Enclosed(0.0, 0.0)
     for each in sheets:
-        a, sheet = np.maximum(each.weight, 0.0) * scale, examples.admit(each.labelling)
-        costs, reached = examples.measure(sheet, w)
-        part = examples.combine(sheet, a, np.zeros(problem.size))
+        a, joint_labelling = np.maximum(each.weight, 0.0) * scale, examples.admit(each.labelling)
+        costs, reached = examples.measure(joint_labelling, w)
+        part = examples.combine(joint_labelling, a, np.zeros(problem.size))
         pulled += part
-        doubt += bound_sum(examples.additions + 8) * float(a @ examples.bound_lengths(sheet))
+        error_bound += bound_sum(examples.additions + 8) * float(a @ examples.bound_lengths(joint_labelling))
         length += float(np.linalg.norm(part))
-        losses = add_enclosed(losses, add_products(a, costs, bound_sum(examples.additions) * costs))
-        heights = add_enclosed(heights, add_products(a, reached, examples.bound_rounding(sheet, w)))
+        losses = add_enclosed(losses, add_weighted_values(a, costs, bound_sum(examples.additions) * costs))
+        heights = add_enclosed(heights, add_weighted_values(a, reached, examples.bound_rounding(joint_labelling, w)))
         means += a / c * reached
     slack = bound_sum(parts + problem.n + 8)
-    return Mixture(
-        Enclosed(pulled, (doubt + bound_sum(parts + 8) * length) * (1.0 + slack)),
+    return LabellingSums(
+        Enclosed(pulled, (error_bound + bound_sum(parts + 8) * length) * (1.0 + slack)),
         Enclosed(losses.value, losses.error * (1.0 + slack) + bound_sum(parts + 8) * losses.value),
         Enclosed(heights.value, heights.error * (1.0 + slack) + bound_sum(parts + 8) * abs(heights.value)), means,
     )  # fmt: skip
 
 
-def bound_dual(mixture: Mixture) -> tuple[float, float]:
+def bound_dual(labelling_sums: LabellingSums) -> tuple[float, float]:
     """The share t of the weights that is best left in place, and D = t losses - t^2 |w(alpha)|^2 / 2 for that t."""
-    square = float(mixture.pulled.value @ mixture.pulled.value)
-    linear = mixture.losses.value
+    square = float(labelling_sums.pulled.value @ labelling_sums.pulled.value)
+    linear = labelling_sums.losses.value
     share = float(np.clip(linear / square, 0.0, 1.0)) if square > 0 else 1.0  # the rest goes to y, which is worth 0
-    length = np.sqrt(square) * (1.0 + bound_sum(len(mixture.pulled.value) + 8)) + mixture.pulled.error
-    gained, lost = share * max(float(mixture.losses.low), 0.0), 0.5 * (share * length) ** 2
+    length = np.sqrt(square) * (1.0 + bound_sum(len(labelling_sums.pulled.value) + 8)) + labelling_sums.pulled.error
+    gained, lost = share * max(float(labelling_sums.losses.low), 0.0), 0.5 * (share * length) ** 2
     return share, float(gained - lost - 8.0 * UNIT * (gained + lost))
 
 
-def bound_gap(w: np.ndarray, best: Enclosed, mixture: Mixture, share: float) -> tuple[float, float]:
+def bound_gap(w: np.ndarray, best: Enclosed, labelling_sums: LabellingSums, share: float) -> tuple[float, float]:
     """P - D as the sum of its terms, and the same with a bound on all rounding errors added."""
-    pulled, length = share * mixture.pulled.value, float(np.linalg.norm(w))
+    pulled, length = share * labelling_sums.pulled.value, float(np.linalg.norm(w))
     slack = bound_sum(len(w) + 8)
     apart = float(np.linalg.norm(w - pulled)) * (1.0 + slack)
-    doubt = share * mixture.pulled.error + 4.0 * UNIT * (length + apart)
-    heights = share * mixture.heights.value
+    error_bound = share * labelling_sums.pulled.error + 4.0 * UNIT * (length + apart)
+    heights = share * labelling_sums.heights.value
     plain = 0.5 * apart * apart + best.value - heights
-    errors = best.error + share * mixture.heights.error + (apart + doubt) * doubt
+    errors = best.error + share * labelling_sums.heights.error + (apart + error_bound) * error_bound
     sizes = abs(best.value) + abs(heights) + apart * apart
     return plain, max((plain + errors + 8.0 * UNIT * (sizes + errors)) * (1.0 + 4.0 * UNIT), 0.0)

@@ -17,9 +17,9 @@ from importlib import import_module
 
 from .exit_codes import Exit, Terminated, UsageError
 
-IN_PYTHON = re.compile("StandardScaler(,| or) MinMaxScaler")  # how users of Python are told to scale
-IN_SHELL = {"lower=0": "--lower 0", "header=True": "--header yes", "delimiter=": "--delimiter "}
-PATH = re.compile(r"\bpath='([^']*)'")  # how errors name a file to users of Python
+PYTHON_SCALERS = re.compile("StandardScaler(,| or) MinMaxScaler")  # how users of Python are told to scale
+SHELL_OPTIONS = {"lower=0": "--lower 0", "header=True": "--header yes", "delimiter=": "--delimiter "}
+PATH_ARGUMENT = re.compile(r"\bpath='([^']*)'")  # how errors name a file to users of Python
 COMMANDS = {
     "train": "fit a machine to a file of data and save it with its certificate",
     "predict": "predict the rows of a file with a saved machine",
@@ -64,33 +64,33 @@ def run(argv: list[str], program: str) -> int:
             return parse_program(argv, program)
         name = f"{program} {argv[0]}" if program == "maxmargin" else program
         command = import_module(f".{argv[0]}", __package__)
-        with speak_warnings(name):
+        with print_warnings(name):
             code = command.run(argv[1:], name)
             sys.stdout.flush()
         return int(code)
     except SystemExit as leave:  # argparse has printed help, or what it did not understand
         return int(leave.code or 0)
     except KeyboardInterrupt as stop:
-        say(f"{name}: interrupted.")
+        print_to_stderr(f"{name}: interrupted.")
         return Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
     except BrokenPipeError:  # whoever read our output has had enough
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.FINE
+        return Exit.SUCCESS
     except UsageError as error:
-        say(f"{name}: {error}")
+        print_to_stderr(f"{name}: {error}")
         return Exit.USAGE
     except (ValueError, OSError, ImportError, MemoryError, OverflowError) as error:
-        say(f"{name}: {describe(error)}")
+        print_to_stderr(f"{name}: {describe(error)}")
         if "--json" in argv:
             print(json.dumps({"command": argv[0], "error": describe(error)}))
-        return Exit.WRONG
+        return Exit.BAD_INPUT
 
 
 def parse_program(argv: list[str], program: str) -> int:
     """--help, --version, or a command that there is not."""
     from ..runtime.version import __version__
-    from .parser import Parser, guess
+    from .parser import Parser, suggest_nearest
 
     listed = ", ".join(COMMANDS)
     lines = "\n".join(f"  {name:9s} {purpose}" for name, purpose in COMMANDS.items())
@@ -101,12 +101,12 @@ def parse_program(argv: list[str], program: str) -> int:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"maxmargin {__version__}")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
-    found, unknown = parser.parse_known_args(argv)
-    if found.command is not None and os.path.exists(found.command):
-        parser.error(f"{found.command} is a file; a command comes before it, such as train")
-    if found.command is not None:
-        hint = guess(found.command, COMMANDS) or f"; choose from {listed}"
-        parser.error(f"there is no command {found.command!r}{hint}")
+    parsed, unknown = parser.parse_known_args(argv)
+    if parsed.command is not None and os.path.exists(parsed.command):
+        parser.error(f"{parsed.command} is a file; a command comes before it, such as train")
+    if parsed.command is not None:
+        hint = suggest_nearest(parsed.command, COMMANDS) or f"; choose from {listed}"
+        parser.error(f"there is no command {parsed.command!r}{hint}")
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     parser.print_help(sys.stderr)  # somebody wants to know what there is
@@ -120,30 +120,30 @@ def describe(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, OSError) and error.strerror:
-        return speak_shell(error.strerror)
-    return speak_shell(str(error))
+        return translate_to_shell(error.strerror)
+    return translate_to_shell(str(error))
 
 
-def speak_shell(text: str) -> str:
+def translate_to_shell(text: str) -> str:
     """What the library says, in the words of the command line."""
-    text = IN_PYTHON.sub("maxmargin scale", PATH.sub(r"\1", " ".join(text.split())))
-    for word, option in IN_SHELL.items():
+    text = PYTHON_SCALERS.sub("maxmargin scale", PATH_ARGUMENT.sub(r"\1", " ".join(text.split())))
+    for word, option in SHELL_OPTIONS.items():
         text = text.replace(word, option)
     return text
 
 
-def say(sentence: str) -> None:
+def print_to_stderr(sentence: str) -> None:
     """For people, on stderr."""
     with suppress(OSError):
         print(sentence, file=sys.stderr, flush=True)
 
 
 @contextmanager
-def speak_warnings(name: str) -> Iterator[None]:
+def print_warnings(name: str) -> Iterator[None]:
     """Within this context a warning is a sentence on stderr, without the place in the code where it was raised."""
 
     def show(message, category, filename, lineno, file=None, line=None):
-        say(f"{name}: {speak_shell(str(message))}")
+        print_to_stderr(f"{name}: {translate_to_shell(str(message))}")
 
     with warnings.catch_warnings():
         warnings.resetwarnings()

@@ -6,7 +6,7 @@ import argparse
 import math
 import time
 
-from .data import read_beside
+from .data import read_with_model
 from .exit_codes import Exit, UsageError
 from .machines import read_class_weight, set_parameters
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters
@@ -36,7 +36,7 @@ def run(argv: list[str], program: str) -> int:
     from ..files import load
     from ..public import certify
 
-    data, model = read_beside(load(arguments.model), arguments, trained=True)
+    data, model = read_with_model(load(arguments.model), arguments, trained=True)
     given = collect_parameters(arguments)
     seconds = given.pop("max_seconds", 30.0)
     texts = given.pop("class_weight", None)
@@ -57,7 +57,7 @@ def run(argv: list[str], program: str) -> int:
         print(certificate)
         if not reached:
             print(f"The relative gap is above {asked:g}.")
-    return Exit.FINE if reached else Exit.GAP
+    return Exit.SUCCESS if reached else Exit.GAP_TOO_LARGE
 
 
 def check_known(model, arguments: argparse.Namespace) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .data import find_kind, read
+from .data import detect_data_format, read
 from .exit_codes import Exit, UsageError
-from .formats import MODEL_FORMATS, ONNX, choose_format, tell_format, write_model
+from .formats import MODEL_FORMATS, ONNX, choose_format, detect_model_format, write_model
 from .options import add_data_options, add_output_options
-from .outputs import refuse_overwriting
+from .outputs import check_not_overwriting
 from .parser import Parser
 from .report import print_json
 from .written_data import write_data
@@ -35,9 +35,9 @@ def make_parser(program: str) -> argparse.ArgumentParser:
 def run(argv: list[str], program: str) -> int:
     """Data if IN does not begin as a model does."""
     arguments = make_parser(program).parse_intermixed_args(argv)
-    refuse_overwriting(arguments.out, "OUT", {"IN": arguments.data})
+    check_not_overwriting(arguments.out, "OUT", {"IN": arguments.data})
     record = {"command": "convert", "files": {"in": arguments.data, "out": arguments.out}}
-    if Path(arguments.data).is_file() and tell_format(arguments.data) is not None:
+    if Path(arguments.data).is_file() and detect_model_format(arguments.data) is not None:
         told = convert_model(arguments)
     else:
         told = convert_data(arguments)
@@ -45,17 +45,17 @@ def run(argv: list[str], program: str) -> int:
         print_json({**record, **told})
     elif not arguments.quiet:
         print(f"{arguments.out}: {', '.join(f'{key} {value}' for key, value in told.items())}")
-    return Exit.FINE
+    return Exit.SUCCESS
 
 
 def convert_data(arguments: argparse.Namespace) -> dict:
     """Read all of it, and write it."""
-    kind = arguments.to or find_kind(arguments.out)
+    kind = arguments.to or detect_data_format(arguments.out)
     if kind not in DATA_FORMATS:
         raise UsageError(f"--to {kind} is for models, and {arguments.data} is none.")
     if arguments.to is None and Path(arguments.out).suffix in MODEL_SUFFIXES:
         raise UsageError(f"{arguments.out} is the name of a model, and {arguments.data} is none.")
-    data = read(arguments, as_it_is=True)
+    data = read(arguments, keep_sparse=True)
     write_data(arguments.out, data, kind)
     return {"format": kind, "rows": data.X.shape[0], "features": data.X.shape[1]}
 

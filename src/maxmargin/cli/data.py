@@ -11,13 +11,13 @@ import scipy.sparse as sp
 
 from ..runtime.streams import find_suffix
 from .exit_codes import UsageError
-from .formats import LIBLINEAR, LIBSVM, tell_format
-from .options import LINEAR
+from .formats import LIBLINEAR, LIBSVM, detect_model_format
+from .options import LINEAR_ESTIMATORS
 
 # Sparse rows of which so many entries are not zero are quicker as dense ones: measured with SVC, 1.7 to 6 times on sets
 # without zeros, no difference at 0.1.
-FULL = 0.25
-ROOM = 0.25  # of the memory of the machine: dense data may have so much, and larger files are read in blocks
+DENSE_NONZERO_SHARE = 0.25
+MEMORY_SHARE = 0.25  # of the memory of the machine: dense data may have so much, and larger files are read in blocks
 
 
 def find_memory() -> int:
@@ -41,7 +41,7 @@ def read(
     model=None,
     precomputed: bool = False,
     trained: bool = False,
-    as_it_is: bool = False,
+    keep_sparse: bool = False,
     n_features: int | None = None,
     features: list[str] | None = None,
 ):
@@ -68,7 +68,7 @@ def read(
 
     if arguments.data == "-":
         arguments.data = "/dev/stdin"
-    if Path(arguments.data).is_file() and tell_format(arguments.data) is not None:
+    if Path(arguments.data).is_file() and detect_model_format(arguments.data) is not None:
         raise ValueError(f"{arguments.data} is a model file, and data are expected there.")
     options = {"weight": arguments.weight, "target": arguments.target, "features": features}
     header = {"auto": None, "yes": True, "no": False}[arguments.header]
@@ -79,13 +79,13 @@ def read(
     if not data.X.shape[0]:
         raise ValueError(f"{arguments.data} has no rows.")
     if precomputed and sp.issparse(data.X) and trained and data.X.shape[1] == data.X.shape[0] + 1:
-        check_numbers(data.X, arguments.data)
+        check_row_numbers(data.X, arguments.data)
     if precomputed and sp.issparse(data.X):
         return data._replace(X=np.ascontiguousarray(data.X[:, 1:].toarray()))
-    return data if as_it_is else data._replace(X=choose_form(data.X))
+    return data if keep_sparse else data._replace(X=choose_form(data.X))
 
 
-def check_numbers(X: sp.csr_array, path: str) -> None:
+def check_row_numbers(X: sp.csr_array, path: str) -> None:
     """0:number of kernel values counts the rows: rows in another order would have their values in wrong columns."""
     numbers = X[:, [0]].toarray().ravel()
     wrong = np.flatnonzero(numbers != np.arange(1, len(numbers) + 1))
@@ -99,22 +99,24 @@ def choose_form(X):
     if not sp.issparse(X) or not X.shape[0] or not X.shape[1]:
         return X
     size = X.shape[0] * X.shape[1]
-    return X.toarray() if X.nnz >= FULL * size and 8 * size <= ROOM * find_memory() else X
+    return X.toarray() if X.nnz >= DENSE_NONZERO_SHARE * size and 8 * size <= MEMORY_SHARE * find_memory() else X
 
 
-def wants_blocks(arguments: argparse.Namespace, estimator: str) -> bool:
+def reads_in_blocks(arguments: argparse.Namespace, estimator: str) -> bool:
     """Whether the file is to be read block by block: if asked for, or if it is large and the machine is linear."""
     if getattr(arguments, "blocks", False):
-        if estimator not in LINEAR:
-            raise UsageError(f"--blocks is for {', '.join(LINEAR)}, and not for {estimator}.")
+        if estimator not in LINEAR_ESTIMATORS:
+            raise UsageError(f"--blocks is for {', '.join(LINEAR_ESTIMATORS)}, and not for {estimator}.")
         return True
-    able = estimator in LINEAR and find_kind(arguments.data) != "csv" and arguments.weight is None
-    able = able and not getattr(arguments, "folds", None) and not getattr(arguments, "find_C", False)
+    can_stream = (
+        estimator in LINEAR_ESTIMATORS and detect_data_format(arguments.data) != "csv" and arguments.weight is None
+    )
+    can_stream = can_stream and not getattr(arguments, "folds", None) and not getattr(arguments, "find_C", False)
     path = Path(arguments.data)
-    return able and path.is_file() and path.stat().st_size > ROOM * find_memory()
+    return can_stream and path.is_file() and path.stat().st_size > MEMORY_SHARE * find_memory()
 
 
-def find_kind(path: str) -> str:
+def detect_data_format(path: str) -> str:
     """csv, parquet or libsvm, by the suffix beneath that of a compression."""
     kinds = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", "folder": "parquet"}
     return kinds.get(find_suffix(Path(path)), "libsvm")
@@ -124,13 +126,13 @@ def open_in_blocks(arguments: argparse.Namespace, model=None):
     """The file as `Blocks`, with the features of a model that was fitted before."""
     from ..blocks import LibsvmBlocks
 
-    kind = find_kind(arguments.data)
+    kind = detect_data_format(arguments.data)
     if kind == "csv":
         raise ValueError(f"--blocks takes LIBSVM text and Parquet, got {arguments.data!r}; convert it first.")
     if not Path(arguments.data).exists():
         raise FileNotFoundError(f"{arguments.data} does not exist.")
     if kind == "parquet":
-        return open_table(arguments, take_names(model))
+        return open_table(arguments, pop_feature_names(model))
     if arguments.weight is not None:
         raise ValueError("--blocks takes weights from a column of a Parquet file only, not from a file of their own.")
     return LibsvmBlocks(arguments.data, arguments.n_features, read_zero_based(arguments, model))
@@ -139,28 +141,40 @@ def open_in_blocks(arguments: argparse.Namespace, model=None):
 def open_table(arguments: argparse.Namespace, features: list[str] | None):
     """The blocks of a Parquet file, with the columns that `read` would choose."""
     from ..blocks import ParquetBlocks
-    from ..blocks.files import list_others, list_parquet, read_footer
-    from ..files.columns import Asked, choose_columns
+    from ..blocks.files import list_feature_columns, list_parquet, read_footer
+    from ..files.columns import ColumnRequest, choose_columns
 
     path = Path(arguments.data)
-    names = list_others(read_footer(list_parquet(path)[0]).schema_arrow)
-    columns = choose_columns(path, names, Asked(arguments.n_features, features, arguments.target, arguments.weight))
+    names = list_feature_columns(read_footer(list_parquet(path)[0]).schema_arrow)
+    columns = choose_columns(
+        path, names, ColumnRequest(arguments.n_features, features, arguments.target, arguments.weight)
+    )
     target, weight = (None if place is None else names[place] for place in (columns.target, columns.weight))
     return ParquetBlocks(path, target, weight, [names[place] for place in columns.features])
 
 
-def read_beside(model, arguments: argparse.Namespace, *, trained: bool = False) -> tuple:
+def read_with_model(model, arguments: argparse.Namespace, *, trained: bool = False) -> tuple:
     """The data of a command and the model of its file, with the same number of features.
 
     `trained` says that the model was trained on these data.
     """
     from ..files import load
 
-    precomputed, table = getattr(model, "kernel", None) == "precomputed", find_kind(arguments.data) != "libsvm"
-    features, d = take_names(model) if table else None, model.n_features_in_
-    foreign = tell_format(arguments.model) in (LIBSVM, LIBLINEAR)  # such a file knows the features of its vectors only
-    known = None if foreign or features or not table else d
-    data = read(arguments, model=model, precomputed=precomputed, features=features, n_features=known, trained=trained)
+    precomputed, table = getattr(model, "kernel", None) == "precomputed", detect_data_format(arguments.data) != "libsvm"
+    features, d = pop_feature_names(model) if table else None, model.n_features_in_
+    foreign = detect_model_format(arguments.model) in (
+        LIBSVM,
+        LIBLINEAR,
+    )  # such a file knows the features of its vectors only
+    expected_features = None if foreign or features or not table else d
+    data = read(
+        arguments,
+        model=model,
+        precomputed=precomputed,
+        features=features,
+        n_features=expected_features,
+        trained=trained,
+    )
     if foreign and table and data.X.shape[1] == d - 1 and arguments.target is None:
         data = read(arguments, precomputed=precomputed, n_features=d)  # no column is left for a target
     if not foreign and data.X.shape[1] > d:
@@ -168,16 +182,16 @@ def read_beside(model, arguments: argparse.Namespace, *, trained: bool = False) 
         raise ValueError(f"{arguments.data} has {data.X.shape[1]} features, and {told}.")
     if foreign and data.X.shape[1] > d:
         model = load(arguments.model, n_features=data.X.shape[1])
-    return data._replace(X=widen(data.X, model.n_features_in_)), model
+    return data._replace(X=pad_columns(data.X, model.n_features_in_)), model
 
 
-def take_names(model) -> list[str] | None:
+def pop_feature_names(model) -> list[str] | None:
     """The names of the features of a model that was trained on a table; it forgets them, as rows will have none."""
     names = None if model is None else vars(model).pop("feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
-def widen(X, d: int):
+def pad_columns(X, d: int):
     """X with columns of zeros behind it, up to d."""
     missing = d - X.shape[1]
     if missing <= 0:

@@ -26,7 +26,7 @@ def run(argv: list[str], program: str) -> int:
         write_sets(Path(arguments.write))
     else:
         compare_fits()
-    return Exit.FINE
+    return Exit.SUCCESS
 
 
 def write_sets(folder: Path) -> None:

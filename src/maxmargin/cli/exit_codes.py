@@ -8,11 +8,11 @@ from enum import IntEnum
 class Exit(IntEnum):
     """The exit codes of every command, for scripts to look at."""
 
-    FINE = 0  # a fit reached its tolerance, or the work is done
-    WRONG = 1  # a file or a value is wrong; one sentence on stderr says which
+    SUCCESS = 0  # a fit reached its tolerance, or the work is done
+    BAD_INPUT = 1  # a file or a value is wrong; one sentence on stderr says which
     USAGE = 2  # options that there are not, or that do not go together
     UNFINISHED = 3  # a fit stopped before its tolerance; the best model so far is saved
-    GAP = 4  # certify found a gap above the one that was asked for
+    GAP_TOO_LARGE = 4  # certify found a gap above the one that was asked for
     INTERRUPTED = 130  # Ctrl-C; the best model so far is saved where a fit had begun
     TERMINATED = 143  # SIGTERM; the same
 

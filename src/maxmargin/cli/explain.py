@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import speak_shell
+from . import translate_to_shell
 from .exit_codes import Exit
 from .report import describe_parameters, print_json
 from .train import parse
@@ -17,11 +17,11 @@ def run(argv: list[str], program: str) -> int:
     """Read, diagnose, print."""
     arguments = parse(argv, program, USAGE, DESCRIPTION)
     from ..insight.diagnosis import diagnose
-    from .fitting import begin
+    from .fitting import prepare_training
 
     if arguments.blocks:
         raise ValueError("explain looks at data in memory; leave --blocks out, or give a part of the file.")
-    training = begin(arguments)
+    training = prepare_training(arguments)
     y = None if type(training.machine).__name__ == "OneClassSVM" else training.y
     found = diagnose(training.machine, training.X, y, training.weight)
     if arguments.json:
@@ -32,5 +32,5 @@ def run(argv: list[str], program: str) -> int:
             "files": {"data": arguments.data},
         })  # fmt: skip
     else:
-        print("\n".join(map(speak_shell, str(found).splitlines())))
-    return Exit.FINE
+        print("\n".join(map(translate_to_shell, str(found).splitlines())))
+    return Exit.SUCCESS

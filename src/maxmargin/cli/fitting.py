@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..runtime.interrupt import watch_interrupt
-from . import say
-from .data import open_in_blocks, read, take_names, wants_blocks
+from . import print_to_stderr
+from .data import open_in_blocks, pop_feature_names, read, reads_in_blocks
 from .exit_codes import Exit
-from .formats import OURS, choose_format, name_model
+from .formats import MAXMARGIN, choose_format, default_model_path
 from .machines import has_parameter, make_machine, read_class_weight
 from .report import count, describe_certificate, describe_fit, describe_parameters, name_solvers, print_json
-from .saving import check_destination, heed_termination, save_model
-from .short_options import UNUSED
+from .saving import check_destination, save_model, treat_sigterm_as_interrupt
+from .short_options import IGNORED_PARAMETERS
 
 CLASSIFIERS = ("SVC", "NuSVC", "LinearSVC", "RiskClassifier", "MetricSVC")
-MANY = 20  # classes; more of them than half the rows are hardly classes
+MAX_GUESSED_CLASSES = 20  # classes; more of them than half the rows are hardly classes
 
 
 class Training(NamedTuple):
@@ -37,57 +37,57 @@ class Training(NamedTuple):
     first_index: int | None = None  # of the features, where they come from LIBSVM text
 
     @property
-    def hashed(self) -> tuple:
+    def hashed_data(self) -> tuple:
         """X, y and weights of which a model file keeps the hash; nothing of data in blocks."""
         if not hasattr(self.X, "shape"):
             return ()
         return self.X, None if type(self.machine).__name__ == "OneClassSVM" else self.y, self.weight
 
 
-def begin(arguments: argparse.Namespace) -> Training:
+def prepare_training(arguments: argparse.Namespace) -> Training:
     """The machine that the options ask for, and the data of the file."""
     if arguments.resume:
-        from .resume import open_again
+        from .resume import open_for_resume
 
-        return open_again(arguments)
+        return open_for_resume(arguments)
     name = arguments.estimator or "SVC"
-    parameters = {**keep_what_counts(arguments.lettered, name), **arguments.given}
+    parameters = {**keep_known_parameters(arguments.short_option_parameters, name), **arguments.given}
     texts = parameters.pop("class_weight", None)
     machine = make_machine(name, parameters)
     if texts is not None and not has_parameter(name, "class_weight"):
         make_machine(name, {"class_weight": None})  # refuses it in a sentence
     if parameters.get("probability") and machine.random_state is None:  # the same command, the same model
         machine.set_params(random_state=0)
-    training = read_for(machine, arguments)
+    training = read_training_data(machine, arguments)
     if texts is not None:
         strict = "class_weight" in arguments.given
         machine.set_params(class_weight=read_class_weight(texts, training.y, strict))
     return training
 
 
-def keep_what_counts(parameters: dict, name: str) -> dict:
+def keep_known_parameters(parameters: dict, name: str) -> dict:
     """Of what letters and their defaults say, that which the machine has: the programs do not mind the rest either."""
     if parameters.get("probability") and not has_parameter(name, "probability"):
         warnings.warn(f"-b 1 is left out: {name} has no probabilities.", UserWarning, stacklevel=2)
-    unused = UNUSED.get(name, ())
+    unused = IGNORED_PARAMETERS.get(name, ())
     return {key: value for key, value in parameters.items() if has_parameter(name, key) and key not in unused}
 
 
-def read_for(machine, arguments: argparse.Namespace) -> Training:
+def read_training_data(machine, arguments: argparse.Namespace) -> Training:
     """The data in the form that the machine wants."""
     name = type(machine).__name__
-    if wants_blocks(arguments, name):
+    if reads_in_blocks(arguments, name):
         blocks = open_in_blocks(arguments, machine)
         return Training(machine, blocks, None, None, None, first_index=getattr(blocks, "first", None))
     precomputed = getattr(machine, "kernel", None) == "precomputed"
-    data = read(arguments, model=machine, precomputed=precomputed, features=take_names(machine), trained=True)
+    data = read(arguments, model=machine, precomputed=precomputed, features=pop_feature_names(machine), trained=True)
     if precomputed:
         check_square(data.X, arguments.data)
     if data.y is not None and name in CLASSIFIERS and len(np.unique(data.y)) == 1:
         raise ValueError(f"{arguments.data} has the label {data.y[0]} only, and {name} needs two classes or more.")
     check_targets(data.y, name, arguments.data)
     if arguments.estimator is None:
-        check_guess(data.y, arguments.data)
+        check_default_estimator(data.y, arguments.data)
     if data.y is None and name != "OneClassSVM":
         raise ValueError(f"{arguments.data} has no targets, and {name} needs them; name their column with --target.")
     return Training(machine, *data[:6])
@@ -109,21 +109,22 @@ def check_targets(y: np.ndarray | None, name: str, path: str) -> None:
         return
     numbers = np.issubdtype(y.dtype, np.number)
     if name in CLASSIFIERS and numbers and (y != np.round(y)).any():
-        odd = y[y != np.round(y)][0]
+        fractional = y[y != np.round(y)][0]
         raise ValueError(
-            f"{path} has targets such as {odd:g}, and {name} needs labels of classes; for numbers take --estimator SVR "
+            f"{path} has targets such as {fractional:g}, and {name} needs labels of classes; for numbers take "
+            "--estimator SVR "
             "or LinearSVR (-s 3)."
         )
     if name not in CLASSIFIERS and not numbers:
         raise ValueError(f"{path} has targets such as {str(y[0])!r}, and {name} needs numbers.")
 
 
-def check_guess(y: np.ndarray | None, path: str) -> None:
+def check_default_estimator(y: np.ndarray | None, path: str) -> None:
     """SVC is what nobody asked for: refuse targets that look like numbers of a regression."""
-    different = 0 if y is None else len(np.unique(y))
-    if different > MANY and 2 * different > len(y):
+    n_distinct = 0 if y is None else len(np.unique(y))
+    if n_distinct > MAX_GUESSED_CLASSES and 2 * n_distinct > len(y):
         raise ValueError(
-            f"{path} has {different} different targets in {len(y)} rows: say what they are, --estimator SVR for "
+            f"{path} has {n_distinct} different targets in {len(y)} rows: say what they are, --estimator SVR for "
             "numbers or --estimator SVC for labels."
         )
 
@@ -134,24 +135,26 @@ def check_guess(y: np.ndarray | None, path: str) -> None:
 def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     """Fit, save and report; the exit code says how it ended."""
     machine = training.machine
-    path = arguments.model or arguments.resume or name_model(arguments.data, arguments.family)
+    path = arguments.model or arguments.resume or default_model_path(arguments.data, arguments.family)
     kind = choose_format(path, arguments.to, arguments.family, type(machine).__name__)
     check_destination(training, path, kind, arguments.data, careful=arguments.family is None)
-    meanwhile = {"verbose": int(sys.stderr.isatty() and not arguments.quiet)}
+    temporary_parameters = {"verbose": int(sys.stderr.isatty() and not arguments.quiet)}
     began = time.perf_counter()
-    with heed_termination() as terminated:
-        interrupted = fit_until_interrupted(training, meanwhile | ({"warm_start": True} if arguments.resume else {}))
+    with treat_sigterm_as_interrupt() as terminated:
+        interrupted = fit_until_interrupted(
+            training, temporary_parameters | ({"warm_start": True} if arguments.resume else {})
+        )
         seconds = time.perf_counter() - began
-        keep_origin(training, arguments.family)
+        store_feature_origin(training, arguments.family)
         # A first Ctrl-C that comes now waits for the file: the fit is over, and would be lost.
         with nullcontext() if interrupted else watch_interrupt() as late:
             save_model(training, path, kind)
     report(training, arguments, path, kind, seconds)
     if interrupted or late:
-        say(f"{program}: {tell_interruption(machine, path, kind, arguments.data, seconds)}")
+        print_to_stderr(f"{program}: {describe_interruption(machine, path, kind, arguments.data, seconds)}")
         return Exit.TERMINATED if terminated else Exit.INTERRUPTED
-    whole = all(result.converged for result in machine.results_) and not lacks_probabilities(machine)
-    return Exit.FINE if whole else Exit.UNFINISHED
+    finished = all(result.converged for result in machine.results_) and not lacks_probabilities(machine)
+    return Exit.SUCCESS if finished else Exit.UNFINISHED
 
 
 def lacks_probabilities(machine) -> bool:
@@ -159,24 +162,24 @@ def lacks_probabilities(machine) -> bool:
     return getattr(machine, "probability", None) is True and not len(machine._probA)
 
 
-def tell_interruption(machine, path: str, kind: str, data: str, seconds: float) -> str:
+def describe_interruption(machine, path: str, kind: str, data: str, seconds: float) -> str:
     """What was kept when Ctrl-C came, and what one can do with it."""
-    told = [f"interrupted after {seconds:.3g} s; the best model so far is in {path}"]
+    sentences = [f"interrupted after {seconds:.3g} s; the best model so far is in {path}"]
     if not np.isfinite(machine.certificate_.gap):
-        told.append(f"`maxmargin certify {path} {data}` takes the time to judge it")
+        sentences.append(f"`maxmargin certify {path} {data}` takes the time to judge it")
     if lacks_probabilities(machine):
-        told.append("it has no probabilities yet")
-    if kind == OURS:
-        told.append(f"`maxmargin train --resume {path} {data}` goes on with it")
-    return "; ".join(told) + "."
+        sentences.append("it has no probabilities yet")
+    if kind == MAXMARGIN:
+        sentences.append(f"`maxmargin train --resume {path} {data}` goes on with it")
+    return "; ".join(sentences) + "."
 
 
-def fit_until_interrupted(training: Training, meanwhile: dict) -> bool:
+def fit_until_interrupted(training: Training, temporary_parameters: dict) -> bool:
     """Fit the machine, with some parameters for this fit only; True if Ctrl-C ended it and the best point was kept."""
     machine = training.machine
-    usual = {name: getattr(machine, name) for name in meanwhile}
+    saved_parameters = {name: getattr(machine, name) for name in temporary_parameters}
     before = vars(machine).pop("n_iter_", None)  # what is set when a machine is whole
-    machine.set_params(**meanwhile)
+    machine.set_params(**temporary_parameters)
     try:
         fit_machine(training)
     except KeyboardInterrupt:
@@ -184,13 +187,13 @@ def fit_until_interrupted(training: Training, meanwhile: dict) -> bool:
             raise
         return True
     finally:
-        machine.set_params(**usual)
+        machine.set_params(**saved_parameters)
         if not hasattr(machine, "n_iter_") and before is not None:
             machine.n_iter_ = before
     return False
 
 
-def keep_origin(training: Training, family: str | None) -> None:
+def store_feature_origin(training: Training, family: str | None) -> None:
     """What the features were called in the file: tables may have another order, texts may lack the first feature.
 
     Model files of LIBSVM have the labels in the order in which they came, but 1 before -1 (svm.cpp, svm_train).
@@ -209,13 +212,13 @@ def keep_origin(training: Training, family: str | None) -> None:
 def fit_machine(training: Training) -> None:
     """machine.fit with what its data have."""
     machine, X, y, weight, query, *_ = training
-    more = {} if weight is None else {"sample_weight": weight}
+    fit_arguments = {} if weight is None else {"sample_weight": weight}
     if type(machine).__name__ == "RankSVM":
-        more["group"] = query
+        fit_arguments["group"] = query
     if y is None:
-        machine.fit(X, **more)
+        machine.fit(X, **fit_arguments)
     else:
-        machine.fit(X, y, **more)
+        machine.fit(X, y, **fit_arguments)
 
 
 # ---- the report -----------------------------------------------------------------------------------------------------

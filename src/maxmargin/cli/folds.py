@@ -11,7 +11,7 @@ import numpy as np
 from .exit_codes import Exit, UsageError
 from .fitting import CLASSIFIERS, Training, fit_machine
 from .report import print_json
-from .score import Tally
+from .score import Score
 
 
 def cross_validate(training: Training, arguments: argparse.Namespace) -> int:
@@ -21,7 +21,7 @@ def cross_validate(training: Training, arguments: argparse.Namespace) -> int:
         raise UsageError("--folds does not take RankSVM, whose rows belong to queries.")
     if training.y is None:
         raise ValueError(f"{arguments.data} has no targets, and --folds (-v) compares predictions with them.")
-    tally, unfinished = Tally(name), 0
+    score, unfinished = Score(name), 0
     for train, test in split(training, arguments.folds):
         part = take_rows(training, train)
         if part.machine.max_seconds is not None:
@@ -29,14 +29,14 @@ def cross_validate(training: Training, arguments: argparse.Namespace) -> int:
         part.machine.set_params(verbose=int(sys.stderr.isatty() and not arguments.quiet))
         fit_machine(part)
         unfinished += not all(result.converged for result in part.machine.results_)
-        tally.add(part.machine.predict(take(training.X, test, train, part.machine)), training.y[test])
+        score.add(part.machine.predict(take(training.X, test, train, part.machine)), training.y[test])
     if arguments.json:
-        print_json({"command": "train", "estimator": name, "folds": arguments.folds, **tally.describe(),
+        print_json({"command": "train", "estimator": name, "folds": arguments.folds, **score.describe(),
                     "unfinished": unfinished, "files": {"data": arguments.data}})  # fmt: skip
     else:
-        for line in tally.list_lines("Cross Validation "):
+        for line in score.list_lines("Cross Validation "):
             print(line)
-    return Exit.UNFINISHED if unfinished else Exit.FINE
+    return Exit.UNFINISHED if unfinished else Exit.SUCCESS
 
 
 def split(training: Training, folds: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

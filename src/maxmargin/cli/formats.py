@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..runtime.streams import open_file
-from .options import LINEAR
+from .options import LINEAR_ESTIMATORS
 
-OURS, LIBSVM, LIBLINEAR, ONNX = "maxmargin", "libsvm", "liblinear", "onnx"
-MODEL_FORMATS = (OURS, LIBSVM, LIBLINEAR, ONNX)
+MAXMARGIN, LIBSVM, LIBLINEAR, ONNX = "maxmargin", "libsvm", "liblinear", "onnx"
+MODEL_FORMATS = (MAXMARGIN, LIBSVM, LIBLINEAR, ONNX)
 
 
 def choose_format(path: str, asked: str | None, family: str | None, estimator: str) -> str:
@@ -21,8 +21,8 @@ def choose_format(path: str, asked: str | None, family: str | None, estimator: s
     if asked is not None:
         return asked
     text = LIBLINEAR if is_linear(estimator) else LIBSVM
-    by_suffix = {".maxmargin": OURS, ".onnx": ONNX, ".model": text}
-    return by_suffix.get(Path(path).suffix.lower(), OURS if family is None else text)
+    by_suffix = {".maxmargin": MAXMARGIN, ".onnx": ONNX, ".model": text}
+    return by_suffix.get(Path(path).suffix.lower(), MAXMARGIN if family is None else text)
 
 
 def is_linear(estimator: str) -> bool:
@@ -30,22 +30,22 @@ def is_linear(estimator: str) -> bool:
     return estimator.startswith(("Linear", "Risk", "Metric", "Rank"))
 
 
-def name_model(data: str, family: str | None) -> str:
+def default_model_path(data: str, family: str | None) -> str:
     """Where a model goes if nobody says: in this folder, under the name of the data."""
     return f"{Path(data).name}.{'maxmargin' if family is None else 'model'}"
 
 
-def tell_format(path: str) -> str | None:
+def detect_model_format(path: str) -> str | None:
     """The format of a model file by its first bytes; None if it is no model that can be read."""
     with open_file(Path(path)) as file:
         begin = file.read(16)
-    begins = {b"PK\x03\x04": OURS, b"svm_type": LIBSVM, b"solver_type": LIBLINEAR}
+    begins = {b"PK\x03\x04": MAXMARGIN, b"svm_type": LIBSVM, b"solver_type": LIBLINEAR}
     return next((kind for bytes_, kind in begins.items() if begin.startswith(bytes_)), None)
 
 
 def check_kind(kind: str, estimator: str) -> None:
     """Refuse a format that has no place for a machine."""
-    if (kind == LIBSVM and is_linear(estimator)) or (kind == LIBLINEAR and estimator not in LINEAR):
+    if (kind == LIBSVM and is_linear(estimator)) or (kind == LIBLINEAR and estimator not in LINEAR_ESTIMATORS):
         program = "LIBSVM" if kind == LIBSVM else "LIBLINEAR"
         raise ValueError(f"The model files of {program} have no place for a {estimator}.")
 
@@ -55,7 +55,7 @@ def write_model(model, path: str, kind: str, X=None, y=None, sample_weight=None)
     from .. import files
 
     check_kind(kind, type(model).__name__)
-    if kind == OURS:
+    if kind == MAXMARGIN:
         files.save(model, path, X=X, y=y, sample_weight=sample_weight)
     elif kind == ONNX:
         files.export_onnx(model, path)

@@ -42,9 +42,9 @@ def refuse_parameter(parameter: str, name: str) -> str:
     """A sentence that names the machines that have the parameter."""
     from .. import public
 
-    able = [each for each in ESTIMATORS if parameter in getattr(public, each)().get_params()]
-    word = Option(parameter, str, "", "").word
-    return f"{word} is no parameter of {name}; it is one of {', '.join(able)} (choose with --estimator)."
+    owners = [each for each in ESTIMATORS if parameter in getattr(public, each)().get_params()]
+    flag = Option(parameter, str, "", "").flag
+    return f"{flag} is no parameter of {name}; it is one of {', '.join(owners)} (choose with --estimator)."
 
 
 def has_parameter(name: str, parameter: str) -> bool:
@@ -61,18 +61,18 @@ def make_solver(text: str, parameters: dict):
     """
     from ..solvers import SOLVERS
 
-    name, _, knobs = text.partition(":")
-    if not knobs:
+    name, _, settings = text.partition(":")
+    if not settings:
         return name
     if name not in SOLVERS:
         raise ValueError(f"--solver must be auto or one of {', '.join(SOLVERS)}, got {name!r}.")
     fields = [field.name for field in dataclasses.fields(SOLVERS[name])]
     values = {key: parameters[key] for key in ("cache_size", "shrinking") if key in fields and key in parameters}
-    for knob in knobs.split(","):
-        key, equals, value = knob.partition("=")
+    for setting in settings.split(","):
+        key, equals, value = setting.partition("=")
         if key not in fields or not equals:
             has = f"it has {', '.join(fields)}" if fields else "it has none"
-            raise ValueError(f"--solver {name} takes knobs as KEY=VALUE, and {has}; got {knob!r}.")
+            raise ValueError(f"--solver {name} takes knobs as KEY=VALUE, and {has}; got {setting!r}.")
         values[key] = read_literal(value)
     return SOLVERS[name](**values)
 
@@ -104,14 +104,16 @@ def read_class_weight(texts: list[str], y: np.ndarray | None, strict: bool) -> d
             equals = ""
         if not equals:
             raise ValueError(f"--class-weight must be balanced or LABEL=WEIGHT, got {pair!r}.")
-        place = read_literal(label) if labels is None else find_label(label, labels)
-        if place is None:
+        matched_label = read_literal(label) if labels is None else find_label(label, labels)
+        if matched_label is None:
             told = f"--class-weight names the label {label!r}, and the data have {', '.join(list(labels)[:10])}"
             if strict:
                 raise ValueError(told + ".")
             warnings.warn(f"{told}; it is left out.", UserWarning, stacklevel=2)
             continue
-        weights[place] = value if strict else value * weights.get(place, 1.0)  # svm-train multiplies them
+        weights[matched_label] = (
+            value if strict else value * weights.get(matched_label, 1.0)
+        )  # svm-train multiplies them
     return weights or None
 
 

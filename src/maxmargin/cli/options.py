@@ -10,7 +10,7 @@ ESTIMATORS = (
     "SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR", "RiskClassifier", "RiskRegressor",
     "MetricSVC", "RankSVM",
 )  # fmt: skip
-LINEAR = ("LinearSVC", "LinearSVR", "RiskClassifier", "RiskRegressor")  # those that take data in blocks
+LINEAR_ESTIMATORS = ("LinearSVC", "LinearSVR", "RiskClassifier", "RiskRegressor")  # those that take data in blocks
 
 
 class Option(NamedTuple):
@@ -22,7 +22,7 @@ class Option(NamedTuple):
     help: str
 
     @property
-    def word(self) -> str:
+    def flag(self) -> str:
         """max_seconds -> --max-seconds."""
         return "--" + self.name.replace("_", "-")
 
@@ -89,7 +89,7 @@ OPTIONS = (
 )
 # Parameters of the estimators that are no words: what the command line does by itself, what only a program can give
 # (matrices), and what does not change a model.
-LEFT_OUT = {
+PARAMETERS_WITHOUT_OPTION = {
     "verbose", "warm_start", "probability", "class_weight", "label_costs", "label_scales", "M",
     "decision_function_shape", "break_ties", "dual", "fit_intercept",
 }  # fmt: skip
@@ -103,7 +103,7 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
     )
     for option in OPTIONS:
         group.add_argument(
-            option.word, dest=option.name, type=option.read, metavar=option.metavar, help=option.help,
+            option.flag, dest=option.name, type=option.read, metavar=option.metavar, help=option.help,
             default=argparse.SUPPRESS,
         )  # fmt: skip
     group.add_argument(

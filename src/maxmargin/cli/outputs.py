@@ -14,7 +14,7 @@ def is_stdout(path: str | None) -> bool:
     return path in (None, "-")
 
 
-def refuse_overwriting(path: str | None, name: str, inputs: dict[str, str]) -> None:
+def check_not_overwriting(path: str | None, name: str, inputs: dict[str, str]) -> None:
     """Refuse to write where a command reads; names are those of the arguments."""
     if is_stdout(path) or not Path(path).is_file():
         return

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-UNKNOWN = "unrecognized arguments: "  # argparse's words
+UNRECOGNIZED_PREFIX = "unrecognized arguments: "  # argparse's words
 
 
 class Parser(argparse.ArgumentParser):
@@ -18,15 +18,15 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:
         """Usage, one sentence, exit code 2."""
-        if message.startswith(UNKNOWN):
-            words = message.removeprefix(UNKNOWN).split()
+        if message.startswith(UNRECOGNIZED_PREFIX):
+            words = message.removeprefix(UNRECOGNIZED_PREFIX).split()
             option = next((word for word in words if word.startswith("-")), "")
             message = f"there is no option {option}" if option else f"one file too many: {words[0]}"
-            message += guess(option.partition("=")[0], self._option_string_actions)
+            message += suggest_nearest(option.partition("=")[0], self._option_string_actions)
         super().error(message)
 
 
-def guess(word: str, known: Iterable[str]) -> str:
+def suggest_nearest(word: str, known: Iterable[str]) -> str:
     """The known word that is nearest, as a question; nothing if none is near."""
     lower = {each.lower(): each for each in known}
     near = get_close_matches(word.lower(), lower, 1)

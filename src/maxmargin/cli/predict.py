@@ -11,18 +11,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..runtime.streams import open_file
-from .data import open_in_blocks, read_beside, wants_blocks
+from .data import open_in_blocks, read_with_model, reads_in_blocks
 from .exit_codes import Exit
-from .formats import LIBLINEAR, LIBSVM, tell_format
+from .formats import LIBLINEAR, LIBSVM, detect_model_format
 from .machines import name_label
 from .options import add_data_options, add_output_options
-from .outputs import is_stdout, open_output, refuse_overwriting
+from .outputs import check_not_overwriting, is_stdout, open_output
 from .parser import Parser
 from .report import print_json
-from .score import Tally
-from .short_options import PREDICT, split_letters
+from .score import Score
+from .short_options import PREDICT_OPTIONS, expand_short_options
 
-ROWS = 20_000  # that are predicted in one go
+BATCH_ROWS = 20_000  # that are predicted in one go
 DESCRIPTION = """Predict the rows of DATA with MODEL, which may be ours, LIBSVM's or LIBLINEAR's, and write a line for
 each to OUT, or to stdout. The targets in DATA are compared with the predictions."""
 
@@ -51,25 +51,25 @@ def run(argv: list[str], program: str) -> int:
     """Load, predict part by part, write, compare."""
     parser = make_parser(program)
     try:
-        letters, words = split_letters(argv, PREDICT)
+        short_options, words = expand_short_options(argv, PREDICT_OPTIONS)
     except ValueError as error:
         parser.error(str(error))
-    arguments = parser.parse_intermixed_args([*letters, *words])
+    arguments = parser.parse_intermixed_args([*short_options, *words])
     if arguments.json and is_stdout(arguments.out):
         parser.error("--json needs stdout for itself; give a file OUT for the predictions")
-    refuse_overwriting(arguments.out, "OUT", {"DATA": arguments.data, "MODEL": arguments.model})
-    model, parts = open_both(arguments)
-    speaker = Speaker(model, arguments)
-    tally = Tally(type(model).__name__)
+    check_not_overwriting(arguments.out, "OUT", {"DATA": arguments.data, "MODEL": arguments.model})
+    model, parts = open_model_and_data(arguments)
+    formatter = PredictionFormatter(model, arguments)
+    score = Score(type(model).__name__)
     with open_output(arguments.out) as out:
-        out.write(speaker.head())
+        out.write(formatter.format_header())
         for X, y in parts:
-            predicted, lines = speaker.speak(X)
+            predicted, lines = formatter.format_rows(X)
             out.write(lines)
             if y is not None and is_comparable(predicted, y):
-                tally.add(predicted, y)
-    report(tally, arguments)
-    return Exit.FINE
+                score.add(predicted, y)
+    report(score, arguments)
+    return Exit.SUCCESS
 
 
 def is_comparable(predicted: np.ndarray, y: np.ndarray) -> bool:
@@ -77,44 +77,44 @@ def is_comparable(predicted: np.ndarray, y: np.ndarray) -> bool:
     return np.issubdtype(predicted.dtype, np.number) == np.issubdtype(y.dtype, np.number)
 
 
-def report(tally: Tally, arguments: argparse.Namespace) -> None:
+def report(score: Score, arguments: argparse.Namespace) -> None:
     """The accuracy, on stdout unless the predictions are there."""
     stream = sys.stderr if is_stdout(arguments.out) else sys.stdout
     if arguments.json:
-        print_json({"command": "predict", **tally.describe(),
+        print_json({"command": "predict", **score.describe(),
                     "files": {"data": arguments.data, "model": arguments.model, "out": arguments.out}})  # fmt: skip
-    elif not arguments.quiet and tally.n:
-        for line in tally.list_lines(note="" if arguments.family == "liblinear" else "classification"):
+    elif not arguments.quiet and score.n:
+        for line in score.list_lines(note="" if arguments.family == "liblinear" else "classification"):
             print(line, file=stream)
 
 
 # ---- the model and its data -----------------------------------------------------------------------------------------
 
 
-def open_both(arguments: argparse.Namespace) -> tuple[object, Iterator]:
+def open_model_and_data(arguments: argparse.Namespace) -> tuple[object, Iterator]:
     """The model, and its rows in parts (X, y)."""
     from ..files import load
 
     model = load(arguments.model)
-    if wants_blocks(arguments, type(model).__name__):
+    if reads_in_blocks(arguments, type(model).__name__):
         arguments.n_features = arguments.n_features or model.n_features_in_
         blocks = open_in_blocks(arguments, model)
         return model, ((block.X, block.y) for block in blocks.stream())
-    data, model = read_beside(model, arguments)
-    return model, cut_rows(data.X, data.y)
+    data, model = read_with_model(model, arguments)
+    return model, split_rows(data.X, data.y)
 
 
-def cut_rows(X, y: np.ndarray | None) -> Iterator:
+def split_rows(X, y: np.ndarray | None) -> Iterator:
     """Parts of X and y."""
-    for start in range(0, X.shape[0], ROWS):
-        part = slice(start, start + ROWS)
+    for start in range(0, X.shape[0], BATCH_ROWS):
+        part = slice(start, start + BATCH_ROWS)
         yield X[part], None if y is None else y[part]
 
 
 # ---- what is written ------------------------------------------------------------------------------------------------
 
 
-class Speaker:
+class PredictionFormatter:
     """Predictions as lines of text, as LIBSVM's programs write them."""
 
     def __init__(self, model, arguments: argparse.Namespace):
@@ -125,19 +125,19 @@ class Speaker:
         if self.probability and self.order is None and arguments.family is None:
             raise ValueError(f"--probability (-b 1) needs classes, and {type(model).__name__} has none.")
         if self.order is not None and not has_probabilities(model):
-            letters = "-s 0, 6 or 7" if arguments.family == "liblinear" else "--probability (-b 1)"
-            way = f"train it with {letters}"
+            short_options = "-s 0, 6 or 7" if arguments.family == "liblinear" else "--probability (-b 1)"
+            remedy = f"train it with {short_options}"
             if getattr(model, "probability", None) is True:
-                way = "its fit ended before they were there, and `maxmargin train --resume` goes on with it"
-            raise ValueError(f"{arguments.model} has no probabilities; {way}.")
+                remedy = "its fit ended before they were there, and `maxmargin train --resume` goes on with it"
+            raise ValueError(f"{arguments.model} has no probabilities; {remedy}.")
 
-    def head(self) -> bytes:
+    def format_header(self) -> bytes:
         """The line before the first."""
         if self.order is None:
             return b""
         return f"labels {' '.join(quote(name_label(self.model.classes_[k].item())) for k in self.order)}\n".encode()
 
-    def speak(self, X) -> tuple[np.ndarray, bytes]:
+    def format_rows(self, X) -> tuple[np.ndarray, bytes]:
         """The predictions of some rows, and their lines."""
         X = match_form(X, self.model)
         if self.order is None:
@@ -177,7 +177,7 @@ def order_labels(model, path: str) -> list[int] | None:
     if classes is None:
         return None
     places = list(range(len(classes)))
-    if tell_format(path) not in (LIBSVM, LIBLINEAR):
+    if detect_model_format(path) not in (LIBSVM, LIBLINEAR):
         return places
     with open_file(Path(path)) as file:
         line = next((line for line in file if line.startswith(b"label")), b"")

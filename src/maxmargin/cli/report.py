@@ -16,27 +16,27 @@ def describe_certificate(certificate: Certificate) -> dict:
 
 def describe_parameters(model) -> dict:
     """The parameters of a model, as text where JSON has no word for them."""
-    return {name: value if is_plain(value) else str(value) for name, value in model.get_params().items()}
+    return {name: value if is_json_value(value) else str(value) for name, value in model.get_params().items()}
 
 
-def is_plain(value) -> bool:
+def is_json_value(value) -> bool:
     """Whether JSON knows it."""
     return value is None or isinstance(value, bool | int | float | str)
 
 
 def print_json(record: dict) -> None:
     """One line on stdout; numbers that are none become null."""
-    print(json.dumps(clean(record), allow_nan=False, default=str))
+    print(json.dumps(to_json(record), allow_nan=False, default=str))
 
 
-def clean(value):
+def to_json(value):
     """The value with plain numbers, and null for infinity and NaN."""
     if isinstance(value, dict):
-        return {str(key): clean(each) for key, each in value.items()}
+        return {str(key): to_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(each) for each in value]
+        return [to_json(each) for each in value]
     if hasattr(value, "tolist"):  # arrays and scalars of NumPy
-        return clean(value.tolist())
+        return to_json(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -53,9 +53,9 @@ def describe_fit(model) -> str:
 
 def name_solvers(results: list) -> str:
     """The solvers that were at work."""
-    from ..solvers.choice import name_of
+    from ..solvers.choice import get_solver_name
 
-    return " and ".join(dict.fromkeys(name_of(result.solver) for result in results))
+    return " and ".join(dict.fromkeys(get_solver_name(result.solver) for result in results))
 
 
 def count(number: int, thing: str) -> str:

@@ -7,14 +7,14 @@ import argparse
 from ..certificates.data_hash import hash_data
 from ..files import load
 from .exit_codes import UsageError
-from .fitting import Training, read_for
-from .formats import OURS, tell_format
+from .fitting import Training, read_training_data
+from .formats import MAXMARGIN, detect_model_format
 from .machines import read_class_weight, set_parameters
 
 
-def open_again(arguments: argparse.Namespace) -> Training:
+def open_for_resume(arguments: argparse.Namespace) -> Training:
     """The machine of a model file, to be fitted further with the parameters that are given, and its data."""
-    if tell_format(arguments.resume) != OURS:
+    if detect_model_format(arguments.resume) != MAXMARGIN:
         raise ValueError(f"--resume needs a model file of ours, which has its duals, and {arguments.resume} is none.")
     machine = load(arguments.resume)
     name = type(machine).__name__
@@ -23,8 +23,8 @@ def open_again(arguments: argparse.Namespace) -> Training:
     parameters = dict(arguments.given)
     texts = parameters.pop("class_weight", None)
     set_parameters(machine, parameters)
-    training = read_for(machine, arguments)
-    if training.hashed:
+    training = read_training_data(machine, arguments)
+    if training.hashed_data:
         check_hash(training, arguments)
     if texts is not None:
         machine.set_params(class_weight=read_class_weight(texts, training.y, strict=True))
@@ -36,7 +36,7 @@ def check_hash(training: Training, arguments: argparse.Namespace) -> None:
     kept = getattr(training.machine, "data_hash_", None)
     if kept is None:
         raise ValueError(f"{arguments.resume} does not say on which data it was trained, so it cannot be resumed.")
-    if kept != hash_data(*training.hashed):
+    if kept != hash_data(*training.hashed_data):
         raise ValueError(
             f"{arguments.data} holds other data than those that {arguments.resume} was trained on; train anew, or give "
             "the same file."

@@ -14,8 +14,8 @@ import numpy as np
 from ..runtime.atomic_file import check_place
 from ..runtime.threads import is_main
 from .exit_codes import Terminated
-from .formats import LIBLINEAR, LIBSVM, ONNX, OURS, check_kind, tell_format, write_model
-from .outputs import refuse_overwriting
+from .formats import LIBLINEAR, LIBSVM, MAXMARGIN, ONNX, check_kind, detect_model_format, write_model
+from .outputs import check_not_overwriting
 
 
 def check_destination(training, path: str, kind: str, data: str, careful: bool) -> None:
@@ -24,19 +24,19 @@ def check_destination(training, path: str, kind: str, data: str, careful: bool) 
     If `careful`, what is no model is not written over: the second file may be test data, as predict has it.
     """
     check_place(path, "MODEL")
-    refuse_overwriting(path, "MODEL", {"DATA": data})
-    full = Path(path).is_file() and Path(path).stat().st_size > 0
-    if careful and full and kind != ONNX and tell_format(path) is None:
+    check_not_overwriting(path, "MODEL", {"DATA": data})
+    is_nonempty = Path(path).is_file() and Path(path).stat().st_size > 0
+    if careful and is_nonempty and kind != ONNX and detect_model_format(path) is None:
         raise ValueError(f"MODEL is {path}, which is there and no model file; remove it first, if it is not needed.")
     check_kind(kind, type(training.machine).__name__)
     if kind in (LIBSVM, LIBLINEAR):
-        from ..files.liblinear_model import FROM_ONE
+        from ..files.liblinear_model import ZERO_INDEX_MESSAGE
         from ..files.model_text import write_labels
 
         if hasattr(training.machine, "decision_function") and training.y is not None:
             write_labels(np.unique(training.y), "LIBSVM" if kind == LIBSVM else "LIBLINEAR")
         if kind == LIBLINEAR and training.first_index == 0:
-            raise ValueError(FROM_ONE)
+            raise ValueError(ZERO_INDEX_MESSAGE)
     if kind == ONNX:
         from ..files.onnx_graph import import_onnx
 
@@ -46,7 +46,7 @@ def check_destination(training, path: str, kind: str, data: str, careful: bool) 
 def save_model(training, path: str, kind: str) -> None:
     """Write the model; if that cannot be, keep it in our format beside its place or in the folder of passing files."""
     try:
-        write_model(training.machine, path, kind, *training.hashed)
+        write_model(training.machine, path, kind, *training.hashed_data)
     except (ValueError, OSError, ImportError, MemoryError) as error:
         kept = rescue_model(training, Path(path))
         if kept is None:
@@ -60,32 +60,32 @@ def rescue_model(training, path: Path) -> Path | None:
     for folder in (path.absolute().parent, Path(tempfile.gettempdir())):
         kept = folder / f"{path.name}.{secrets.token_hex(3)}.maxmargin"
         with suppress(ValueError, OSError, MemoryError):
-            write_model(training.machine, str(kept), OURS, *training.hashed)
+            write_model(training.machine, str(kept), MAXMARGIN, *training.hashed_data)
             return kept
     return None
 
 
 @contextmanager
-def heed_termination() -> Iterator[list]:
+def treat_sigterm_as_interrupt() -> Iterator[list]:
     """Within this context SIGTERM, which batch systems send before they kill, is Ctrl-C; the list has it if it came.
 
     It may come to the process and to its group, so a second one means nothing.
     """
-    came: list[int] = []
+    received: list[int] = []
 
     def interrupt(number: int, frame) -> None:
-        came.append(number)
-        if len(came) == 1:
+        received.append(number)
+        if len(received) == 1:
             signal.raise_signal(signal.SIGINT)
 
     if not is_main() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield came
+        yield received
         return
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        yield came
+        yield received
     except KeyboardInterrupt:
-        if came:
+        if received:
             raise Terminated from None
         raise
     finally:

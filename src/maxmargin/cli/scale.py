@@ -6,12 +6,12 @@ import argparse
 
 import numpy as np
 
-from .data import find_kind, read
+from .data import detect_data_format, read
 from .exit_codes import Exit
 from .options import add_data_options, number
-from .outputs import refuse_overwriting
+from .outputs import check_not_overwriting
 from .parser import Parser
-from .short_options import SCALE, split_letters
+from .short_options import SCALE_OPTIONS, expand_short_options
 from .written_data import write_data
 
 DESCRIPTION = """Bring every feature of DATA into [lower, upper] and write the rows to stdout, as svm-scale does.
@@ -38,31 +38,31 @@ def run(argv: list[str], program: str) -> int:
     """Find or restore the ranges, scale, write."""
     parser = make_parser(program)
     try:
-        letters, words = split_letters(argv, SCALE)
+        short_options, long_options = expand_short_options(argv, SCALE_OPTIONS)
     except ValueError as error:
         parser.error(str(error))
-    arguments = parser.parse_intermixed_args([*letters, *words])
+    arguments = parser.parse_intermixed_args([*short_options, *long_options])
     if arguments.save and arguments.restore:
         parser.error("--save (-s) and --restore (-r) do not go together")
     if (arguments.target_lower is None) != (arguments.target_upper is None):
         parser.error("--target-lower and --target-upper (-y) go together")
-    refuse_overwriting(arguments.out, "--out", {"DATA": arguments.data})
-    data = read_literally(arguments)
+    check_not_overwriting(arguments.out, "--out", {"DATA": arguments.data})
+    data = read_with_literal_indices(arguments)
     ranges = take_ranges(data, arguments)
     y = data.y if ranges.target is None else ranges.scale_target(data.y)
     write_data(arguments.out, data._replace(X=ranges.scale(data.X), y=y))
-    return Exit.FINE
+    return Exit.SUCCESS
 
 
-def read_literally(arguments: argparse.Namespace):
+def read_with_literal_indices(arguments: argparse.Namespace):
     """The data; of LIBSVM text column j is index j, as it is written.
 
     A file that lacks the first feature would else be taken for one that counts from 1, and its ranges for others.
     """
-    if find_kind(arguments.data) == "libsvm" and arguments.zero_based == "auto":
+    if detect_data_format(arguments.data) == "libsvm" and arguments.zero_based == "auto":
         arguments.zero_based = "yes"
         arguments.n_features = arguments.n_features and arguments.n_features + 1
-    return read(arguments, as_it_is=True)
+    return read(arguments, keep_sparse=True)
 
 
 def take_ranges(data, arguments: argparse.Namespace):

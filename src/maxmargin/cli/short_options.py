@@ -13,39 +13,41 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Letter(NamedTuple):
+class ShortOption(NamedTuple):
     """How many values follow a letter, and the words that say the same."""
 
     values: int
-    spell: Callable[..., list[str]]
+    expand: Callable[..., list[str]]
 
 
-def rename(word: str) -> Letter:
+def make_alias(word: str) -> ShortOption:
     """A letter that is only another name of a word."""
-    return Letter(1, lambda value: [f"--{word}={value}"])
+    return ShortOption(1, lambda value: [f"--{word}={value}"])
 
 
-def choose(letter: str, choices: dict[str, list[str]], hint: str = "") -> Letter:
+def make_choice(short_option: str, choices: dict[str, list[str]], hint: str = "") -> ShortOption:
     """A letter whose value is a number in a list."""
 
-    def spell(value: str) -> list[str]:
+    def expand(value: str) -> list[str]:
         if value not in choices:
-            raise ValueError(f"{letter} must be one of {', '.join(choices)}, got {value!r}{hint}.")
+            raise ValueError(f"{short_option} must be one of {', '.join(choices)}, got {value!r}{hint}.")
         return choices[value]
 
-    return Letter(1, spell)
+    return ShortOption(1, expand)
 
 
-def switch(letter: str, off: list[str], on: list[str]) -> Letter:
+def make_switch(short_option: str, off: list[str], on: list[str]) -> ShortOption:
     """A letter that is 0 or 1."""
-    return choose(letter, {"0": off, "1": on})
+    return make_choice(short_option, {"0": off, "1": on})
 
 
-WEIGHT = Letter(1, lambda label, value: [f"--class-weight={label}={value}"])  # -w1 5: the label is part of the letter
-FOLDS = rename("folds")
+CLASS_WEIGHT_OPTION = ShortOption(
+    1, lambda label, value: [f"--class-weight={label}={value}"]
+)  # -w1 5: the label is part of the letter
+FOLDS_OPTION = make_alias("folds")
 
-LIBSVM = {
-    "-s": choose(
+LIBSVM_OPTIONS = {
+    "-s": make_choice(
         "-s",
         {
             "0": ["--estimator=SVC"],
@@ -56,7 +58,7 @@ LIBSVM = {
         },
         "; the solvers of LIBLINEAR need --liblinear",
     ),
-    "-t": choose(
+    "-t": make_choice(
         "-t",
         {
             "0": ["--kernel=linear"],
@@ -66,18 +68,18 @@ LIBSVM = {
             "4": ["--kernel=precomputed"],
         },
     ),
-    "-d": rename("degree"),
-    "-g": Letter(1, lambda value: ["--gamma=auto" if reads_as_zero(value) else f"--gamma={value}"]),
-    "-r": rename("coef0"),
-    "-c": rename("C"),
-    "-n": rename("nu"),
-    "-p": rename("epsilon"),
-    "-m": rename("cache-size"),
-    "-e": Letter(1, lambda value: [f"--tol={0.5 * read_number('-e', value)!r}"]),
-    "-h": switch("-h", ["--shrinking=no"], ["--shrinking=yes"]),
-    "-b": switch("-b", [], ["--probability"]),
-    "-w": WEIGHT,
-    "-v": FOLDS,
+    "-d": make_alias("degree"),
+    "-g": ShortOption(1, lambda value: ["--gamma=auto" if reads_as_zero(value) else f"--gamma={value}"]),
+    "-r": make_alias("coef0"),
+    "-c": make_alias("C"),
+    "-n": make_alias("nu"),
+    "-p": make_alias("epsilon"),
+    "-m": make_alias("cache-size"),
+    "-e": ShortOption(1, lambda value: [f"--tol={0.5 * read_number('-e', value)!r}"]),
+    "-h": make_switch("-h", ["--shrinking=no"], ["--shrinking=yes"]),
+    "-b": make_switch("-b", [], ["--probability"]),
+    "-w": CLASS_WEIGHT_OPTION,
+    "-v": FOLDS_OPTION,
 }
 # -e is LIBSVM's own rule, m(a) - M(a) < e. SMO stops by it here too, on exact scores in float64, and at half of it: of
 # two points that meet the same rule either may have the smaller gap. Half makes ours the smaller one, as a rule.
@@ -89,53 +91,55 @@ LIBSVM_DEFAULTS = [
 # -e of LIBLINEAR is a norm of a gradient or a violation, and for smooth losses its gap falls with the square of it:
 # -s 1 leaves a relative gap of 1e-4 with -e 0.1, its default, and of 1e-8 with -e 0.001 (`python -m benchmarks
 # letters`). So the certified gap is (e / 10)^2, within limits: no fit of that benchmark was less accurate.
-LOOSEST, TIGHTEST = 1e-4, 1e-10
-LOGISTIC = ["--estimator=RiskClassifier", "--loss=logistic"]
-SQUARED_TUBE = ["--estimator=LinearSVR", "--loss=squared_epsilon_insensitive"]
-LIBLINEAR = {
-    "-s": choose(
+LOOSEST_GAP, TIGHTEST_GAP = 1e-4, 1e-10
+LOGISTIC_OPTIONS = ["--estimator=RiskClassifier", "--loss=logistic"]
+SQUARED_TUBE_OPTIONS = ["--estimator=LinearSVR", "--loss=squared_epsilon_insensitive"]
+LIBLINEAR_OPTIONS = {
+    "-s": make_choice(
         "-s",
         {
-            "0": LOGISTIC,
+            "0": LOGISTIC_OPTIONS,
             "1": ["--estimator=LinearSVC", "--loss=squared_hinge"],
             "2": ["--estimator=LinearSVC", "--loss=squared_hinge"],
             "3": ["--estimator=LinearSVC", "--loss=hinge"],
             "4": ["--estimator=LinearSVC", "--multi-class=crammer_singer"],
             "5": ["--estimator=LinearSVC", "--loss=squared_hinge", "--penalty=l1"],
-            "6": [*LOGISTIC, "--penalty=l1"],
-            "7": LOGISTIC,
-            "11": SQUARED_TUBE,
-            "12": SQUARED_TUBE,
+            "6": [*LOGISTIC_OPTIONS, "--penalty=l1"],
+            "7": LOGISTIC_OPTIONS,
+            "11": SQUARED_TUBE_OPTIONS,
+            "12": SQUARED_TUBE_OPTIONS,
             "13": ["--estimator=LinearSVR", "--loss=epsilon_insensitive"],
             "21": ["--estimator=OneClassSVM", "--kernel=linear"],
         },
     ),
-    "-c": rename("C"),
-    "-p": rename("epsilon"),
-    "-n": rename("nu"),
-    "-e": Letter(1, lambda value: [f"--tol={find_gap(read_number('-e', value))!r}"]),
-    "-B": Letter(1, lambda value: spell_bias(read_number("-B", value))),
-    "-R": Letter(0, lambda: ["--intercept=free"]),
-    "-m": rename("n-jobs"),
-    "-w": WEIGHT,
-    "-v": FOLDS,
-    "-C": Letter(0, lambda: ["--find-C"]),
+    "-c": make_alias("C"),
+    "-p": make_alias("epsilon"),
+    "-n": make_alias("nu"),
+    "-e": ShortOption(1, lambda value: [f"--tol={convert_tolerance(read_number('-e', value))!r}"]),
+    "-B": ShortOption(1, lambda value: expand_bias(read_number("-B", value))),
+    "-R": ShortOption(0, lambda: ["--intercept=free"]),
+    "-m": make_alias("n-jobs"),
+    "-w": CLASS_WEIGHT_OPTION,
+    "-v": FOLDS_OPTION,
+    "-C": ShortOption(0, lambda: ["--find-C"]),
 }
 LIBLINEAR_DEFAULTS = [
-    "--estimator=LinearSVC", "--loss=squared_hinge", "--intercept=none", "--epsilon=0.1", f"--tol={LOOSEST!r}",
+    "--estimator=LinearSVC", "--loss=squared_hinge", "--intercept=none", "--epsilon=0.1", f"--tol={LOOSEST_GAP!r}",
 ]  # fmt: skip
 
-SCALE = {
-    "-l": rename("lower"),
-    "-u": rename("upper"),
-    "-y": Letter(2, lambda lower, upper: [f"--target-lower={lower}", f"--target-upper={upper}"]),
-    "-s": rename("save"),
-    "-r": rename("restore"),
+SCALE_OPTIONS = {
+    "-l": make_alias("lower"),
+    "-u": make_alias("upper"),
+    "-y": ShortOption(2, lambda lower, upper: [f"--target-lower={lower}", f"--target-upper={upper}"]),
+    "-s": make_alias("save"),
+    "-r": make_alias("restore"),
 }
-PREDICT = {"-b": switch("-b", [], ["--probability"])}
+PREDICT_OPTIONS = {"-b": make_switch("-b", [], ["--probability"])}
 
-FAMILIES = {"libsvm": (LIBSVM, LIBSVM_DEFAULTS), "liblinear": (LIBLINEAR, LIBLINEAR_DEFAULTS)}
-UNUSED = {"NuSVC": ("class_weight",)}  # what a program reads and does not look at, beside what a machine has not
+FAMILIES = {"libsvm": (LIBSVM_OPTIONS, LIBSVM_DEFAULTS), "liblinear": (LIBLINEAR_OPTIONS, LIBLINEAR_DEFAULTS)}
+IGNORED_PARAMETERS = {
+    "NuSVC": ("class_weight",)
+}  # what a program reads and does not look at, beside what a machine has not
 
 
 def reads_as_zero(value: str) -> bool:
@@ -143,56 +147,58 @@ def reads_as_zero(value: str) -> bool:
     return read_number("-g", value) == 0
 
 
-def read_number(letter: str, value: str) -> float:
+def read_number(short_option: str, value: str) -> float:
     """A number, or a sentence."""
     try:
         return float(value)
     except ValueError:
-        raise ValueError(f"{letter} must be a number, got {value!r}.") from None
+        raise ValueError(f"{short_option} must be a number, got {value!r}.") from None
 
 
-def find_gap(tolerance: float) -> float:
+def convert_tolerance(tolerance: float) -> float:
     """The certified gap that stands for LIBLINEAR's -e."""
-    return min(max(0.01 * tolerance * tolerance, TIGHTEST), LOOSEST)
+    return min(max(0.01 * tolerance * tolerance, TIGHTEST_GAP), LOOSEST_GAP)
 
 
-def spell_bias(bias: float) -> list[str]:
+def expand_bias(bias: float) -> list[str]:
     """LIBLINEAR's -B: a constant column of that size, whose weight is regularised; none below zero."""
     if not bias > 0:
         return ["--intercept=none"]
     return ["--intercept=regularised", f"--intercept-scaling={bias!r}"]
 
 
-def split_letters(argv: list[str], letters: dict[str, Letter]) -> tuple[list[str], list[str]]:
+def expand_short_options(argv: list[str], short_options: dict[str, ShortOption]) -> tuple[list[str], list[str]]:
     """The letters of a command line, spelled out, and the rest of it as it is.
 
     Parameters
     ----------
     argv : list of str
     letters : dict
-        `LIBSVM`, `LIBLINEAR`, `SCALE` or `PREDICT`.
+        `LIBSVM_OPTIONS`, `LIBLINEAR_OPTIONS`, `SCALE_OPTIONS` or `PREDICT_OPTIONS`.
 
     Returns
     -------
     spelled, rest : list of str
         Words of the letters, each as one argument `--word=value`; and what was no letter.
     """
-    spelled: list[str] = []
+    expanded: list[str] = []
     rest: list[str] = []
-    waiting = list(argv)
-    while waiting:
-        argument = waiting.pop(0)
+    remaining = list(argv)
+    while remaining:
+        argument = remaining.pop(0)
         if argument == "--":
-            return spelled, [*rest, argument, *waiting]
+            return expanded, [*rest, argument, *remaining]
         label = re.fullmatch(r"-w(.+)", argument)
         name = "-w" if label else argument
-        asks_for_help = argument == "-h" and waiting[:1] not in (["0"], ["1"])
-        if name not in letters or (name == "-w" and not label) or asks_for_help:
+        asks_for_help = argument == "-h" and remaining[:1] not in (["0"], ["1"])
+        if name not in short_options or (name == "-w" and not label) or asks_for_help:
             rest.append(argument)
             continue
-        letter = letters[name]
-        if len(waiting) < letter.values:
-            raise ValueError(f"{argument} needs {letter.values} value{'s' if letter.values > 1 else ''} after it.")
-        values = [waiting.pop(0) for _ in range(letter.values)]
-        spelled += letter.spell(label[1], *values) if label else letter.spell(*values)
-    return spelled, rest
+        short_option = short_options[name]
+        if len(remaining) < short_option.values:
+            raise ValueError(
+                f"{argument} needs {short_option.values} value{'s' if short_option.values > 1 else ''} after it."
+            )
+        values = [remaining.pop(0) for _ in range(short_option.values)]
+        expanded += short_option.expand(label[1], *values) if label else short_option.expand(*values)
+    return expanded, rest

@@ -23,28 +23,32 @@ def run(argv: list[str], program: str) -> int:
         print_solvers()
     if arguments.losses:
         print_losses()
-    return Exit.FINE
+    return Exit.SUCCESS
 
 
 def print_solvers() -> None:
     """Name, formulation, forms of data and step of every solver."""
     from ..solvers import SOLVERS
 
-    wide = max(map(len, SOLVERS))
-    room = max(40, shutil.get_terminal_size((120, 24)).columns - 1)
+    name_width = max(map(len, SOLVERS))
+    line_width = max(40, shutil.get_terminal_size((120, 24)).columns - 1)
     for name, make in SOLVERS.items():
         forms = " or ".join(getattr(make, "forms", ("memory",)))
         step = (make.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        print(f"{name:{wide}s}  {make.formulation}, data in {forms}")
-        print(textwrap.fill(step, room, initial_indent=" " * (wide + 2), subsequent_indent=" " * (wide + 2)))
+        print(f"{name:{name_width}s}  {make.formulation}, data in {forms}")
+        print(
+            textwrap.fill(
+                step, line_width, initial_indent=" " * (name_width + 2), subsequent_indent=" " * (name_width + 2)
+            )
+        )
 
 
 def print_losses() -> None:
     """For each kind of machine the losses, and the solvers that take them with the letters of the intercepts."""
-    from ..insight.overview import KINDS, MARKS, ask_solvers, show_cell
+    from ..insight.overview import INTERCEPT_MARKS, KINDS, ask_solvers, show_cell
 
     answers = ask_solvers()
-    marks = ", ".join(f"{mark} {name}" for name, mark in MARKS.items())
+    marks = ", ".join(f"{mark} {name}" for name, mark in INTERCEPT_MARKS.items())
     for kind, title in KINDS.items():
         print(f"\n{title} (intercepts: {marks})")
         asked = [answer for answer in answers if answer.probe.kind == kind]

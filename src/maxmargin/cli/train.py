@@ -7,7 +7,7 @@ import argparse
 from .formats import MODEL_FORMATS
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
 from .parser import Parser
-from .short_options import FAMILIES, LIBLINEAR, LIBSVM, LIBSVM_DEFAULTS, split_letters
+from .short_options import FAMILIES, LIBLINEAR_OPTIONS, LIBSVM_DEFAULTS, LIBSVM_OPTIONS, expand_short_options
 
 USAGE = "[options] DATA [MODEL]"
 DESCRIPTION = """Fit a machine to the rows of DATA and save it as MODEL, with its certificate: how far from optimal it
@@ -16,13 +16,13 @@ taken too (-s -t -c -g ...), and with --liblinear those of LIBLINEAR's train; on
 defaults and its model format."""
 
 
-LETTERS = f"""Letters of svm-train: {" ".join(LIBSVM)}, -q; with --liblinear, those of LIBLINEAR's train:
-{" ".join(LIBLINEAR)}, -q. What they mean: docs/command_line.md."""
+SHORT_OPTIONS_HELP = f"""Letters of svm-train: {" ".join(LIBSVM_OPTIONS)}, -q; with --liblinear,
+those of LIBLINEAR's train: {" ".join(LIBLINEAR_OPTIONS)}, -q. What they mean: docs/command_line.md."""
 
 
 def make_parser(program: str, usage: str, description: str) -> argparse.ArgumentParser:
     """The words of train, which `maxmargin explain` has too."""
-    parser = Parser(program, usage, description, epilog=LETTERS)
+    parser = Parser(program, usage, description, epilog=SHORT_OPTIONS_HELP)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet; text also as .gz, .bz2 or .xz")
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", help="default: the name of DATA with .maxmargin, in this folder"
@@ -59,50 +59,57 @@ def parse(argv: list[str], program: str, usage: str = USAGE, description: str = 
     parser = make_parser(program, usage, description)
     family = next((name for name in FAMILIES if f"--{name}" in argv), None)
     argv = join_weights(argv)
-    table, defaults = FAMILIES.get(family, (LIBSVM, LIBSVM_DEFAULTS))
+    table, defaults = FAMILIES.get(family, (LIBSVM_OPTIONS, LIBSVM_DEFAULTS))
     try:
-        letters, words = split_letters(argv, table)
+        short_options, long_options = expand_short_options(argv, table)
     except ValueError as error:
         parser.error(str(error))
-    arguments = parser.parse_intermixed_args(words)
-    if letters and family is None:
+    arguments = parser.parse_intermixed_args(long_options)
+    if short_options and family is None:
         arguments.family = "libsvm"
-    lettered = read_letters(letters, defaults, program) if arguments.family else argparse.Namespace()
-    arguments.estimator = getattr(arguments, "estimator", getattr(lettered, "estimator", None))
-    arguments.folds = getattr(arguments, "folds", getattr(lettered, "folds", None))
-    arguments.find_C = getattr(arguments, "find_C", getattr(lettered, "find_C", False))
+    short_option_parameters = (
+        parse_short_options(short_options, defaults, program) if arguments.family else argparse.Namespace()
+    )
+    arguments.estimator = getattr(arguments, "estimator", getattr(short_option_parameters, "estimator", None))
+    arguments.folds = getattr(arguments, "folds", getattr(short_option_parameters, "folds", None))
+    arguments.find_C = getattr(arguments, "find_C", getattr(short_option_parameters, "find_C", False))
     check_switches(arguments, parser)
-    arguments.given, arguments.lettered = collect_parameters(arguments), collect_parameters(lettered)
-    arguments.spelled = collect_parameters(read_letters(letters, [], program))  # without the defaults of the program
+    arguments.given, arguments.short_option_parameters = (
+        collect_parameters(arguments),
+        collect_parameters(short_option_parameters),
+    )
+    arguments.explicit_short_parameters = collect_parameters(
+        parse_short_options(short_options, [], program)
+    )  # without the defaults of the program
     return arguments
 
 
 def join_weights(argv: list[str]) -> list[str]:
     """--class-weight -1=5 as --class-weight=-1=5: argparse takes whatever begins with a dash for an option."""
     joined: list[str] = []
-    for word in argv:
+    for argument in argv:
         if joined and joined[-1] == "--class-weight":
-            joined[-1] += f"={word}"
+            joined[-1] += f"={argument}"
         else:
-            joined.append(word)
+            joined.append(argument)
     return joined
 
 
-def read_letters(letters: list[str], defaults: list[str], program: str) -> argparse.Namespace:
+def parse_short_options(short_options: list[str], defaults: list[str], program: str) -> argparse.Namespace:
     """What the letters say, spelled out, over the defaults of their program."""
     parser = Parser(program, add_help=False)
     add_parameters(parser)
     add_switches(parser)
-    return parser.parse_args([*defaults, *letters])
+    return parser.parse_args([*defaults, *short_options])
 
 
 def check_switches(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Refuse what does not go together."""
     if arguments.folds is not None and arguments.folds < 2:
         parser.error(f"--folds (-v) must be 2 or more, got {arguments.folds}")
-    alone = [word for word, on in (("--folds", arguments.folds), ("--find-C", arguments.find_C)) if on]
-    if alone and (arguments.resume or arguments.blocks):
-        parser.error(f"{alone[0]} goes neither with --resume nor with --blocks")
+    exclusive = [argument for argument, on in (("--folds", arguments.folds), ("--find-C", arguments.find_C)) if on]
+    if exclusive and (arguments.resume or arguments.blocks):
+        parser.error(f"{exclusive[0]} goes neither with --resume nor with --blocks")
     if arguments.resume and arguments.family:
         parser.error("--resume goes on with a model of our format, and takes no letters")
 
@@ -110,11 +117,11 @@ def check_switches(arguments: argparse.Namespace, parser: argparse.ArgumentParse
 def run(argv: list[str], program: str) -> int:
     """Read, fit, save, report; or cross-validate."""
     arguments = parse(argv, program)
-    from .fitting import begin, fit
+    from .fitting import fit, prepare_training
     from .folds import cross_validate
-    from .search import find_cost
+    from .search import search_cost
 
-    training = begin(arguments)
+    training = prepare_training(arguments)
     if arguments.find_C:
-        return find_cost(training, arguments)
+        return search_cost(training, arguments)
     return cross_validate(training, arguments) if arguments.folds else fit(training, arguments, program)

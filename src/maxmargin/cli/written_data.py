@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 
-from .data import find_kind
+from .data import detect_data_format
 from .outputs import is_stdout, open_output
 
-SHOWN = 10  # labels that are named
+MAX_LABELS_SHOWN = 10  # labels that are named
 
 
 def write_data(path: str | None, data, kind: str | None = None) -> None:
@@ -26,7 +26,7 @@ def write_data(path: str | None, data, kind: str | None = None) -> None:
     """
     from ..files import write_csv, write_parquet
 
-    kind = kind or ("libsvm" if path is None else find_kind(path))
+    kind = kind or ("libsvm" if path is None else detect_data_format(path))
     if kind == "parquet":
         if is_stdout(path):
             raise ValueError("Parquet is no text for stdout; name a file.")
@@ -47,6 +47,6 @@ def write_text(file, data) -> None:
     y = data.y
     if not np.issubdtype(y.dtype, np.number):
         labels, y = np.unique(y, return_inverse=True)
-        told = ", ".join(f"{number} = {label}" for number, label in enumerate(labels[:SHOWN]))
-        warnings.warn(f"LIBSVM text has numbers for labels: {told}.", UserWarning, stacklevel=2)
+        numbering = ", ".join(f"{number} = {label}" for number, label in enumerate(labels[:MAX_LABELS_SHOWN]))
+        warnings.warn(f"LIBSVM text has numbers for labels: {numbering}.", UserWarning, stacklevel=2)
     write_libsvm(file, data.X, y, query=data.query, zero_based=data.first_index == 0)

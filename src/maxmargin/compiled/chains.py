@@ -32,7 +32,7 @@ class Chains(NamedTuple):
 
 
 @njit(**OPTIONS)
-def part(chains, w):
+def split_weights(chains, w):
     """Unary weights (features x labels), transitions, start and end weights; zeros where there are none."""
     k, base = chains.n_labels, chains.n_features * chains.n_labels
     unary = w[:base].reshape((chains.n_features, k))
@@ -111,7 +111,7 @@ def maximise_chains(chains, w, first, last, augmented, z, values):
 
     For sequences first to last. If not `augmented` there is no Delta, and the value is that of z.
     """
-    unary, transitions, start, end = part(chains, w)
+    unary, transitions, start, end = split_weights(chains, w)
     starts, n_labels, longest = chains.starts, chains.n_labels, 1
     for i in range(first, last):
         longest = max(longest, starts[i + 1] - starts[i])
@@ -194,7 +194,7 @@ def add_entries(out, weight, places, values, count):
 
 
 @njit(**OPTIONS)
-def lean_on(w, places, values, count):
+def sparse_dot(w, places, values, count):
     """<w, g> for g given by entries."""
     total = 0.0
     for m in range(count):
@@ -226,7 +226,7 @@ def measure_chains(chains, z, w, losses, heights):
     for i in range(len(losses)):
         count = list_entries(chains, i, z, places, values)
         losses[i] = sum_costs(chains, i, z)
-        heights[i] = losses[i] - lean_on(w, places, values, count)
+        heights[i] = losses[i] - sparse_dot(w, places, values, count)
 
 
 @njit(**OPTIONS)
@@ -234,7 +234,7 @@ def fill_products(r, places, values, counts, used, buffer, G):
     """G_rs = <g_r, g_s> of one vector with all, given by entries; `buffer` holds zeros before and after."""
     add_entries(buffer, 1.0, places[r], values[r], counts[r])
     for s in range(used):
-        G[r, s] = G[s, r] = lean_on(buffer, places[s], values[s], counts[s])
+        G[r, s] = G[s, r] = sparse_dot(buffer, places[s], values[s], counts[s])
     for m in range(counts[r]):
         buffer[places[r, m]] = 0.0
 
@@ -268,11 +268,11 @@ def step_in_pairs(G, heights, a, used, total, enough, max_steps):
         apart = heights[top] - heights[low]
         if not apart * total > enough:
             break
-        bend = G[top, top] + G[low, low] - 2.0 * G[top, low]
-        step = a[low] if bend * a[low] <= apart else apart / bend
+        second_derivative = G[top, top] + G[low, low] - 2.0 * G[top, low]
+        step = a[low] if second_derivative * a[low] <= apart else apart / second_derivative
         a[top] += step
         a[low] = a[low] - step if step < a[low] else 0.0
-        risen += step * (apart - 0.5 * step * bend)
+        risen += step * (apart - 0.5 * step * second_derivative)
         for s in range(used):
             heights[s] -= step * (G[s, top] - G[s, low])
     return risen
@@ -292,7 +292,7 @@ def find_labelling(chains, i, kept, used, z):
 
 
 @njit(**OPTIONS)
-def forget(chains, i, kept, a, idle, G, used, patience):
+def drop_idle_labellings(chains, i, kept, a, idle, G, used, patience):
     """Let go of labellings that had no weight for longer than `patience` visits; returns how many are left."""
     begin, end = chains.starts[i], chains.starts[i + 1]
     s = 0
@@ -324,16 +324,33 @@ def choose_slot(i, a, used, slots):
 
 
 @njit(**OPTIONS)
-def look_at_kept(chains, i, w, kept, used, places, values, counts, heights):
+def measure_kept_labellings(chains, i, w, kept, used, places, values, counts, heights):
     """Entries and heights Delta + <w, psi(z) - psi(y)> of the kept labellings of sequence i."""
     for s in range(used):
         counts[s] = list_entries(chains, i, kept[s], places[s], values[s])
-        heights[s] = sum_costs(chains, i, kept[s]) - lean_on(w, places[s], values[s], counts[s])
+        heights[s] = sum_costs(chains, i, kept[s]) - sparse_dot(w, places[s], values[s], counts[s])
 
 
 @njit(**OPTIONS)
 def pass_over_chains(
-    chains, w, c, kept, a, idle, G, used, order, first, last, asked, crowded, patience, enough, gaps, buffer, sums
+    chains,
+    w,
+    c,
+    kept,
+    a,
+    idle,
+    G,
+    used,
+    order,
+    first,
+    last,
+    asked,
+    replace_lightest,
+    patience,
+    enough,
+    gaps,
+    buffer,
+    sums,
 ):
     """Block steps for the sequences order[first:last]; returns how many of them were visited.
 
@@ -341,10 +358,10 @@ def pass_over_chains(
     weight of labelling kept[s] of sequence i, and G[i] holds the products of its labellings: formed again at each visit
     they took as long as all the rest of a pass over kept labellings. sums[0] grows by the block gaps, sums[1] by what D
     rose, sums[2] by the multiplications. Where there is no room for another labelling the pass stops before that
-    sequence; if `crowded`, the lightest labelling gives its weight to the new one.
+    sequence; if `replace_lightest`, the lightest labelling gives its weight to the new one.
     """
     starts, n_labels, slots = chains.starts, chains.n_labels, kept.shape[0]
-    unary, transitions, start, end = part(chains, w)
+    unary, transitions, start, end = split_weights(chains, w)
     longest, most = 1, 0
     for p in range(first, last):
         longest = max(longest, starts[order[p] + 1] - starts[order[p]])
@@ -365,7 +382,7 @@ def pass_over_chains(
             sums[2] += 0.25 * steps * n_labels  # four labels at a time
         elif used[i] < 2:
             continue
-        look_at_kept(chains, i, w, kept, used[i], places, values, counts, heights)
+        measure_kept_labellings(chains, i, w, kept, used[i], places, values, counts, heights)
         mean = 0.0
         for s in range(used[i]):
             mean += a[s, i] * heights[s]
@@ -373,7 +390,7 @@ def pass_over_chains(
             value = value if asked else max(value, heights[s])
         gap = c[i] * value - mean
         if gap > enough[i] and asked and find_labelling(chains, i, kept, used[i], z) < 0:
-            if used[i] == slots and not crowded:
+            if used[i] == slots and not replace_lightest:
                 return p - first
             s = choose_slot(i, a, used[i], slots)
             if s == used[i]:
@@ -383,7 +400,7 @@ def pass_over_chains(
             kept[s, begin : begin + length], idle[s, i] = z[:length], 0
             counts[s] = list_entries(chains, i, kept[s], places[s], values[s])
             add_entries(w, a[s, i], places[s], values[s], counts[s])
-            look_at_kept(chains, i, w, kept, used[i], places, values, counts, heights)
+            measure_kept_labellings(chains, i, w, kept, used[i], places, values, counts, heights)
             fill_products(s, places, values, counts, used[i], buffer, G[i])
             sums[2] += used[i] * counts[s]
         gaps[i] = gap
@@ -396,5 +413,5 @@ def pass_over_chains(
             if weights[s] != a[s, i]:
                 add_entries(w, weights[s] - a[s, i], places[s], values[s], counts[s])
                 a[s, i] = weights[s]
-        used[i] = forget(chains, i, kept, a, idle, G[i], used[i], patience)
+        used[i] = drop_idle_labellings(chains, i, kept, a, idle, G[i], used[i], patience)
     return last - first

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .compiler import njit
-from .coordinate import draw
+from .coordinate import random_below
 
 OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},
@@ -38,7 +38,7 @@ def class_pass(data, indices, indptr, order, active, W, a, y, c, norms, b, tau, 
     largest = 0.0
     s = 0
     while s < active:
-        j = s + draw(seed, active - s)
+        j = s + random_below(seed, active - s)
         i = order[j]
         order[j] = order[s]
         order[s] = i

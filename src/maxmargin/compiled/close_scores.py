@@ -13,12 +13,12 @@ from .double_double import (
     EXP_ERROR,
     OPTIONS,
     TANH_ERROR,
-    choose,
     exp_double,
     fused_lanes,
     multiply_doubles,
     root,
     scale_double,
+    select_where_less,
     tanh_double,
     two_differences,
     two_product,
@@ -32,8 +32,8 @@ from .single_rows import LAPLACIAN, LINEAR, RBF, SIGMOID
 
 U = np.uintp
 LANES = U(8)
-SQUARE = 2.0**-1040  # more than a sum of squares loses to underflow
-LEAST = 2.0**-1000  # more than everything that is lost to underflow, and more than twice exp(-700)
+SQUARE_UNDERFLOW_BOUND = 2.0**-1040  # more than a sum of squares loses to underflow
+UNDERFLOW_BOUND = 2.0**-1000  # more than everything that is lost to underflow, and more than twice exp(-700)
 
 
 @njit(**OPTIONS)
@@ -96,7 +96,7 @@ def close_power(formula, high, low, error):
         if step > 0:
             slope = multiply(slope, size)
     error = fused_lanes(size, spread(2.0**-102), error)  # 16 u^2 per product
-    return value, rest, fused_lanes(slope, error, spread(LEAST)) if degree > 0 else spread(0.0)
+    return value, rest, fused_lanes(slope, error, spread(UNDERFLOW_BOUND)) if degree > 0 else spread(0.0)
 
 
 @njit(**OPTIONS)
@@ -108,10 +108,12 @@ def close_exp(gamma, high, low, relative, moved):
     value, rest = exp_double(high, low)
     one = spread(1.0)
     off = multiply(value, fused_lanes(error, add(one, error), spread(EXP_ERROR)))  # expm1(t) <= t + t^2 for t <= 1
-    off = choose(error, one, off, spread(1.01 if gamma >= 0.0 else np.inf))
-    off = choose(add(high, error), spread(-700.0), spread(0.0), off)  # then computed and exact value are below LEAST
-    off = choose(high, spread(700.0), off, spread(np.inf))
-    return value, rest, add(off, spread(LEAST))
+    off = select_where_less(error, one, off, spread(1.01 if gamma >= 0.0 else np.inf))
+    off = select_where_less(
+        add(high, error), spread(-700.0), spread(0.0), off
+    )  # then computed and exact value are below LEAST
+    off = select_where_less(high, spread(700.0), off, spread(np.inf))
+    return value, rest, add(off, spread(UNDERFLOW_BOUND))
 
 
 @njit(**OPTIONS)
@@ -126,7 +128,7 @@ def close_values(formula, row, i, group, g):
     if kind == RBF:
         high, low = close_distances(data, indices, k, end, features, values, p, stop, True)
         moved = add(slack, z_slack)
-        moved = fused_lanes(moved, fused_lanes(spread(2.00001), root(high), moved), spread(SQUARE))
+        moved = fused_lanes(moved, fused_lanes(spread(2.00001), root(high), moved), spread(SQUARE_UNDERFLOW_BOUND))
         return close_exp(gamma, high, low, relative, moved)
     if kind == LAPLACIAN:
         high, low = close_distances(data, indices, k, end, features, values, p, stop, False)
@@ -135,14 +137,14 @@ def close_values(formula, row, i, group, g):
     moved = fused_lanes(add(size, slack), z_slack, multiply(slack, z_size))
     product = multiply(size, z_size)
     if kind == LINEAR:
-        return high, low, add(fused_lanes(spread(relative), product, moved), spread(LEAST))
-    least = spread(LEAST * (1.0 + abs(gamma)))
+        return high, low, add(fused_lanes(spread(relative), product, moved), spread(UNDERFLOW_BOUND))
+    least = spread(UNDERFLOW_BOUND * (1.0 + abs(gamma)))
     error = fused_lanes(spread(abs(gamma)), fused_lanes(spread(relative), product, moved), least)
     return close_power(formula, high, low, add(error, spread(relative * abs(coef0))))
 
 
 @njit(**OPTIONS)
-def add_products(coef, value, rest, high, low, sizes):
+def accumulate_products(coef, value, rest, high, low, sizes):
     """high + low + coef (value + rest), and sizes + |coef value|."""
     h, e = two_products(coef, value)
     high, more = two_sums(high, h)
@@ -172,8 +174,10 @@ def add_close_scores(formula, row, group, coef, sums):
         for g in range(U(coef.shape[0]) // LANES):
             value, rest, off = close_values(formula, row, i, group, g)
             weight = load(coef, g * LANES)
-            high, low, sizes = add_products(weight, value, rest, high, low, sizes)
-            error = add(error, choose(spread(0.0), absolute(weight), multiply(absolute(weight), off), spread(0.0)))
+            high, low, sizes = accumulate_products(weight, value, rest, high, low, sizes)
+            error = add(
+                error, select_where_less(spread(0.0), absolute(weight), multiply(absolute(weight), off), spread(0.0))
+            )
         add_lanes(sums, i, high, low, error, sizes, scratch)
 
 
@@ -186,7 +190,7 @@ def add_given_values(tile, coef, sums):
         for j in range(U(0), m, LANES):
             count = min(LANES, m - j)
             weight, value = load_some(coef, j, count, zero), load_some(flat, i * m + j, count, zero)
-            high, low, sizes = add_products(weight, value, zero, high, low, sizes)
+            high, low, sizes = accumulate_products(weight, value, zero, high, low, sizes)
         add_lanes(sums, i, high, low, zero, sizes, scratch)
 
 
@@ -226,7 +230,7 @@ def project_dense_rows(X, w_high, w_low, out):
             count = min(LANES, d - k)
             x = load_some(flat, i * d + k, count, zero)
             w, rest = load_some(w_high, k, count, zero), load_some(w_low, k, count, zero)
-            one, other, sizes = add_products(x, w, rest, one, other, sizes)
+            one, other, sizes = accumulate_products(x, w, rest, one, other, sizes)
         scratch[:] = 0.0
         add_lanes(scratch, U(0), one, other, zero, zero, lanes)
         out[i, 0], out[i, 1] = two_sum(scratch[0, 0], scratch[0, 1])

@@ -15,12 +15,12 @@ OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},
 }  # fmt: skip
 U = np.uint64  # Numba turns a uint64 and an int64 into a float64
-INTERCEPT, PULL, LARGEST, LIMIT = 0, 1, 2, 3
+INTERCEPT, TAU, MAX_VIOLATION, LIMIT = 0, 1, 2, 3
 P, D, E, LO, HI, NORM, DUAL = range(7)  # columns of the table of rows
 
 
 @njit(inline="always")
-def draw(seed, bound):
+def random_below(seed, bound):
     """A number below `bound`, by Marsaglia's xorshift: the same on every machine."""
     state = seed[0]
     state ^= state << U(13)
@@ -31,7 +31,7 @@ def draw(seed, bound):
 
 
 @njit(inline="always")
-def improve(f, p, d, e, lo, hi, q, a):
+def minimise_coordinate(f, p, d, e, lo, hi, q, a):
     """The best dual while all others stand still, clip(soft(q a - f - p, e) / (q + d), lo, hi), q = |x|^2 + tau.
 
     And by how much the row violates its optimality; negative: by how much it wants to stay where it is.
@@ -56,11 +56,11 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
 
     It begins at the s-th and ends after so many visits. Returns where the next part begins, and how many are left.
     """
-    b, tau, limit = numbers[INTERCEPT], numbers[PULL], numbers[LIMIT]
-    largest = numbers[LARGEST] if s > 0 else 0.0
+    b, tau, limit = numbers[INTERCEPT], numbers[TAU], numbers[LIMIT]
+    largest = numbers[MAX_VIOLATION] if s > 0 else 0.0
     while s < active and visits > 0:
         visits -= 1
-        j = s + draw(seed, active - s)
+        j = s + random_below(seed, active - s)
         i = order[j]
         order[j] = order[s]
         order[s] = i
@@ -69,7 +69,9 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
         score = b
         for k in range(start, stop):
             score += data[k] * w[U(indices[k])]
-        best, violation = improve(score, row[P], row[D], row[E], row[LO], row[HI], row[NORM] + tau, row[DUAL])
+        best, violation = minimise_coordinate(
+            score, row[P], row[D], row[E], row[LO], row[HI], row[NORM] + tau, row[DUAL]
+        )
         if violation < -limit:
             active -= 1
             order[s] = order[active]
@@ -83,18 +85,18 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
             b += tau * change
             for k in range(start, stop):
                 w[U(indices[k])] += change * data[k]
-    numbers[LARGEST], numbers[INTERCEPT] = largest, b
+    numbers[MAX_VIOLATION], numbers[INTERCEPT] = largest, b
     return s, active
 
 
 @njit(**OPTIONS)
 def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
     """The same over dense rows."""
-    b, tau, limit = numbers[INTERCEPT], numbers[PULL], numbers[LIMIT]
-    largest = numbers[LARGEST] if s > 0 else 0.0
+    b, tau, limit = numbers[INTERCEPT], numbers[TAU], numbers[LIMIT]
+    largest = numbers[MAX_VIOLATION] if s > 0 else 0.0
     while s < active and visits > 0:
         visits -= 1
-        j = s + draw(seed, active - s)
+        j = s + random_below(seed, active - s)
         i = order[j]
         order[j] = order[s]
         order[s] = i
@@ -102,7 +104,9 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
         x, score = X[i], b
         for k in range(w.shape[0]):
             score += x[k] * w[k]
-        best, violation = improve(score, row[P], row[D], row[E], row[LO], row[HI], row[NORM] + tau, row[DUAL])
+        best, violation = minimise_coordinate(
+            score, row[P], row[D], row[E], row[LO], row[HI], row[NORM] + tau, row[DUAL]
+        )
         if violation < -limit:
             active -= 1
             order[s] = order[active]
@@ -116,5 +120,5 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
             b += tau * change
             for k in range(w.shape[0]):
                 w[k] += change * x[k]
-    numbers[LARGEST], numbers[INTERCEPT] = largest, b
+    numbers[MAX_VIOLATION], numbers[INTERCEPT] = largest, b
     return s, active

@@ -8,10 +8,13 @@ import numpy as np
 from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-POINT, PLUS, MINUS, NOUGHT, SMALL_E, LARGE_E = 46, 43, 45, 48, 101, 69
+POINT, PLUS, MINUS, DIGIT_ZERO, SMALL_E, LARGE_E = 46, 43, 45, 48, 101, 69
 SURE, UNSURE, BROKEN = 0, 1, 2
 DIGITS = 19  # decimal digits that always fit into 64 bits
-LEAST, MOST = -342, 324  # powers of ten in the tables: 19 digits times less are 0, times 10^309 are infinite
+MIN_POWER_OF_TEN, MAX_POWER_OF_TEN = (
+    -342,
+    324,
+)  # powers of ten in the tables: 19 digits times less are 0, times 10^309 are infinite
 TENS = np.array([float(10**k) for k in range(23)])  # those that float64 holds exactly
 U = np.uint64  # Numba makes a float of a signed and an unsigned integer, so these are all of one kind
 LOW, HALF, ONE, TEN, EXACT = U(0xFFFFFFFF), U(32), U(1), U(10), U(1 << 53)
@@ -26,7 +29,7 @@ def floor_log2(k):
 def table_powers(up: bool) -> np.ndarray:
     """The first 128 bits of 10^k for k = LEAST .. MOST, high and low half, rounded down, or up where `up`."""
     rows = []
-    for k in range(LEAST, MOST + 1):
+    for k in range(MIN_POWER_OF_TEN, MAX_POWER_OF_TEN + 1):
         numerator, denominator = 10 ** max(k, 0), 10 ** max(-k, 0)
         shift = 127 - floor_log2.py_func(k)
         numerator, denominator = numerator << max(shift, 0), denominator << max(-shift, 0)
@@ -74,15 +77,17 @@ def scale(mantissa, exponent):
     The first 128 bits of the product are less than 2 units too small: one is lost in the table, one at the end of the
     product. They decide unless the middle between two floats is as close as that.
     """
-    if mantissa == 0 or exponent < LEAST:
+    if mantissa == 0 or exponent < MIN_POWER_OF_TEN:
         return 0.0, SURE
     if mantissa <= EXACT and -22 <= exponent <= 22:  # Clinger: two exact floats, one rounding
         value = np.float64(mantissa)
         return (value * TENS[exponent] if exponent >= 0 else value / TENS[-exponent]), SURE
-    if exponent > MOST:
+    if exponent > MAX_POWER_OF_TEN:
         return np.inf, SURE
     zeros = count_leading(mantissa)
-    high, low = multiply_power(mantissa << zeros, DOWN[exponent - LEAST, 0], DOWN[exponent - LEAST, 1])
+    high, low = multiply_power(
+        mantissa << zeros, DOWN[exponent - MIN_POWER_OF_TEN, 0], DOWN[exponent - MIN_POWER_OF_TEN, 1]
+    )
     spare = U(10) + (high >> U(63))  # bits beyond the 53 of a float
     power = floor_log2(exponent) + np.int64(high >> U(63)) - np.int64(zeros) + 63 + 1023
     if power <= 0:
@@ -103,8 +108,8 @@ def read_exponent(text, k):
     if text[k] == MINUS or text[k] == PLUS:
         k += 1
     start, size = k, 0
-    while NOUGHT <= text[k] <= NOUGHT + 9:
-        size = min(10 * size + np.int64(text[k] - NOUGHT), 1 << 40)
+    while DIGIT_ZERO <= text[k] <= DIGIT_ZERO + 9:
+        size = min(10 * size + np.int64(text[k] - DIGIT_ZERO), 1 << 40)
         k += 1
     return (-size if negative else size), (k if k > start else -1)
 
@@ -117,7 +122,7 @@ def read_long(text, k, stop, exponent):
         if text[k] == POINT:
             point = True
         else:
-            digit = U(text[k] - NOUGHT)
+            digit = U(text[k] - DIGIT_ZERO)
             if used < DIGITS:
                 mantissa = TEN * mantissa + digit
                 used += mantissa > 0
@@ -126,12 +131,12 @@ def read_long(text, k, stop, exponent):
                 dropped |= digit > 0
                 exponent += not point
         k += 1
-    value, verdict = scale(mantissa, exponent)
-    if dropped and verdict == SURE:  # it lies between these two
-        above, verdict = scale(mantissa + ONE, exponent)
+    value, status = scale(mantissa, exponent)
+    if dropped and status == SURE:  # it lies between these two
+        above, status = scale(mantissa + ONE, exponent)
         if above != value:
-            verdict = UNSURE
-    return value, verdict
+            status = UNSURE
+    return value, status
 
 
 @njit(**OPTIONS)
@@ -146,15 +151,15 @@ def read_number(text, start):
     if text[k] == MINUS or text[k] == PLUS:
         k += 1
     begin, mantissa = k, U(0)
-    while NOUGHT <= text[k] <= NOUGHT + 9:
-        mantissa = TEN * mantissa + U(text[k] - NOUGHT)
+    while DIGIT_ZERO <= text[k] <= DIGIT_ZERO + 9:
+        mantissa = TEN * mantissa + U(text[k] - DIGIT_ZERO)
         k += 1
     digits, exponent = k - begin, 0
     if text[k] == POINT:
         k += 1
         places = k
-        while NOUGHT <= text[k] <= NOUGHT + 9:
-            mantissa = TEN * mantissa + U(text[k] - NOUGHT)
+        while DIGIT_ZERO <= text[k] <= DIGIT_ZERO + 9:
+            mantissa = TEN * mantissa + U(text[k] - DIGIT_ZERO)
             k += 1
         exponent = places - k
         digits += k - places
@@ -166,7 +171,7 @@ def read_number(text, start):
         if k < 0:
             return 0.0, stop, BROKEN
     if digits <= DIGITS:
-        value, verdict = scale(mantissa, exponent + power)
+        value, status = scale(mantissa, exponent + power)
     else:
-        value, verdict = read_long(text, begin, stop, power)
-    return (-value if negative else value), k, verdict
+        value, status = read_long(text, begin, stop, power)
+    return (-value if negative else value), k, status

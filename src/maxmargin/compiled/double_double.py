@@ -12,7 +12,19 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .compiler import njit
-from .lanes import EVEN, ODD, absolute, add, binary, call, divide, fill, multiply, spread, subtract
+from .lanes import (
+    EXP_EVEN_COEFFICIENTS,
+    EXP_ODD_COEFFICIENTS,
+    absolute,
+    add,
+    binary,
+    call,
+    divide,
+    fill,
+    multiply,
+    spread,
+    subtract,
+)
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 UNIT = 2.0**-53  # u, the unit roundoff of float64
@@ -74,7 +86,7 @@ def root(context, a):
 
 
 @intrinsic
-def choose(context, a, b, below, otherwise):
+def select_where_less(context, a, b, below, otherwise):
     """`below` in the lanes where a < b, `otherwise` in all others."""
 
     def generate(context, builder, signature, arguments):
@@ -144,17 +156,17 @@ def exp_double(high, low):
     With x = k log(2) + r + c, |r| <= 0.35 and |c| <= u |r|, it is 2^k (1 + r + (c (1 + r) + e^r - 1 - r)). In this sum
     1 + r is exact. Only the series of e^r - 1 - r is rounded; it is at most 0.07, with a relative error of a few u.
     """
-    low = choose(absolute(high), spread(700.0), low, spread(0.0))
-    high = choose(high, spread(-700.0), spread(-700.0), high)
-    high = choose(spread(700.0), high, spread(700.0), high)
+    low = select_where_less(absolute(high), spread(700.0), low, spread(0.0))
+    high = select_where_less(high, spread(-700.0), spread(-700.0), high)
+    high = select_where_less(spread(700.0), high, spread(700.0), high)
     magic = spread(1.5 * 2.0**52)
     k = subtract(fused_lanes(high, spread(1.4426950408889634), magic), magic)
     r = fused_lanes(k, spread(-0.693145751953125), high)
     rest = fused_lanes(k, spread(-1.42860682030941723212e-6), low)
     r, c = two_sums(r, rest)
     square = multiply(r, r)
-    even, odd = spread(EVEN[0]), spread(ODD[0])
-    for first, second in zip(EVEN[1:], ODD[1:]):  # noqa: B905 (Numba's zip has no strict)
+    even, odd = spread(EXP_EVEN_COEFFICIENTS[0]), spread(EXP_ODD_COEFFICIENTS[0])
+    for first, second in zip(EXP_EVEN_COEFFICIENTS[1:], EXP_ODD_COEFFICIENTS[1:]):  # noqa: B905 (Numba's zip has no strict)
         even = fused_lanes(even, square, spread(first))
         odd = fused_lanes(odd, square, spread(second))
     series = multiply(square, fused_lanes(r, odd, even))
@@ -164,7 +176,7 @@ def exp_double(high, low):
 
 
 @njit(**OPTIONS)
-def from_exp(value, rest):
+def tanh_from_exp(value, rest):
     """(1 - E) / (1 + E) for E = value + rest."""
     one = spread(1.0)
     return divide(subtract(subtract(one, value), rest), add(add(one, value), rest))
@@ -176,11 +188,13 @@ def tanh_double(high, low):
     size = absolute(high)
     sign = with_sign_of(spread(1.0), high)
     value, rest = exp_double(multiply(spread(-2.0), size), multiply(spread(-2.0), multiply(sign, low)))
-    far = from_exp(value, rest)
+    far = tanh_from_exp(value, rest)
     square = multiply(high, high)
     series = spread(21844.0 / 6081075.0)
     for term in (-1382.0 / 155925.0, 62.0 / 2835.0, -17.0 / 315.0, 2.0 / 15.0, -1.0 / 3.0):
         series = fused_lanes(series, square, spread(term))
     near = fused_lanes(multiply(high, square), series, low)
     bound = spread(0.0625)
-    return two_sums(choose(size, bound, high, multiply(sign, far)), choose(size, bound, near, spread(0.0)))
+    return two_sums(
+        select_where_less(size, bound, high, multiply(sign, far)), select_where_less(size, bound, near, spread(0.0))
+    )

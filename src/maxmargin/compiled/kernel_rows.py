@@ -28,14 +28,14 @@ OPTIONS = {
     "fastmath": {"contract", "nnan", "ninf", "nsz"},
 }  # fmt: skip
 U = np.uintp
-BYTES = 64  # of a vector; see lanes.py
-STRIP = 1024  # columns whose sums stay in the first cache
+VECTOR_BYTES = 64  # of a vector; see lanes.py
+STRIP_COLUMNS = 1024  # columns whose sums stay in the first cache
 
 
 @njit(**OPTIONS)
 def rbf_from_dots(tile, row_norms, column_norms, gamma):
     """K_ij = exp(-gamma (|x_i|^2 + |z_j|^2 - 2 <x_i, z_j>)), written over the dot products."""
-    flat, m, width = tile.reshape(-1), U(tile.shape[1]), U(BYTES // tile.itemsize)
+    flat, m, width = tile.reshape(-1), U(tile.shape[1]), U(VECTOR_BYTES // tile.itemsize)
     scale, two, zero = spread_like(flat, gamma), spread_like(flat, 2.0), spread_like(flat, 0.0)
     whole, rest = m - m % width, m % width
     for i in range(U(tile.shape[0])):
@@ -52,7 +52,7 @@ def rbf_from_dots(tile, row_norms, column_norms, gamma):
 @njit(**OPTIONS)
 def exponentiate(tile, factor):
     """K_ij = exp(min(0, factor K_ij)), in place."""
-    flat, width = tile.reshape(-1), U(BYTES // tile.itemsize)
+    flat, width = tile.reshape(-1), U(VECTOR_BYTES // tile.itemsize)
     scale, zero, size = spread_like(flat, factor), spread_like(flat, 0.0), U(tile.size)
     whole, rest = size - size % width, size % width
     for j in range(U(0), whole, width):
@@ -92,7 +92,7 @@ def sparse_dots(tile, data, indices, indptr, z_data, z_indices, z_indptr, start,
     and after), where each nonzero of a row x meets them in as many vector operations. Four are better while the table
     stays near the first cache.
     """
-    width, flat, table = U(BYTES // tile.itemsize), tile.reshape(-1), packed.reshape(-1)
+    width, flat, table = U(VECTOR_BYTES // tile.itemsize), tile.reshape(-1), packed.reshape(-1)
     block, m, zero = U(packed.shape[1]), U(tile.shape[1]), spread_like(flat, 0.0)
     two, three, wide = width + width, width + width + width, block > width + width
     for first in range(U(start), U(stop), block):
@@ -128,7 +128,7 @@ def sparse_dots(tile, data, indices, indptr, z_data, z_indices, z_indptr, start,
 @njit(**OPTIONS)
 def sparse_distances(tile, data, indices, indptr, z_data, z_indices, z_indptr, z_norms, start, stop, packed):
     """tile_ij = |x_i - z_start+j|_1 for CSR rows: |z|_1 + the sum over the nonzeros of x of |x_k - z_k| - |z_k|."""
-    width, flat, table = U(BYTES // tile.itemsize), tile.reshape(-1), packed.reshape(-1)
+    width, flat, table = U(VECTOR_BYTES // tile.itemsize), tile.reshape(-1), packed.reshape(-1)
     block, m, zero = width + width, U(tile.shape[1]), spread_like(flat, 0.0)
     for first in range(U(start), U(stop), block):
         last = min(first + block, U(stop))
@@ -153,7 +153,7 @@ def dense_differences(tile, X, Z, squares):
 
     That does not cancel, and costs more than BLAS. z is turned a block at a time so that its features lie side by side.
     """
-    width, flat, rows = U(BYTES // tile.itemsize), tile.reshape(-1), X.reshape(-1)
+    width, flat, rows = U(VECTOR_BYTES // tile.itemsize), tile.reshape(-1), X.reshape(-1)
     block, m, d, zero = width + width, U(tile.shape[1]), U(X.shape[1]), spread_like(flat, 0.0)
     table = np.zeros(d * block, X.dtype)
     for first in range(U(0), m, block):
@@ -179,7 +179,7 @@ def sparse_differences(tile, data, indices, indptr, features, values, starts, sq
 
     A group has the features that any of its rows has, in order; they are merged with those of x.
     """
-    width, flat, m, none = U(BYTES // tile.itemsize), tile.reshape(-1), U(tile.shape[1]), values[0] - values[0]
+    width, flat, m, none = U(VECTOR_BYTES // tile.itemsize), tile.reshape(-1), U(tile.shape[1]), values[0] - values[0]
     for g in range(U(starts.shape[0] - 1)):
         count, stop = min(width, m - g * width), U(starts[g + U(1)])
         for i in range(U(tile.shape[0])):
@@ -206,10 +206,10 @@ def add_stored_rows(f, rows, slots, steps, start, stop):
     Eight rows at a time over strips that stay in the first cache; the sums of a strip are formed in the precision of
     the rows and added to f in float64.
     """
-    flat, n, width = rows.reshape(-1), U(rows.shape[1]), U(BYTES // rows.itemsize)
-    sums, count = np.empty(STRIP, rows.dtype), U(slots.shape[0])
-    for left in range(U(start), U(stop), U(STRIP)):
-        m = min(U(STRIP), U(stop) - left)
+    flat, n, width = rows.reshape(-1), U(rows.shape[1]), U(VECTOR_BYTES // rows.itemsize)
+    sums, count = np.empty(STRIP_COLUMNS, rows.dtype), U(slots.shape[0])
+    for left in range(U(start), U(stop), U(STRIP_COLUMNS)):
+        m = min(U(STRIP_COLUMNS), U(stop) - left)
         sums[:m] = 0.0
         for r in range(U(0), count - count % U(8), U(8)):
             add_eight(sums, flat, slots, steps, r, n, left, m, width)

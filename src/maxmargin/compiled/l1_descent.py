@@ -6,7 +6,7 @@ OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model"
 
 
 @njit(**OPTIONS)
-def descend_softly(H, g, u, weight, delta, slope, passes, accuracy):
+def descend_l1_quadratic(H, g, u, weight, delta, slope, passes, accuracy):
     """min over delta of g'delta + delta'H delta / 2 + sum_j weight_j |u_j + delta_j|, one variable at a time.
 
     `delta` and slope = H delta are updated in place. Ends after `passes`, or when no variable moved by more than

@@ -55,14 +55,14 @@ def fill(builder, kind, scalar):
     return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(INDEX, kind.count), [0] * kind.count))
 
 
-def point(context, builder, array, value, index):
+def vector_address(context, builder, array, value, index):
     """The address of array[index], as that of a vector, and the alignment it surely has."""
     data = cgutils.create_struct_proxy(array)(context, builder, value).data
     place = builder.gep(data, [index])
     return builder.bitcast(place, context.get_value_type(Lanes(array.dtype)).as_pointer()), array.dtype.bitwidth // 8
 
 
-def below(builder, kind, count):
+def first_lanes_mask(builder, kind, count):
     """The mask of the first `count` lanes."""
     wide = ir.VectorType(INDEX, kind.count)
     return builder.icmp_signed(
@@ -76,7 +76,7 @@ def load(context, array, index):
     lanes = lanes_of(array)
 
     def generate(context, builder, signature, arguments):
-        address, alignment = point(context, builder, array, *arguments)
+        address, alignment = vector_address(context, builder, array, *arguments)
         return builder.load(address, align=alignment)
 
     return lanes(array, index), generate
@@ -88,9 +88,9 @@ def load_some(context, array, index, count, other):
     lanes = lanes_of(array)
 
     def generate(context, builder, signature, arguments):
-        address, alignment = point(context, builder, array, *arguments[:2])
+        address, alignment = vector_address(context, builder, array, *arguments[:2])
         kind = context.get_value_type(lanes)
-        mask = below(builder, kind, arguments[2])
+        mask = first_lanes_mask(builder, kind, arguments[2])
         signature = ir.FunctionType(kind, [address.type, INDEX, mask.type, kind])
         name = f"llvm.masked.load.v{kind.count}f{array.dtype.bitwidth}.p0"
         function = cgutils.get_or_insert_function(builder.module, signature, name)
@@ -106,7 +106,7 @@ def store(context, array, index, value):
     lanes_of(array)
 
     def generate(context, builder, signature, arguments):
-        address, alignment = point(context, builder, array, *arguments[:2])
+        address, alignment = vector_address(context, builder, array, *arguments[:2])
         builder.store(arguments[2], address, align=alignment)
         return context.get_dummy_value()
 
@@ -119,9 +119,9 @@ def store_some(context, array, index, count, value):
     lanes_of(array)
 
     def generate(context, builder, signature, arguments):
-        address, alignment = point(context, builder, array, *arguments[:2])
+        address, alignment = vector_address(context, builder, array, *arguments[:2])
         kind = arguments[3].type
-        mask = below(builder, kind, arguments[2])
+        mask = first_lanes_mask(builder, kind, arguments[2])
         signature = ir.FunctionType(ir.VoidType(), [kind, address.type, INDEX, mask.type])
         name = f"llvm.masked.store.v{kind.count}f{array.dtype.bitwidth}.p0"
         function = cgutils.get_or_insert_function(builder.module, signature, name)
@@ -195,7 +195,7 @@ def absolute(context, a):
 
 
 @intrinsic
-def total(context, a):
+def sum_lanes(context, a):
     """The sum of all lanes."""
 
     def generate(context, builder, signature, arguments):
@@ -245,10 +245,17 @@ def last_bit(context, bits):
 
 
 # exp(r) on |r| <= log(2)/2: minimax in float32 (Cephes), the Taylor series in float64; both to an ulp.
-SHORT = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-EVEN = (2.08767569878681e-09, 2.755731922398589e-07, 2.48015873015873e-05, 1.388888888888889e-03,
+EXP_FLOAT32_COEFFICIENTS = (
+    1.9875691500e-4,
+    1.3981999507e-3,
+    8.3334519073e-3,
+    4.1665795894e-2,
+    1.6666665459e-1,
+    5.0000001201e-1,
+)
+EXP_EVEN_COEFFICIENTS = (2.08767569878681e-09, 2.755731922398589e-07, 2.48015873015873e-05, 1.388888888888889e-03,
         4.1666666666666664e-02, 0.5)  # fmt: skip
-ODD = (1.6059043836821613e-10, 2.505210838544172e-08, 2.755731922398589e-06, 1.984126984126984e-04,
+EXP_ODD_COEFFICIENTS = (1.6059043836821613e-10, 2.505210838544172e-08, 2.755731922398589e-06, 1.984126984126984e-04,
        8.333333333333333e-03, 1.6666666666666666e-01)  # fmt: skip
 
 
@@ -279,13 +286,13 @@ def exp_nonpositive(context, x):
         r = fma(k, constant(halves[1]), fma(k, constant(halves[0]), value))
         square = builder.fmul(r, r)
         if single:
-            series = constant(SHORT[0])
-            for coefficient in SHORT[1:]:
+            series = constant(EXP_FLOAT32_COEFFICIENTS[0])
+            for coefficient in EXP_FLOAT32_COEFFICIENTS[1:]:
                 series = fma(series, r, coefficient)
         else:
             # Even and odd powers side by side: half the latency of one chain.
-            even, odd = constant(EVEN[0]), constant(ODD[0])
-            for first, second in zip(EVEN[1:], ODD[1:], strict=True):
+            even, odd = constant(EXP_EVEN_COEFFICIENTS[0]), constant(EXP_ODD_COEFFICIENTS[0])
+            for first, second in zip(EXP_EVEN_COEFFICIENTS[1:], EXP_ODD_COEFFICIENTS[1:], strict=True):
                 even, odd = fma(even, square, first), fma(odd, square, second)
             series = fma(r, odd, even)
         series = builder.fadd(fma(square, series, r), constant(1.0))

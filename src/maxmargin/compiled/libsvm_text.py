@@ -3,16 +3,16 @@
 import numpy as np
 
 from .compiler import njit
-from .decimals import BROKEN, NOUGHT, OPTIONS, UNSURE, read_number
+from .decimals import BROKEN, DIGIT_ZERO, OPTIONS, UNSURE, read_number
 from .shortest_decimals import write_integer, write_number
 
 NEWLINE, SPACE, TAB, RETURN, HASH, COLON = 10, 32, 9, 13, 35, 58
 QUERY = np.frombuffer(b"qid:", np.uint8)
 SOUND, NO_NUMBER, NO_PAIR, NO_QUERY, NOT_RISING, TOO_LOW, TOO_HIGH, TOO_LARGE = range(8)
 ABSENT = np.int64(-1)  # the query of a line that names none
-ENDLESS = np.int64(9 * 10**17)  # an integer below has room for one more digit
-LARGEST = np.finfo(np.float64).max
-WIDTH = 50  # letters of a label and its query, or of a pair, at most, with what stands between
+MAX_EXTENDABLE_INTEGER = np.int64(9 * 10**17)  # an integer below has room for one more digit
+MAX_FLOAT = np.finfo(np.float64).max
+MAX_FIELD_CHARACTERS = 50  # letters of a label and its query, or of a pair, at most, with what stands between
 
 
 @njit(**OPTIONS)
@@ -50,11 +50,15 @@ def ends_word(letter):
 @njit(**OPTIONS)
 def read_integer(text, k):
     """The digits that begin here as a number, -1 if there are none, and where they end; beyond 18 digits it is cut."""
-    if not NOUGHT <= text[k] <= NOUGHT + 9:
+    if not DIGIT_ZERO <= text[k] <= DIGIT_ZERO + 9:
         return np.int64(-1), k
     number = np.int64(0)
-    while NOUGHT <= text[k] <= NOUGHT + 9:
-        number = 10 * number + np.int64(text[k] - NOUGHT) if number < ENDLESS else np.int64(9223372036854775807)
+    while DIGIT_ZERO <= text[k] <= DIGIT_ZERO + 9:
+        number = (
+            10 * number + np.int64(text[k] - DIGIT_ZERO)
+            if number < MAX_EXTENDABLE_INTEGER
+            else np.int64(9223372036854775807)
+        )
         k += 1
     return number, k
 
@@ -66,7 +70,7 @@ def read_query(text, k):
         if text[k + place] != QUERY[place]:
             return ABSENT, k
     query, k = read_integer(text, k + 4)
-    return query, (k if query >= 0 and query <= ENDLESS and ends_word(text[k]) else -1)
+    return query, (k if query >= 0 and query <= MAX_EXTENDABLE_INTEGER and ends_word(text[k]) else -1)
 
 
 @njit(**OPTIONS)
@@ -84,13 +88,13 @@ def parse_lines(text, queried, first, most, limit, labels, queries, indptr, indi
         if text[k] == NEWLINE or text[k] == HASH:
             k = skip_line(text, k)
             continue
-        labels[row], stop, verdict = read_number(text, k)
-        if verdict == BROKEN or not ends_word(text[stop]):
+        labels[row], stop, status = read_number(text, k)
+        if status == BROKEN or not ends_word(text[stop]):
             return row, pair, left, low, high, NO_NUMBER, k
-        if verdict == UNSURE:
+        if status == UNSURE:
             unsure[left] = (-1 - row, k, stop)
             left += 1
-        elif not abs(labels[row]) <= LARGEST:
+        elif not abs(labels[row]) <= MAX_FLOAT:
             return row, pair, left, low, high, TOO_LARGE, k
         k = skip_blanks(text, stop)
         if queried:
@@ -106,10 +110,10 @@ def parse_lines(text, queried, first, most, limit, labels, queries, indptr, indi
             if index <= before or index > most:
                 fault = TOO_HIGH if index > most else TOO_LOW if index < first else NOT_RISING
                 return row, pair, left, low, high, fault, k
-            values[pair], stop, verdict = read_number(text, colon + 1)
-            if verdict == BROKEN or not ends_word(text[stop]):
+            values[pair], stop, status = read_number(text, colon + 1)
+            if status == BROKEN or not ends_word(text[stop]):
                 return row, pair, left, low, high, NO_NUMBER, colon + 1
-            if verdict == UNSURE:
+            if status == UNSURE:
                 unsure[left] = (pair, colon + 1, stop)
                 left += 1
             elif not abs(values[pair]) <= limit:

@@ -11,32 +11,32 @@ from .compiler import njit
 OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"},
 }  # fmt: skip
-CHUNK = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
+CHUNK_ROWS = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
 
 
 @njit(inline="always")
-def choose_end(push, e, lo, hi):
+def best_bound(push, e, lo, hi):
     """argmax over a in [lo, hi] of a push - e |a|, where lo <= 0 <= hi."""
     return (hi if push > e else 0.0) + (lo if push < -e else 0.0)
 
 
 @njit(inline="always")
-def choose(push, d, e, lo, hi):
+def best_dual(push, d, e, lo, hi):
     """argmax over a in [lo, hi] of a push - d a^2/2 - e |a|, where lo <= 0 <= hi."""
     inner = min(max((push - min(max(push, -e), e)) / (d if d > 0.0 else 1.0), lo), hi)
-    return inner if d > 0.0 else choose_end(push, e, lo, hi)
+    return inner if d > 0.0 else best_bound(push, e, lo, hi)
 
 
 @njit(**OPTIONS)
-def answer_rows(f, b, p, d, e, lo, hi, a):
+def respond_rows(f, b, p, d, e, lo, hi, a):
     """a_i at the scores f_i + b; returns sum c_i l(f_i + b), sum a_i and sum a_i (f_i + b)."""
     losses = total = product = 0.0
-    for start in range(0, f.shape[0], CHUNK):
+    for start in range(0, f.shape[0], CHUNK_ROWS):
         # Answers and sums in loops of their own: whether a loop that writes is taken eight rows at a time depends on
         # where its arrays lie, and sums would be rounded one way or the other.
-        stop = min(start + CHUNK, f.shape[0])
+        stop = min(start + CHUNK_ROWS, f.shape[0])
         for k in range(start, stop):
-            a[k] = choose(-(f[k] + b + p[k]), d[k], e[k], lo[k], hi[k])
+            a[k] = best_dual(-(f[k] + b + p[k]), d[k], e[k], lo[k], hi[k])
         loss = mass = dot = 0.0
         for k in range(start, stop):
             dual, score = a[k], f[k] + b
@@ -50,33 +50,33 @@ def answer_rows(f, b, p, d, e, lo, hi, a):
 
 
 @njit(**OPTIONS)
-def lean_rows(f, step, t, b, kinked, p, d, e, lo, hi):
+def differentiate_rows(f, step, t, b, kinked, p, d, e, lo, hi):
     """sum_i a_i step_i at the scores f_i + t step_i + b: the slope of the risk along `step`, with its sign turned."""
     total = 0.0
-    for start in range(0, f.shape[0], CHUNK):
-        part, stop = 0.0, min(start + CHUNK, f.shape[0])
+    for start in range(0, f.shape[0], CHUNK_ROWS):
+        part, stop = 0.0, min(start + CHUNK_ROWS, f.shape[0])
         if kinked:
             for k in range(start, stop):
-                part += choose_end(-(f[k] + t * step[k] + b + p[k]), e[k], lo[k], hi[k]) * step[k]
+                part += best_bound(-(f[k] + t * step[k] + b + p[k]), e[k], lo[k], hi[k]) * step[k]
         else:
             for k in range(start, stop):
-                part += choose(-(f[k] + t * step[k] + b + p[k]), d[k], e[k], lo[k], hi[k]) * step[k]
+                part += best_dual(-(f[k] + t * step[k] + b + p[k]), d[k], e[k], lo[k], hi[k]) * step[k]
         total += part
     return total
 
 
 @njit(**OPTIONS)
-def weigh_rows(f, b, kinked, p, d, e, lo, hi):
+def sum_row_duals(f, b, kinked, p, d, e, lo, hi):
     """sum_i a_i at the scores f_i + b."""
     total = 0.0
-    for start in range(0, f.shape[0], CHUNK):
-        part, stop = 0.0, min(start + CHUNK, f.shape[0])
+    for start in range(0, f.shape[0], CHUNK_ROWS):
+        part, stop = 0.0, min(start + CHUNK_ROWS, f.shape[0])
         if kinked:
             for k in range(start, stop):
-                part += choose_end(-(f[k] + b + p[k]), e[k], lo[k], hi[k])
+                part += best_bound(-(f[k] + b + p[k]), e[k], lo[k], hi[k])
         else:
             for k in range(start, stop):
-                part += choose(-(f[k] + b + p[k]), d[k], e[k], lo[k], hi[k])
+                part += best_dual(-(f[k] + b + p[k]), d[k], e[k], lo[k], hi[k])
         total += part
     return total
 

@@ -11,7 +11,7 @@ OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model"
 
 
 @njit(**OPTIONS)
-def deal_out(order, group, starts):
+def sort_by_group(order, group, starts):
     """The samples in the given order, group after group."""
     place, dealt = starts[:-1].copy(), np.empty_like(order)
     for i in order:
@@ -21,7 +21,7 @@ def deal_out(order, group, starts):
 
 
 @njit(**OPTIONS)
-def add(tree, size, level, weight):
+def add_weight(tree, size, level, weight):
     """Put a weight at a level."""
     k = level + 1
     while k <= size:
@@ -57,14 +57,14 @@ def count_pairs(f, margin, starts, level, n_levels, weight):
         q = stop - 1
         for p in range(stop - 1, start - 1, -1):
             while q >= start and f[p] - margin < f[q]:
-                add(tree, size, level[q], weight[q])
+                add_weight(tree, size, level[q], weight[q])
                 q -= 1
             up[p] = sum_below(tree, level[p])
         tree[: size + 1] = 0.0
         p = start
         for q in range(start, stop):
             while p < stop and f[p] - margin < f[q]:
-                add(tree, size, size - 1 - level[p], weight[p])
+                add_weight(tree, size, size - 1 - level[p], weight[p])
                 p += 1
             down[q] = sum_below(tree, size - 1 - level[q])
     return up, down

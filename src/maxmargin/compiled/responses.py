@@ -8,21 +8,21 @@ with curvature of its own (d > 0, unbounded) needs none, and its span is infinit
 from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-CHUNK = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
+CHUNK_ROWS = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
 
 
 @njit(**OPTIONS)
-def respond(f, a0, width, p, d, e, lo, hi, a, bend, slack):
+def respond(f, a0, width, p, d, e, lo, hi, a, second_derivative, slack):
     """a_i = argmax over [lo, hi] of -a f - conj(a) - (width/span) (a - a0)^2 / 2, and bend_i = -da_i/df_i.
 
     `slack` receives how far f_i may move before the row leaves the bound, or the flat part, where it sits: 0 inside.
     Returns sum_i of that maximum, sum c_i l(f_i), sum conj_i(a_i), sum a_i and how many rows bend.
     """
     smooth = losses = conjugates = total = 0.0
-    bending = 0
-    for start in range(0, f.shape[0], CHUNK):
+    curved = 0
+    for start in range(0, f.shape[0], CHUNK_ROWS):
         part = loss = conjugate = mass = 0.0
-        for k in range(start, min(start + CHUNK, f.shape[0])):
+        for k in range(start, min(start + CHUNK_ROWS, f.shape[0])):
             span = hi[k] - lo[k]
             sigma = width / span if span > 0.0 else 0.0
             curve = sigma + d[k]
@@ -30,16 +30,16 @@ def respond(f, a0, width, p, d, e, lo, hi, a, bend, slack):
             pull = push + sigma * a0[k]
             soft = pull - min(max(pull, -e[k]), e[k])
             if span <= 0.0 or curve <= 0.0:
-                dual, bend[k], slack[k] = lo[k], 0.0, 1e300
+                dual, second_derivative[k], slack[k] = lo[k], 0.0, 1e300
             elif soft == 0.0 and e[k] > 0.0:
-                dual, bend[k], slack[k] = 0.0, 0.0, e[k] - abs(pull)
+                dual, second_derivative[k], slack[k] = 0.0, 0.0, e[k] - abs(pull)
             elif soft >= curve * hi[k]:
-                dual, bend[k], slack[k] = hi[k], 0.0, soft - curve * hi[k]
+                dual, second_derivative[k], slack[k] = hi[k], 0.0, soft - curve * hi[k]
             elif soft <= curve * lo[k]:
-                dual, bend[k], slack[k] = lo[k], 0.0, curve * lo[k] - soft
+                dual, second_derivative[k], slack[k] = lo[k], 0.0, curve * lo[k] - soft
             else:
-                dual, bend[k], slack[k] = soft / curve, 1.0 / curve, 0.0
-                bending += 1
+                dual, second_derivative[k], slack[k] = soft / curve, 1.0 / curve, 0.0
+                curved += 1
             a[k] = dual
             mass += dual
             own = p[k] * dual + 0.5 * d[k] * dual * dual + e[k] * abs(dual)
@@ -56,16 +56,16 @@ def respond(f, a0, width, p, d, e, lo, hi, a, bend, slack):
         losses += loss
         conjugates += conjugate
         total += mass
-    return smooth, losses, conjugates, total, bending
+    return smooth, losses, conjugates, total, curved
 
 
 @njit(**OPTIONS)
-def lean(f, step, t, a0, width, p, d, e, lo, hi):
+def directional_derivative(f, step, t, a0, width, p, d, e, lo, hi):
     """sum_i a_i step_i and sum_i bend_i step_i^2 at the scores f + t step: what a search along `step` looks at."""
     first = second = 0.0
-    for start in range(0, f.shape[0], CHUNK):
+    for start in range(0, f.shape[0], CHUNK_ROWS):
         one = two = 0.0
-        for k in range(start, min(start + CHUNK, f.shape[0])):
+        for k in range(start, min(start + CHUNK_ROWS, f.shape[0])):
             span = hi[k] - lo[k]
             sigma = width / span if span > 0.0 else 0.0
             curve = sigma + d[k]

@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from ..runtime.rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCED, UNIT
+from ..runtime.rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCE_TOLERANCE, UNIT
 from .compiler import njit
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-CHUNK = 256  # rows are summed in chunks before they are added to the total, so that rounding errors stay small
-FEW = 16.0  # rounding errors of a term, each below UNIT of its size
+CHUNK_ROWS = 256  # rows are summed in chunks before they are added to the total, so that rounding errors stay small
+TERM_ROUNDINGS = 16.0  # rounding errors of a term, each below UNIT of its size
 
 
 @njit(**OPTIONS)
 def sum_rows(f, a, p, d, e, lo, hi):
     """sum_i c_i l(f_i) and sum_i conj_i(a_i) for conj_i(a) = p a + d a^2/2 + e |a| on [lo, hi]."""
     losses = conjugates = 0.0
-    for start in range(0, f.shape[0], CHUNK):
+    for start in range(0, f.shape[0], CHUNK_ROWS):
         loss = conjugate = 0.0
-        for k in range(start, min(start + CHUNK, f.shape[0])):
+        for k in range(start, min(start + CHUNK_ROWS, f.shape[0])):
             push, dual = -(f[k] + p[k]), a[k]
             loss += evaluate_loss(push, d[k], e[k], lo[k], hi[k])
             conjugate += p[k] * dual + 0.5 * d[k] * dual * dual + e[k] * abs(dual)
@@ -26,7 +26,7 @@ def sum_rows(f, a, p, d, e, lo, hi):
 
 
 @njit(**OPTIONS)
-def respond(push, d, e, lo, hi):
+def best_dual(push, d, e, lo, hi):
     """argmax over a in [lo, hi] of a push - d a^2/2 - e |a|."""
     if d > 0:
         return min(max((push - min(max(push, -e), e)) / d, lo), hi)
@@ -36,19 +36,19 @@ def respond(push, d, e, lo, hi):
 
 
 @njit(**OPTIONS)
-def respond_surely(push, wide, e, lo, hi):
-    """What `respond` returns for d = 0 if it is the same for every push within `wide`; otherwise NaN."""
-    if push - wide > e:
+def certain_best_dual(push, score_error, e, lo, hi):
+    """What `best_dual` returns for d = 0 if it is the same for every push within `score_error`; otherwise NaN."""
+    if push - score_error > e:
         return hi
-    if push + wide < -e:
+    if push + score_error < -e:
         return lo
-    return 0.0 if abs(push) + wide < e else np.nan
+    return 0.0 if abs(push) + score_error < e else np.nan
 
 
 @njit(**OPTIONS)
 def evaluate_loss(push, d, e, lo, hi):
     """c l(f) = max over a in [lo, hi] of a push - d a^2/2 - e |a|, with push = -(f + p)."""
-    best = respond(push, d, e, lo, hi)
+    best = best_dual(push, d, e, lo, hi)
     return 0.0 if best == 0.0 else abs(best) * (abs(push) - e - 0.5 * d * abs(best))
 
 
@@ -71,17 +71,17 @@ def measure_remainder(push, dual, d, e, lo, hi):
     It is g(t) - g(a), where g(a) = a push - d a^2/2 - e |a| is concave and largest at t. The interval from a to t is
     split at zero. On each part g rises by the length of the part times its slope at the midpoint.
     """
-    best = respond(push, d, e, lo, hi)
+    best = best_dual(push, d, e, lo, hi)
     if best * dual >= 0.0:
         side = best + dual
         kink = e if side > 0 else (-e if side < 0 else 0.0)
-        return climb(best, dual, push - kink, d)
+        return rise_to_maximum(best, dual, push - kink, d)
     back = abs(dual) * (abs(push) + e + 0.5 * d * abs(dual))
-    return back + climb(best, 0.0, push - (e if best > 0 else -e), d)
+    return back + rise_to_maximum(best, 0.0, push - (e if best > 0 else -e), d)
 
 
 @njit(**OPTIONS)
-def climb(best, start, slope, d):
+def rise_to_maximum(best, start, slope, d):
     """(t - s) (slope - d t + d (t - s)/2): how much g rises from s to its maximum t, rounded upwards."""
     way = abs(best - start)
     if d > 0 and way > 0:
@@ -90,14 +90,14 @@ def climb(best, start, slope, d):
 
 
 @njit(**OPTIONS)
-def lose(x, y, total):
+def two_sum_error(x, y, total):
     """x + y - fl(x + y), exactly (Knuth's TwoSum)."""
     other = total - x
     return (x - (total - other)) + (y - other)
 
 
 @njit(**OPTIONS)
-def settle_balance(sums, free, balance, b, n, margin):
+def bound_balancing_cost(sums, free, balance, b, n, margin):
     """The amount that must be shifted between duals before they balance exactly, and what that costs at most.
 
     The duals sum to their balance up to a rounding error d. In exact arithmetic one free dual can absorb it: that moves
@@ -107,14 +107,14 @@ def settle_balance(sums, free, balance, b, n, margin):
     """
     if not free:
         return 0.0, 0.0
-    _, _, _, _, _, _, total, carry, size, mildest, steepest, _, up, down, _, _ = sums
-    missing = (total - balance) + carry
+    _, _, _, _, _, _, total, total_error, size, min_free_slope, max_slope, _, up, down, _, _ = sums
+    missing = (total - balance) + total_error
     moved = abs(missing) * (1.0 + 2.0 * UNIT) + 2.0 * (n * UNIT) ** 2 * size
     moved += BALANCE_ROUNDINGS * UNIT * abs(balance)
     left = max(moved - max(down if missing > 0 else up, 0.0), 0.0)
-    if left > BALANCED * (size + abs(balance)):
+    if left > BALANCE_TOLERANCE * (size + abs(balance)):
         return moved, np.inf
-    slope = min(mildest, steepest) if moved <= 0.5 * margin else steepest
+    slope = min(min_free_slope, max_slope) if moved <= 0.5 * margin else max_slope
     return moved, moved * slope + left * abs(b)
 
 
@@ -130,42 +130,44 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
     sum_i |a_i| slope_i.
     """
     losses = loss_rises = conjugates = conjugate_sizes = remainders = most = size = leverage = 0.0
-    total = carry = up = down = violation = steepest = 0.0
-    mildest, inside = np.inf, True
-    for start in range(0, s.shape[0], CHUNK):
+    total = total_error = up = down = violation = max_slope = 0.0
+    min_free_slope, inside = np.inf, True
+    for start in range(0, s.shape[0], CHUNK_ROWS):
         loss = rise = conjugate = conjugate_size = remainder = high = sizes = lever = 0.0
-        for k in range(start, min(start + CHUNK, s.shape[0])):
+        for k in range(start, min(start + CHUNK_ROWS, s.shape[0])):
             f, dual = s[k] + b, a[k]
             push = -(f + p[k])
-            wide = errors[k] + abs(lose(s[k], b, f)) + abs(lose(f, p[k], -push))
-            if wide > 0:
-                wide += 4.0 * UNIT * (wide + abs(push))
-            if d[k] == 0.0 and dual == respond_surely(push, wide, e[k], lo[k], hi[k]):  # most rows: no remainder
+            score_error = errors[k] + abs(two_sum_error(s[k], b, f)) + abs(two_sum_error(f, p[k], -push))
+            if score_error > 0:
+                score_error += 4.0 * UNIT * (score_error + abs(push))
+            if d[k] == 0.0 and dual == certain_best_dual(
+                push, score_error, e[k], lo[k], hi[k]
+            ):  # most rows: no remainder
                 loss += 0.0 if dual == 0.0 else abs(dual) * (abs(push) - e[k])
-                rise += abs(dual) * wide
+                rise += abs(dual) * score_error
             else:
                 value = evaluate_loss(push, d[k], e[k], lo[k], hi[k])
-                left = evaluate_loss(push - wide, d[k], e[k], lo[k], hi[k])
-                right = evaluate_loss(push + wide, d[k], e[k], lo[k], hi[k])
+                left = evaluate_loss(push - score_error, d[k], e[k], lo[k], hi[k])
+                right = evaluate_loss(push + score_error, d[k], e[k], lo[k], hi[k])
                 loss += value
                 rise += max(max(left, right) - value, 0.0)
                 remainder += measure_remainder(push, dual, d[k], e[k], lo[k], hi[k])
-                below = measure_remainder(push - wide, dual, d[k], e[k], lo[k], hi[k])
-                high += max(below, measure_remainder(push + wide, dual, d[k], e[k], lo[k], hi[k]))
+                below = measure_remainder(push - score_error, dual, d[k], e[k], lo[k], hi[k])
+                high += max(below, measure_remainder(push + score_error, dual, d[k], e[k], lo[k], hi[k]))
             linear, square, kink = p[k] * dual, 0.5 * d[k] * dual * dual, e[k] * abs(dual)
             conjugate += linear + square + kink
             conjugate_size += abs(linear) + square + kink
-            slope = abs(push) + wide + e[k] + d[k] * (abs(dual) + margin)
+            slope = abs(push) + score_error + e[k] + d[k] * (abs(dual) + margin)
             if lo[k] + margin < dual < hi[k] - margin:
-                mildest = min(mildest, slope)
+                min_free_slope = min(min_free_slope, slope)
             if lo[k] < hi[k]:
-                steepest = max(steepest, slope)
+                max_slope = max(max_slope, slope)
             lever += abs(dual) * slope
             sizes += abs(dual)
             up, down = up + (hi[k] - dual), down + (dual - lo[k])
             sum_before = total
             total += dual
-            carry += lose(sum_before, dual, total)
+            total_error += two_sum_error(sum_before, dual, total)
             inside = inside and lo[k] <= dual <= hi[k]
             violation = max(violation, measure_distance(push, dual, d[k], e[k], lo[k], hi[k], margin))
         losses, loss_rises = losses + loss, loss_rises + rise
@@ -173,23 +175,24 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
         remainders, most = remainders + remainder, most + high
         size, leverage = size + sizes, leverage + lever
     most += 4.0 * UNIT * (losses + leverage)  # c = C times weight is a product of rounded numbers
-    slack = (FEW + min(CHUNK, s.shape[0]) + s.shape[0] / CHUNK) * UNIT
+    slack = (TERM_ROUNDINGS + min(CHUNK_ROWS, s.shape[0]) + s.shape[0] / CHUNK_ROWS) * UNIT
     return (
         losses, loss_rises * (1.0 + slack) + slack * losses, conjugates, slack * conjugate_sizes, remainders,
-        most * (1.0 + slack), total, carry, size * (1.0 + slack), mildest, steepest, leverage * (1.0 + slack),
+        most * (1.0 + slack), total, total_error, size * (1.0 + slack), min_free_slope, max_slope,
+        leverage * (1.0 + slack),
         up, down, violation, 1.0 if inside else 0.0,
     )  # fmt: skip
 
 
 @njit(**OPTIONS)
 def judge_rows(s, errors, b, a, p, d, e, lo, hi, free, balance):
-    """`enclose_rows`, and `settle_balance` of what it returns; the margin is AT_BOUND of the largest dual."""
+    """`enclose_rows`, and `bound_balancing_cost` of what it returns; the margin is AT_BOUND of the largest dual."""
     largest = 0.0
     for k in range(a.shape[0]):
         largest = max(largest, abs(a[k]))
     margin = AT_BOUND * largest
     sums = enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin)
-    moved, cost = settle_balance(sums, free, balance, b, a.shape[0], margin)
+    moved, cost = bound_balancing_cost(sums, free, balance, b, a.shape[0], margin)
     return sums, moved, cost
 
 

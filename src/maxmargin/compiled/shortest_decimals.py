@@ -7,10 +7,10 @@ import numpy as np
 
 from .compiler import njit
 from .decimals import (
+    DIGIT_ZERO,
     DIGITS,
-    LEAST,
+    MIN_POWER_OF_TEN,
     MINUS,
-    NOUGHT,
     ONE,
     OPTIONS,
     POINT,
@@ -43,7 +43,7 @@ def find_shortest(value):
     closer = fraction == 0 and field > 1  # the float below is half as far away as that above
     k = (q * 1262611 - (524031 if closer else 0)) >> 22
     shift = U(q + floor_log2(-k) + 1)
-    high, low = UP[-k - LEAST, 0], UP[-k - LEAST, 1]
+    high, low = UP[-k - MIN_POWER_OF_TEN, 0], UP[-k - MIN_POWER_OF_TEN, 1]
     odd = c & ONE  # an odd float loses ties, so its ends do not read as it
     centre = c << U(2)
     lower = round_to_odd((centre - (ONE if closer else U(2))) << shift, high, low) + odd
@@ -65,7 +65,7 @@ def find_shortest(value):
 def write_digits(out, k, number, length):
     """So many digits of an integer from out[k] on, and where they end."""
     for place in range(k + length - 1, k - 1, -1):
-        out[place] = NOUGHT + np.int64(number % TEN)
+        out[place] = DIGIT_ZERO + np.int64(number % TEN)
         number //= TEN
     return k + length
 
@@ -93,7 +93,7 @@ def write_number(out, k, value):
         out[k] = MINUS
         k += 1
     if value == 0:
-        out[k] = NOUGHT
+        out[k] = DIGIT_ZERO
         return k + 1
     digits, exponent = find_shortest(abs(value))
     while digits % TEN == 0:
@@ -104,9 +104,9 @@ def write_number(out, k, value):
     if exponent >= 0 and point <= 17:
         return write_digits(out, k, digits * U(10**exponent), point)
     if -4 < point <= 0:
-        out[k], out[k + 1] = NOUGHT, POINT
+        out[k], out[k + 1] = DIGIT_ZERO, POINT
         for place in range(k + 2, k + 2 - point):
-            out[place] = NOUGHT
+            out[place] = DIGIT_ZERO
         return write_digits(out, k + 2 - point, digits, length)
     if 0 < point <= 17:
         unit = U(10 ** (-exponent))
@@ -122,7 +122,7 @@ def write_scientific(out, k, digits, length, power):
     unit = U(1)
     for _ in range(length - 1):
         unit *= TEN
-    out[k] = NOUGHT + np.int64(digits // unit)
+    out[k] = DIGIT_ZERO + np.int64(digits // unit)
     k += 1
     if length > 1:
         out[k] = POINT

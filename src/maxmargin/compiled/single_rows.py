@@ -32,7 +32,7 @@ OPTIONS = {
 }  # fmt: skip
 U = np.uintp
 LINEAR, POLYNOMIAL, RBF, SIGMOID, LAPLACIAN = 0, 1, 2, 3, 4
-RBF_APART = 5  # the Gaussian kernel from differences, where norms and products would cancel
+RBF_FROM_DIFFERENCES = 5  # the Gaussian kernel from differences, where norms and products would cancel
 
 
 @njit(**OPTIONS)
@@ -72,7 +72,7 @@ def evaluate_row(i, source, row):
             if kind == LAPLACIAN:
                 for k in range(d):
                     value = subtract(value, absolute(subtract(spread(x[k]), load(flat, j * d + k * width))))
-            elif kind == RBF_APART:
+            elif kind == RBF_FROM_DIFFERENCES:
                 for k in range(d):
                     apart = subtract(spread(x[k]), load(flat, j * d + k * width))
                     value = subtract(value, multiply(apart, apart))

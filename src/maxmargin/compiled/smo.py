@@ -39,13 +39,13 @@ from .lanes import (
 from .single_rows import admit_row
 
 BLOCKED, BLOCKED32 = 1e300, 1e30  # finite stand-ins for infinity: the searches stay branch-free
-TINY = 1e-12  # curvature below this counts as none (a kernel that is not positive semidefinite)
-RUNAWAY = 1e100  # a dual beyond this is on its way to infinity: D has no maximum
-CHECK = 32  # iterations between two looks at the duality gap
+MIN_CURVATURE = 1e-12  # curvature below this counts as none (a kernel that is not positive semidefinite)
+MAX_DUAL_SIZE = 1e100  # a dual beyond this is on its way to infinity: D has no maximum
+GAP_CHECK_STEPS = 32  # iterations between two looks at the duality gap
 
 CONVERGED, MISSING, BUDGET, STALLED = 0, 1, 2, 3
 SECOND_ORDER, MAXIMAL_VIOLATING_PAIR, KEERTHI = 0, 1, 2
-# places in `numbers` (float64) and `tally` (int64), the state that outlives a call
+# places in `numbers` (float64) and `counts` (int64), the state that outlives a call
 DUAL, GAP, VIOLATION, FLOOR, HELD = 0, 1, 2, 3, 4
 ITERATIONS, CLOCK, WANTED, NEGATIVE, SWEEPING, POSITION, MISSES = 0, 1, 2, 3, 4, 5, 6
 
@@ -56,46 +56,46 @@ OPTIONS = {
 }  # fmt: skip
 
 
-def wall(array):
+def finite_infinity(array):
     """The stand-in for infinity in an array: 1e300 in float64, 1e30 in float32."""
     return BLOCKED if array.dtype == np.float64 else BLOCKED32
 
 
-@overload(wall)
-def _compile_wall(array):
+@overload(finite_infinity)
+def _compile_finite_infinity(array):
     height = BLOCKED if array.dtype == types.float64 else BLOCKED32
     return lambda array: height
 
 
 @njit(**OPTIONS)
-def mark(i, a, p, d, e, lo, hi, up, low):
+def update_rates(i, a, p, d, e, lo, hi, up, low):
     """Renew up_i and low_i after a_i has moved."""
     rate = -p[i] - d[i] * a[i]
-    up[i] = rate - (e[i] if a[i] >= 0 else -e[i]) if a[i] < hi[i] else -wall(up)
-    low[i] = rate - (e[i] if a[i] > 0 else -e[i]) if a[i] > lo[i] else wall(up)
+    up[i] = rate - (e[i] if a[i] >= 0 else -e[i]) if a[i] < hi[i] else -finite_infinity(up)
+    low[i] = rate - (e[i] if a[i] > 0 else -e[i]) if a[i] > lo[i] else finite_infinity(up)
 
 
 @njit(**OPTIONS)
-def mark_all(a, p, d, e, lo, hi, up, low):
+def update_all_rates(a, p, d, e, lo, hi, up, low):
     """Renew every up_i and low_i."""
     for layer in range(a.shape[0]):
         for i in range(a.shape[1]):
-            mark(i, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer], up[layer], low[layer])
+            update_rates(i, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer], up[layer], low[layer])
 
 
 @njit(**OPTIONS)
-def mark_some(index, a, p, d, e, lo, hi, up, low):
+def update_some_rates(index, a, p, d, e, lo, hi, up, low):
     """Renew up_i and low_i of some samples."""
     for layer in range(a.shape[0]):
         for i in index:
-            mark(i, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer], up[layer], low[layer])
+            update_rates(i, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer], up[layer], low[layer])
 
 
 @njit(**OPTIONS)
 def maximum(values):
     """max of an array."""
     n, width = U(values.shape[0]), U(64 // values.itemsize)
-    best = lowest = spread_like(values, -2.0 * wall(values))
+    best = lowest = spread_like(values, -2.0 * finite_infinity(values))
     for k in range(U(0), n - n % width, width):
         best = larger(load(values, k), best)
     if n % width > U(0):
@@ -125,7 +125,7 @@ def last_place(values, value):
 def largest(up, f, scratch):
     """max and argmax of up - f (line 4 of algorithm 6.2)."""
     n, width = U(f.shape[0]), U(64 // f.itemsize)
-    best = lowest = spread_like(f, -2.0 * wall(f))
+    best = lowest = spread_like(f, -2.0 * finite_infinity(f))
     for k in range(U(0), n - n % width, width):
         rate = subtract(load(up, k), load(f, k))
         store(scratch, k, rate)
@@ -147,11 +147,11 @@ def smallest(low, f, scratch):
 
 
 @njit(**OPTIONS)
-def best_partner(m, bend, low, f, row, curvature, scratch):
+def best_partner(m, second_derivative, low, f, row, curvature, scratch):
     """The j that promises the largest gain slope^2 / curvature with i (Fan, Chen and Lin 2005), and that gain."""
     n, width = U(f.shape[0]), U(64 // f.itemsize)
-    zero, floor, two = spread_like(f, 0.0), spread_like(f, TINY), spread_like(f, 2.0)
-    top, base, best = spread_like(f, m), spread_like(f, bend), spread_like(f, 0.0)
+    zero, floor, two = spread_like(f, 0.0), spread_like(f, MIN_CURVATURE), spread_like(f, 2.0)
+    top, base, best = spread_like(f, m), spread_like(f, second_derivative), spread_like(f, 0.0)
     for k in range(U(0), n - n % width, width):
         slope = larger(subtract(top, subtract(load(low, k), load(f, k))), zero)
         curve = larger(subtract(add(base, load(curvature, k)), multiply(two, load(row, k))), floor)
@@ -160,7 +160,9 @@ def best_partner(m, bend, low, f, row, curvature, scratch):
         best = larger(gain, best)
     k, rest = n - n % width, n % width
     if rest > U(0):
-        slope = subtract(top, subtract(load_some(low, k, rest, spread_like(f, wall(f))), load_some(f, k, rest, zero)))
+        slope = subtract(
+            top, subtract(load_some(low, k, rest, spread_like(f, finite_infinity(f))), load_some(f, k, rest, zero))
+        )
         curve = add(base, load_some(curvature, k, rest, floor))
         curve = subtract(curve, multiply(two, load_some(row, k, rest, zero)))
         slope = larger(slope, zero)
@@ -176,16 +178,16 @@ def best_single(up, low, f, curvature, scratch):
     """Without an equality one dual moves alone: the i of largest gain slope^2 / curvature."""
     for k in range(f.shape[0]):
         slope = max(max(up[k] - f[k], f[k] - low[k]), 0.0)
-        scratch[k] = slope * slope / max(curvature[k], TINY)
+        scratch[k] = slope * slope / max(curvature[k], MIN_CURVATURE)
     return last_place(scratch, maximum(scratch))
 
 
 @njit(**OPTIONS)
 def extremes_of_free(up, low, f):
     """The maximal violating pair among the free duals only, Keerthi's set I_0."""
-    m, M, i, j = -wall(f), wall(f), -1, -1
+    m, M, i, j = -finite_infinity(f), finite_infinity(f), -1, -1
     for k in range(f.shape[0]):
-        if up[k] > -wall(f) and low[k] < wall(f):
+        if up[k] > -finite_infinity(f) and low[k] < finite_infinity(f):
             if up[k] - f[k] > m:
                 m, i = up[k] - f[k], k
             if low[k] - f[k] < M:
@@ -194,7 +196,7 @@ def extremes_of_free(up, low, f):
 
 
 @njit(**OPTIONS)
-def select_keerthi(up, low, f, threshold, tally, scratch):
+def select_keerthi(up, low, f, threshold, counts, scratch):
     """Platt's two loops with two thresholds (Keerthi et al. 2001, modification 2; Shevade et al. for regression).
 
     While some free pair violates by more than `threshold` the worst such pair is taken; else all samples are
@@ -204,16 +206,16 @@ def select_keerthi(up, low, f, threshold, tally, scratch):
     n = f.shape[0]
     m, i, M, j = extremes_of_free(up, low, f)
     if i >= 0 and m - M > threshold:
-        tally[SWEEPING] = 0
+        counts[SWEEPING] = 0
         return i, j
-    if tally[SWEEPING] == 0:
-        tally[SWEEPING], tally[POSITION] = 1, 0
+    if counts[SWEEPING] == 0:
+        counts[SWEEPING], counts[POSITION] = 1, 0
     if i < 0:
         m, i = largest(up, f, scratch)
         M, j = smallest(low, f, scratch)
     for _ in range(n):
-        k = tally[POSITION]
-        tally[POSITION] = (k + 1) % n
+        k = counts[POSITION]
+        counts[POSITION] = (k + 1) % n
         if up[k] - f[k] - M > threshold:
             return k, j
         if m - (low[k] - f[k]) > threshold:
@@ -226,24 +228,24 @@ def select_keerthi(up, low, f, threshold, tally, scratch):
 
 
 @njit(**OPTIONS)
-def step_length(slope, bend, first_kink, first_drop, second_kink, second_drop, room):
+def step_length(slope, second_derivative, first_kink, first_drop, second_kink, second_drop, room):
     """argmax over t in [0, room] of slope t - bend t^2/2 - sum of drop max(0, t - kink): the direction search.
 
     The kinks are where |a| turns; `drop` is how much slope is lost there. Without curvature (a kernel that is not
     positive semidefinite) the step runs to the next kink or bound.
     """
-    if bend < TINY:
-        bend = TINY if room < 0.5 * BLOCKED else max(abs(bend), TINY)
+    if second_derivative < MIN_CURVATURE:
+        second_derivative = MIN_CURVATURE if room < 0.5 * BLOCKED else max(abs(second_derivative), MIN_CURVATURE)
     if second_kink < first_kink:
         first_kink, second_kink = second_kink, first_kink
         first_drop, second_drop = second_drop, first_drop
-    t = slope / bend
+    t = slope / second_derivative
     if t > first_kink:
         slope -= first_drop
-        t = max(first_kink, slope / bend)
+        t = max(first_kink, slope / second_derivative)
     if t > second_kink:
         slope -= second_drop
-        t = max(second_kink, slope / bend)
+        t = max(second_kink, slope / second_derivative)
     return min(t, room)
 
 
@@ -263,7 +265,7 @@ def add_rows(f, t, row_i, s, row_j, up, scratch):
     """f += t K_i + s K_j (line 8 of algorithm 6.2); max of up - f for the next step, all of them left in `scratch`."""
     n, width = U(f.shape[0]), U(64 // f.itemsize)
     first, second, zero = spread_like(f, t), spread_like(f, s), spread_like(f, 0.0)
-    best = lowest = spread_like(f, -2.0 * wall(f))
+    best = lowest = spread_like(f, -2.0 * finite_infinity(f))
     for k in range(U(0), n - n % width, width):
         # Two roundings, as in LIBSVM: a fused product would break ties between samples another way.
         step = add(multiply(first, load(row_i, k)), multiply(second, load(row_j, k)))
@@ -291,7 +293,7 @@ def find_intercept(up, low, f, a, lo, hi):
     A dual counts by its distance from its bounds: one that a rounding has moved off its bound is not free.
     """
     total, weight = 0.0, 0.0
-    m, M = -wall(up), wall(up)
+    m, M = -finite_infinity(up), finite_infinity(up)
     for k in range(f.shape[0]):
         if up[k] == low[k]:
             distance = min(min(a[k] - lo[k], hi[k] - a[k]), 1e100)
@@ -301,9 +303,9 @@ def find_intercept(up, low, f, a, lo, hi):
         M = min(M, low[k] - f[k])
     if weight > 0:
         return total / weight
-    if m < -0.5 * wall(up):  # all samples are blocked upwards
-        return 0.0 if 0.5 * wall(low) < M else M
-    return m if 0.5 * wall(low) < M else 0.5 * (m + M)
+    if m < -0.5 * finite_infinity(up):  # all samples are blocked upwards
+        return 0.0 if 0.5 * finite_infinity(low) < M else M
+    return m if 0.5 * finite_infinity(low) < M else 0.5 * (m + M)
 
 
 @njit(**OPTIONS)
@@ -333,14 +335,14 @@ def estimate_gap(f, a, p, d, e, lo, hi, up, low, paired, intercepts):
 
 
 @njit(**OPTIONS)
-def within(gap, tol, numbers):
+def is_gap_within(gap, tol, numbers):
     """(P - D) / max(|P|, |D|, floor) <= tol."""
     dual = numbers[DUAL]
     return gap <= tol * max(max(abs(dual + gap), abs(dual)), numbers[FLOOR])
 
 
 @njit(**OPTIONS)
-def find_stretch(f, b, a, p, d, e, lo, hi, tol):
+def find_margin_scale(f, b, a, p, d, e, lo, hi, tol):
     """t >= 1 for which (t a, t b) has no loss left and a gap within tol, or 0: for hinges, none of them far off.
 
     Where C is large, P = 1/2 |w|^2 + C sum of hinges is mostly what rounding and the last steps leave of the hinges.
@@ -365,11 +367,11 @@ def find_stretch(f, b, a, p, d, e, lo, hi, tol):
 
 
 @njit(**OPTIONS)
-def stretch(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
-    """Multiply duals, scores and intercept by `find_stretch`, if there is one; whether that was done."""
+def scale_to_margin(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
+    """Multiply duals, scores and intercept by `find_margin_scale`, if there is one; whether that was done."""
     if a.shape[0] > 1 or f.itemsize < 8 or numbers[HELD] != 0.0:
         return False
-    t = find_stretch(f, intercepts[0], a[0], p[0], d[0], e[0], lo[0], hi[0], tol)
+    t = find_margin_scale(f, intercepts[0], a[0], p[0], d[0], e[0], lo[0], hi[0], tol)
     if t == 0.0:
         return False
     square, linear = 0.0, 0.0
@@ -380,7 +382,7 @@ def stretch(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
         linear -= a[0, k] * p[0, k]
     intercepts[0] *= t
     numbers[DUAL] = linear - 0.5 * square
-    mark_all(a, p, d, e, lo, hi, up, low)
+    update_all_rates(a, p, d, e, lo, hi, up, low)
     return True
 
 
@@ -388,7 +390,7 @@ def stretch(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
 def select_layer(up, low, f, scratch):
     """The layer with the widest violation m - M, and its maximal violating pair."""
     zero = f[0] - f[0]
-    layer, widest, m, i, M, j = 0, zero - 3.0 * wall(f), zero, 0, zero, 0
+    layer, widest, m, i, M, j = 0, zero - 3.0 * finite_infinity(f), zero, 0, zero, 0
     for candidate in range(up.shape[0]):
         top, first = largest(up[candidate], f, scratch)
         bottom, second = smallest(low[candidate], f, scratch)
@@ -400,7 +402,7 @@ def select_layer(up, low, f, scratch):
 @njit(**OPTIONS)
 def pair_steps(
     rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature,
-    selection, sweep, gap_stops, every, tol, threshold, max_steps, numbers, tally, intercepts,
+    selection, sweep, gap_stops, every, tol, threshold, max_steps, numbers, counts, intercepts,
 ):  # fmt: skip
     """Pair steps until convergence, a missing row, or `max_steps`: algorithm 6.2 and its two refinements.
 
@@ -410,16 +412,16 @@ def pair_steps(
     """
     scratch = np.empty(f.shape[0], f.dtype)
     settled = found = False
-    m, wanted, last = f[0] - f[0], -1, tally[ITERATIONS] + max_steps
-    while tally[ITERATIONS] < last:
+    m, wanted, last = f[0] - f[0], -1, counts[ITERATIONS] + max_steps
+    while counts[ITERATIONS] < last:
         layer, i, j = 0, 0, 0
         if source is not None:
             if wanted >= 0:
-                admit_row(wanted, source, rows, slot, holder, stamp, tally[CLOCK])
-                tally[MISSES] += 1
+                admit_row(wanted, source, rows, slot, holder, stamp, counts[CLOCK])
+                counts[MISSES] += 1
                 wanted = -1
-        sweeping, position = tally[SWEEPING], tally[POSITION]
-        looking = settled or tally[ITERATIONS] % every == 0
+        sweeping, position = counts[SWEEPING], counts[POSITION]
+        looking = settled or counts[ITERATIONS] % every == 0
         quick = selection == SECOND_ORDER and a.shape[0] == 1 and not looking
         if quick and found:
             i = last_place(scratch, m)
@@ -431,20 +433,20 @@ def pair_steps(
             if gap_stops is not None:
                 if looking or m <= M:
                     numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
-                    if within(numbers[GAP], tol, numbers):
+                    if is_gap_within(numbers[GAP], tol, numbers):
                         return CONVERGED
-                    if stretch(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
+                    if scale_to_margin(f, a, p, d, e, lo, hi, up, low, tol, numbers, intercepts):
                         return CONVERGED
             if m - M < threshold or m <= M:
                 return STALLED if gap_stops is not None and selection != KEERTHI else CONVERGED
         if sweep is not None:
-            i, j = select_keerthi(up[layer], low[layer], f, threshold, tally, scratch)
+            i, j = select_keerthi(up[layer], low[layer], f, threshold, counts, scratch)
             if i < 0:
                 return CONVERGED
             m = up[layer, i] - f[i]
         s = slot[i]
         if s < 0:
-            wanted, tally[WANTED], tally[SWEEPING], tally[POSITION] = i, i, sweeping, position
+            wanted, counts[WANTED], counts[SWEEPING], counts[POSITION] = i, i, sweeping, position
             if source is None:
                 return MISSING
             continue
@@ -457,36 +459,36 @@ def pair_steps(
             settled = gain <= 0.0  # nobody can gain with i: look at the gap at once
             if settled:
                 continue
-        stamp[s] = tally[CLOCK]
+        stamp[s] = counts[CLOCK]
         s = slot[j]
         if s < 0:
-            wanted, tally[WANTED], tally[SWEEPING], tally[POSITION] = j, j, sweeping, position
+            wanted, counts[WANTED], counts[SWEEPING], counts[POSITION] = j, j, sweeping, position
             if source is None:
                 return MISSING
             continue
         row_j = rows[s]
-        stamp[s] = tally[CLOCK]
-        tally[CLOCK] += 1
+        stamp[s] = counts[CLOCK]
+        counts[CLOCK] += 1
         a_l, e_l = a[layer], e[layer]
         slope = m - (low[layer, j] - f[j])
-        bend = curvature[layer, i] + curvature[layer, j] - 2.0 * row_i[j]
-        tally[NEGATIVE] += bend < -TINY
+        second_derivative = curvature[layer, i] + curvature[layer, j] - 2.0 * row_i[j]
+        counts[NEGATIVE] += second_derivative < -MIN_CURVATURE
         kink_i = -a_l[i] if a_l[i] < 0 and e_l[i] > 0 else BLOCKED
         kink_j = a_l[j] if a_l[j] > 0 and e_l[j] > 0 else BLOCKED
         room = min(hi[layer, i] - a_l[i], a_l[j] - lo[layer, j])
-        t = step_length(slope, bend, kink_i, 2.0 * e_l[i], kink_j, 2.0 * e_l[j], room)
+        t = step_length(slope, second_derivative, kink_i, 2.0 * e_l[i], kink_j, 2.0 * e_l[j], room)
         before_i, before_j = a_l[i], a_l[j]
         a_l[i] = move(i, t, a_l, lo[layer], hi[layer])
         a_l[j] = move(j, -t, a_l, lo[layer], hi[layer])
-        tally[ITERATIONS] += 1
+        counts[ITERATIONS] += 1
         if a_l[i] == before_i and a_l[j] == before_j:
             return STALLED
         kinked = 2.0 * e_l[i] * max(0.0, t - kink_i) + 2.0 * e_l[j] * max(0.0, t - kink_j)
-        numbers[DUAL] += slope * t - 0.5 * bend * t * t - kinked
-        mark(i, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
-        mark(j, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
+        numbers[DUAL] += slope * t - 0.5 * second_derivative * t * t - kinked
+        update_rates(i, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
+        update_rates(j, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
         m, found = add_rows(f, a_l[i] - before_i, row_i, a_l[j] - before_j, row_j, up[layer], scratch), True
-        if max(abs(a_l[i]), abs(a_l[j])) > RUNAWAY:
+        if max(abs(a_l[i]), abs(a_l[j])) > MAX_DUAL_SIZE:
             return STALLED
     return BUDGET
 
@@ -494,7 +496,7 @@ def pair_steps(
 @njit(**OPTIONS)
 def single_steps(
     rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature,
-    gap_stops, tol, threshold, max_steps, numbers, tally, intercepts,
+    gap_stops, tol, threshold, max_steps, numbers, counts, intercepts,
 ):  # fmt: skip
     """Steps of one dual at a time, for problems without a free intercept: no equality ties a pair together."""
     scratch = np.empty(f.shape[0], f.dtype)
@@ -505,37 +507,37 @@ def single_steps(
         widest = violation
         if gap_stops is None:
             widest = widest_slope(up_l, low_l, f, scratch)
-        elif tally[ITERATIONS] % CHECK == 0 or violation <= 0.0:
+        elif counts[ITERATIONS] % GAP_CHECK_STEPS == 0 or violation <= 0.0:
             numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, False, intercepts)
-            if within(numbers[GAP], tol, numbers):
+            if is_gap_within(numbers[GAP], tol, numbers):
                 return CONVERGED
         numbers[VIOLATION] = widest
         if widest < threshold or violation <= 0.0:
             return CONVERGED if gap_stops is None else STALLED
         if slot[i] < 0 and source is not None:
-            admit_row(i, source, rows, slot, holder, stamp, tally[CLOCK])
-            tally[MISSES] += 1
+            admit_row(i, source, rows, slot, holder, stamp, counts[CLOCK])
+            counts[MISSES] += 1
         s = slot[i]
         if s < 0:
-            tally[WANTED] = i
+            counts[WANTED] = i
             return MISSING
-        stamp[s] = tally[CLOCK]
-        tally[CLOCK] += 1
+        stamp[s] = counts[CLOCK]
+        counts[CLOCK] += 1
         rising = up_l[i] - f[i] >= f[i] - low_l[i]
-        before, bend = a_l[i], curvature[0, i]
-        tally[NEGATIVE] += bend < -TINY
+        before, second_derivative = a_l[i], curvature[0, i]
+        counts[NEGATIVE] += second_derivative < -MIN_CURVATURE
         ahead = -before if rising else before
         kink = ahead if ahead > 0 and e_l[i] > 0 else BLOCKED
         room = hi_l[i] - before if rising else before - lo_l[i]
-        t = step_length(violation, bend, kink, 2.0 * e_l[i], BLOCKED, 0.0, room)
-        numbers[DUAL] += violation * t - 0.5 * bend * t * t - 2.0 * e_l[i] * max(0.0, t - kink)
+        t = step_length(violation, second_derivative, kink, 2.0 * e_l[i], BLOCKED, 0.0, room)
+        numbers[DUAL] += violation * t - 0.5 * second_derivative * t * t - 2.0 * e_l[i] * max(0.0, t - kink)
         a_l[i] = move(i, t if rising else -t, a_l, lo_l, hi_l)
-        tally[ITERATIONS] += 1
+        counts[ITERATIONS] += 1
         if a_l[i] == before:
             return STALLED
-        mark(i, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
+        update_rates(i, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
         add_rows(f, a_l[i] - before, rows[s], 0.0, rows[s], up_l, scratch)
-        if abs(a_l[i]) > RUNAWAY:
+        if abs(a_l[i]) > MAX_DUAL_SIZE:
             return STALLED
     return BUDGET
 

@@ -12,23 +12,29 @@ import numpy as np
 
 from ..blocks import ArrayBlocks, Blocks
 from ..blocks.dask import ClusterLost, DaskBlocks, is_collection, predict_blocks
-from ..blocks.problem import BlockPoint, BlockProblem, Pose, Targets
+from ..blocks.problem import BlockFormulation, BlockPoint, BlockProblem, Targets
 from ..blocks.survey import Survey, survey_block
 from ..model.kernels import Linear
-from ..runtime.checkpoints import Store
+from ..runtime.checkpoints import CheckpointFile
 from ..runtime.interrupt import watch_interrupt
-from ..runtime.threads import quiet_blas
+from ..runtime.threads import single_threaded_blas
 from ..solvers.result import Result
 from .observers import Observation
 from .tasks import Budget, Task
 from .validation import check_loss_weights, refuse_types
 
-MAPPED = 1 << 28  # bytes from which on a memory-mapped array is read block by block instead of being read into memory
+BLOCKWISE_MEMMAP_BYTES = (
+    1 << 28
+)  # bytes from which on a memory-mapped array is read block by block instead of being read into memory
 
 
 def comes_in_blocks(X) -> bool:
     """Whether X is a Dask collection, an object of `Blocks`, or a large memory-mapped array."""
-    return isinstance(X, Blocks) or is_collection(X) or (isinstance(X, np.memmap) and X.nbytes > MAPPED and X.ndim == 2)
+    return (
+        isinstance(X, Blocks)
+        or is_collection(X)
+        or (isinstance(X, np.memmap) and X.nbytes > BLOCKWISE_MEMMAP_BYTES and X.ndim == 2)
+    )
 
 
 def open_blocks_of(X, y, weight) -> Blocks:
@@ -65,7 +71,7 @@ def fit_blocks(machine, X, y, sample_weight):
     refuse_what_blocks_cannot(machine)
     budget, blocks = Budget(machine.max_seconds), open_blocks_of(X, y, sample_weight)
     survey = take_survey(blocks, machine._target_of_blocks())  # Ctrl-C ends it at once: there is nothing to keep yet
-    with quiet_blas(), watch_interrupt() as interrupt:
+    with single_threaded_blas(), watch_interrupt() as interrupt:
         machine.n_features_in_ = survey.d
         if blocks.feature_names is not None:
             machine.feature_names_in_ = np.asarray(blocks.feature_names, dtype=object)
@@ -88,7 +94,7 @@ def fit_blocks(machine, X, y, sample_weight):
 
 def refuse_what_blocks_cannot(machine) -> None:
     """Losses of whole lists, |w|_1 and targets of several numbers are for data in memory."""
-    if not machine._splits:
+    if not machine._loss_is_separable:
         raise ValueError(
             f"{type(machine).__name__} needs data in memory, since its loss does not split over rows; give an array."
         )
@@ -118,7 +124,7 @@ def pose_blocks(machine, blocks: Blocks, survey: Survey, targets: Targets, loss,
     if targets.class_weight is not None:
         weight = targets.C * float(survey.totals @ targets.class_weight)
     check_loss_weights(np.array([weight / survey.n, weight]))  # the mean and the sum of c
-    pose = Pose(targets, loss, machine._intercept_kind == "free", machine._scaling, n_classes)
+    pose = BlockFormulation(targets, loss, machine._intercept_kind == "free", machine._scaling, n_classes)
     return BlockProblem(blocks, pose, survey, weight)
 
 
@@ -143,13 +149,13 @@ def solve_one(
         raise ClusterLost(f"{error} {where}") from error
 
 
-def open_store(machine, number: int, count: int) -> Store | None:
+def open_store(machine, number: int, count: int) -> CheckpointFile | None:
     """Where the state of a problem is kept: the checkpoint itself, or one file beside it for each of several."""
     path = getattr(machine, "checkpoint", None)
     if path is None:
         return None
     path = Path(path)
-    return Store(path if count == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}"))
+    return CheckpointFile(path if count == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}"))
 
 
 def read_point(machine, point: BlockPoint) -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +168,7 @@ def read_point(machine, point: BlockPoint) -> tuple[np.ndarray, np.ndarray]:
 # ---- prediction -----------------------------------------------------------------------------------------------------
 
 
-def over_blocks(method: Callable) -> Callable:
+def apply_blockwise(method: Callable) -> Callable:
     """The method, which on data in blocks is asked block by block: lazily of a Dask collection, at once of others."""
 
     @wraps(method)
@@ -171,14 +177,14 @@ def over_blocks(method: Callable) -> Callable:
             return method(self, X)
         probe = method(self, np.zeros((1, self.n_features_in_)))
         if is_collection(X):
-            return predict_blocks(X, AskRows(self, method.__name__), probe.dtype, (*probe.shape, None)[1])
+            return predict_blocks(X, RowMethod(self, method.__name__), probe.dtype, (*probe.shape, None)[1])
         source = X if isinstance(X, Blocks) else ArrayBlocks(X)
         return np.concatenate([method(self, block.X) for block in source.stream()])
 
     return ask
 
 
-class AskRows:
+class RowMethod:
     """A method of a machine as a function of rows, fit to travel."""
 
     def __init__(self, machine, name: str):

@@ -105,12 +105,12 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
         if isinstance(X, Blocks):
             return MappedBlocks(X, self.transformer_)
         if is_collection(X):
-            return predict_blocks(X, Mapping(self.transformer_), self._dtype, self._n_features_out)
+            return predict_blocks(X, RowTransform(self.transformer_), self._dtype, self._n_features_out)
         check_sparse(X)
         return self.transformer_.transform(X)
 
 
-class Mapping:
+class RowTransform:
     """transform as a function of rows, fit to travel."""
 
     def __init__(self, transformer):

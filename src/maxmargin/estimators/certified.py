@@ -29,7 +29,7 @@ class CertifiedMachine(ObservedFit, BaseEstimator):
     def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
         """The points of the last fit where they fit these tasks, else nothing."""
         last = getattr(self, "_points", None) if self.warm_start else None
-        fits = last is not None and len(last) == len(tasks) and self._posed == self._shape_of_problem()
+        fits = last is not None and len(last) == len(tasks) and self._posed == self._warm_start_key()
         fits = fits and all(np.array_equal(task.index, index) for task, (index, _) in zip(tasks, last, strict=True))
         return [point for _, point in last] if fits else [None] * len(tasks)
 
@@ -40,7 +40,7 @@ class CertifiedMachine(ObservedFit, BaseEstimator):
         self.certificates_ = [result.certificate for result in results]
         self.certificate_: Certificate = worst(self.certificates_)
         self.result_ = find_worst(results)
-        self._posed = self._shape_of_problem()
+        self._posed = self._warm_start_key()
         self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
 
     def _report(self, X, observation: Observation, interrupted: bool) -> None:
@@ -62,9 +62,9 @@ class CertifiedMachine(ObservedFit, BaseEstimator):
             known = f"The certified relative gap is {gap:.2g}, tol is {self.tol:g}"
         where = f" in {len(failed)} of {len(self.results_)} binary problems" if len(self.results_) > 1 else ""
         remedy = suggest_remedy(X, self._kernel, result, getattr(self, "C", None))
-        return f"{self._introduce(result)}{result.message} {known}{where}. {remedy}"
+        return f"{self._warning_prefix(result)}{result.message} {known}{where}. {remedy}"
 
-    def _introduce(self, result: Result) -> str:
+    def _warning_prefix(self, result: Result) -> str:
         """What scikit-learn says in such a case, if users may know it."""
         return ""
 

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..model.features import SINGLE_TOL
+from ..model.features import FLOAT32_MIN_TOL
 from ..model.formulations import NuClassification, Risk, largest_nu
 from ..model.losses import LOSSES
 from ..model.tiles import evaluate_scores
@@ -105,14 +105,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.classes_ = classes
         return y
 
-    def _arrange(self, features, y, weight):
+    def _sort_samples(self, features, y, weight):
         """Samples class by class where there are many classes, so that each pair is two runs of rows."""
         if len(self.classes_) == 2:
-            return super()._arrange(features, y, weight)
+            return super()._sort_samples(features, y, weight)
         self._order = np.argsort(y, kind="stable")
         features, y = features.subset(self._order), y[self._order]
-        if not self._rest:
-            exact = self.tol < SINGLE_TOL or features.small
+        if not self._one_vs_rest:
+            exact = self.tol < FLOAT32_MIN_TOL or features.small
             features.pack(np.searchsorted(y, np.arange(len(self.classes_))), exact)
         return features, y, None if weight is None else weight[self._order]
 
@@ -124,14 +124,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         present = np.unique(y[c > 0])
         if len(present) < 2:
             self._refuse_one_class()
-        split = split_one_vs_rest if self._rest else split_one_vs_one
+        split = split_one_vs_rest if self._one_vs_rest else split_one_vs_one
         tasks = split(y, c, len(self.classes_))
         for task in tasks:
             self._check_task(task)
         return tasks
 
     @property
-    def _rest(self) -> bool:
+    def _one_vs_rest(self) -> bool:
         """Whether each class is trained against all others; with two classes there is only one pair."""
         return self.multi_class == "ovr" and len(self.classes_) > 2
 
@@ -145,13 +145,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     def _unpack(self, y, tasks, fits) -> None:
         """LIBSVM's arrays, with scikit-learn's shapes and signs."""
         n_classes = len(self.classes_)
-        arrange, parts = spread_duals if self._rest else pack_pairs, [fit.machine.coef for fit in fits]
+        arrange, parts = spread_duals if self._one_vs_rest else pack_pairs, [fit.machine.coef for fit in fits]
         duals = arrange([task.index for task in tasks], parts, y, n_classes)
         support, self._n_support = order_support(duals, y, n_classes)
         duals = duals[:, support]
         self._store_support(support)
         self._dual_coef_, self._intercept_ = duals, np.array([fit.machine.b for fit in fits], float)
-        if self._rest:
+        if self._one_vs_rest:
             self.dual_coef_, self.intercept_ = self._dual_coef_, self._public_intercepts()
         else:
             flip = -1.0 if n_classes == 2 else 1.0
@@ -161,11 +161,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided
         self._match_sparsity()
 
-    def _solves(self, tasks) -> int:
+    def _count_solves(self, tasks) -> int:
         """Every task once, and five times more for the folds of its probabilities."""
         return len(tasks) * (1 + FOLDS if self.probability is True else 1)
 
-    def _after(self, posed, budget, observation) -> None:
+    def _finish_fit(self, posed, budget, observation) -> None:
         """Probabilities, where they were asked for."""
         if self.probability is not True:
             return
@@ -183,11 +183,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     def _expansion(self) -> np.ndarray:
         """One column of coefficients for each binary machine."""
         table = super()._expansion().T
-        return table.T if self._rest or len(self.classes_) == 2 else unpack_pairs(table, self._n_support)
+        return table.T if self._one_vs_rest or len(self.classes_) == 2 else unpack_pairs(table, self._n_support)
 
     def _weigh_support(self, samples, support) -> np.ndarray:
         """sum_i coef_i k(x_i, x) of each machine; by classes where every pair has coefficients of two classes only."""
-        if self._rest or len(self.classes_) == 2:
+        if self._one_vs_rest or len(self.classes_) == 2:
             return super()._weigh_support(samples, support)
         table, ends = super()._expansion(), np.concatenate([[0], np.cumsum(self._n_support)])
         parts = [
@@ -217,7 +217,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         decisions = self._decision_values(X)
         if len(self.classes_) == 2:
             return -decisions.ravel()
-        if self._rest or self.decision_function_shape == "ovo":
+        if self._one_vs_rest or self.decision_function_shape == "ovo":
             return decisions
         return count_votes(decisions < 0, -decisions, len(self.classes_))
 
@@ -237,7 +237,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if len(self.classes_) == 2:
             choice = (self.decision_function(X) > 0).astype(int)
-        elif self._rest or self.break_ties:
+        elif self._one_vs_rest or self.break_ties:
             choice = np.argmax(self.decision_function(X), axis=1)
         else:
             choice = vote(self._decision_values(X), len(self.classes_), self._preference)
@@ -272,7 +272,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 "the probabilities were there: fit again, for instance with warm_start=True."
             )
         decisions = self._decision_values(X)
-        return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self._rest)
+        return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self._one_vs_rest)
 
     @available_if(_wants_probability)
     def predict_log_proba(self, X) -> np.ndarray:

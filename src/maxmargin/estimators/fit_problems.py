@@ -10,12 +10,12 @@ import numpy as np
 from ..model.features import Gram, SignedGram
 from ..model.formulations import Formulation, Machine
 from ..model.problem import Point, Problem
-from ..solvers.loop import leave_out
+from ..solvers.loop import make_unstarted_result
 from ..solvers.result import Result
 from .tasks import Task
 
 
-class Fit(NamedTuple):
+class KernelFit(NamedTuple):
     """A solved task: the result, its machine, which of its samples are free, and |w|."""
 
     result: Result
@@ -24,7 +24,7 @@ class Fit(NamedTuple):
     norm: float
 
 
-class Posed(NamedTuple):
+class FitProblems(NamedTuple):
     """What a fit is to solve: features, formulation, and the tasks over the targets y."""
 
     features: Gram
@@ -37,7 +37,7 @@ class Posed(NamedTuple):
         task = self.tasks[k]
         return self.formulation.pose(task.cut(self.features), task.y, task.c)
 
-    def read(self, problem: Problem, result: Result) -> Fit:
+    def read(self, problem: Problem, result: Result) -> KernelFit:
         """What was solved, as a machine; |w| is not known where the point was not judged."""
         point, scores = result.point, result.certificate.scores
         machine = self.formulation.read(problem, point)
@@ -47,9 +47,9 @@ class Posed(NamedTuple):
             norm = float(np.linalg.norm(point.w))
         else:
             norm = np.sqrt(max(problem.features.square_norm(problem.expand(point), scores), 0.0))
-        return Fit(result, machine, find_free(problem, point.a), norm * machine.scale)
+        return KernelFit(result, machine, find_free(problem, point.a), norm * machine.scale)
 
-    def fill_in(self, fits: list[Fit | None], starts: list[Point | None], interrupted: bool) -> list[Fit]:
+    def fill_in(self, fits: list[KernelFit | None], starts: list[Point | None], interrupted: bool) -> list[KernelFit]:
         """The fits with those that had no time to begin where they were to start.
 
         There may be tens of thousands of them. So those that start at zero are not posed, and share what they have.
@@ -57,16 +57,18 @@ class Posed(NamedTuple):
         like = next(fit.result for fit in fits if fit is not None)
 
         @cache
-        def stand(n: int) -> Fit:
-            return Fit(leave_out(like, n, None, interrupted), Machine(np.zeros(n), 0.0), np.zeros(n, bool), 0.0)
+        def make_zero_fit(n: int) -> KernelFit:
+            return KernelFit(
+                make_unstarted_result(like, n, None, interrupted), Machine(np.zeros(n), 0.0), np.zeros(n, bool), 0.0
+            )
 
-        def stay(k: int) -> Fit:
+        def make_unstarted_fit(k: int) -> KernelFit:
             n, start = len(self.tasks[k].index), starts[k]
             if start is None or not start.a.any():
-                return stand(n)
-            return self.read(self.problem(k), leave_out(like, n, start, interrupted))
+                return make_zero_fit(n)
+            return self.read(self.problem(k), make_unstarted_result(like, n, start, interrupted))
 
-        return [stay(k) if fit is None else fit for k, fit in enumerate(fits)]
+        return [make_unstarted_fit(k) if fit is None else fit for k, fit in enumerate(fits)]
 
 
 def find_free(problem: Problem, a: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ class LiblinearMachine(LinearMachine):
         penalty, multi_class = getattr(self, "penalty", "l2"), getattr(self, "multi_class", "ovr")
         check_liblinear_arguments(multi_class, penalty, self.loss, self.dual, X)
 
-    def _introduce(self, result: Result) -> str:
+    def _warning_prefix(self, result: Result) -> str:
         """LIBLINEAR's warning."""
         if result.status is not Status.MAX_ITER:
             return ""

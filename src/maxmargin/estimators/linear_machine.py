@@ -21,10 +21,10 @@ from ..model.problem import Point, Problem
 from ..model.samples import Dense, Sparse, tile_rows
 from ..runtime.interrupt import watch_interrupt
 from ..runtime.scikit_learn import LinearClassifierMixin, SparseCoefMixin, fit_context
-from ..runtime.threads import STRIPS, quiet_blas, run_strips
-from ..solvers.loop import leave_out
+from ..runtime.threads import STRIPS, run_strips, single_threaded_blas
+from ..solvers.loop import make_unstarted_result
 from ..solvers.result import Result
-from .block_machine import comes_in_blocks, fit_blocks, open_store, over_blocks, pose_blocks
+from .block_machine import apply_blockwise, comes_in_blocks, fit_blocks, open_store, pose_blocks
 from .certified import CertifiedMachine
 from .multiclass import split_one_vs_rest, weigh_classes
 from .observers import Observation
@@ -39,7 +39,7 @@ from .validation import (
     check_weight,
 )
 
-LARGE = 1 << 20  # bytes of X from which a product is longer than a change of turns
+TURN_TAKING_BYTES = 1 << 20  # bytes of X from which a product is longer than a change of turns
 
 
 class LinearFit(NamedTuple):
@@ -53,7 +53,7 @@ class LinearFit(NamedTuple):
 class LinearMachine(CertifiedMachine):
     """f(x) = <w, x> + b, trained by one certified solve for each task; a subclass has coef_ and intercept_."""
 
-    _splits = True  # whether the loss is a sum over rows, so that they may come in blocks
+    _loss_is_separable = True  # whether the loss is a sum over rows, so that they may come in blocks
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -68,14 +68,14 @@ class LinearMachine(CertifiedMachine):
             return fit_blocks(self, X, y, sample_weight)
         budget, labels = Budget(self.max_seconds), y
         X, y, weight = self._validate(X, y, sample_weight)
-        with quiet_blas():
-            self._kernel, tasks = self._bind(X), self._tasks(y, weight)
+        with single_threaded_blas():
+            self._kernel, tasks = self._make_kernel(X), self._tasks(y, weight)
             features = self._features(X, self._kernel)
             check_loss_weights(np.concatenate([task.c for task in tasks]))
             with self._observe(X, labels, sample_weight, len(tasks)) as observation:
                 with watch_interrupt() as interrupt:
                     fits = self._solve(features, tasks, budget.plan(len(tasks), interrupt), observation)
-                    self._take(features, tasks, fits)
+                    self._set_fitted_attributes(features, tasks, fits)
                 self._report(X, observation, interrupted=bool(interrupt))
         return self
 
@@ -91,9 +91,9 @@ class LinearMachine(CertifiedMachine):
         """The first of the problems of a fit."""
         X, y, weight = self._validate(X, y, None)
         task = self._tasks(y, weight)[0]
-        return self._pose(task.cut(self._features(X, self._bind(X))), task)
+        return self._pose(task.cut(self._features(X, self._make_kernel(X))), task)
 
-    def _take(self, features: Design, tasks: list[Task], fits: list[LinearFit]) -> None:
+    def _set_fitted_attributes(self, features: Design, tasks: list[Task], fits: list[LinearFit]) -> None:
         """The fitted attributes."""
         self._keep_results(tasks, [fit.result for fit in fits])
         self._unpack(fits)
@@ -122,7 +122,7 @@ class LinearMachine(CertifiedMachine):
         """Whether x - m in place of x changes b alone, whatever m."""
         return self._intercept_kind == "free"
 
-    def _bind(self, X) -> Linear:
+    def _make_kernel(self, X) -> Linear:
         """The kernel <x - m, z - m> with the mean m, where X lie far from the origin and may be moved; else <x, z>."""
         return Linear().centre(X) if self._translates else Linear()
 
@@ -142,27 +142,32 @@ class LinearMachine(CertifiedMachine):
         stores = [open_store(self, k, len(tasks)) for k in range(len(tasks))]
         starts = self._warm_points(tasks)
 
-        def picture(problem: Problem, result: Result) -> dict:
+        def snapshot(problem: Problem, result: Result) -> dict:
             fit = LinearFit(result, *self._read(problem, result.point))
-            return self._picture(lambda twin: twin._take(features, tasks, [fit]))
+            return self._snapshot_attributes(
+                lambda fitted_copy: fitted_copy._set_fitted_attributes(features, tasks, [fit])
+            )
 
         def run(k: int) -> LinearFit:
             problem = self._pose(tasks[k].cut(features) if whole is None else whole, tasks[k])
             result = observation.solve(
-                k, problem, self.solver, picture, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
+                k, problem, self.solver, snapshot, tol=self.tol,
+                max_iter=None if self.max_iter == -1 else self.max_iter,
                 max_seconds=budget.share(), warm=starts[k], interrupt=budget.interrupt, checkpoint=stores[k],
             )  # fmt: skip
             return LinearFit(result, *self._read(problem, result.point))
 
-        def stay(k: int, like: LinearFit) -> LinearFit:  # where it was to start: there was no time to begin
-            result = leave_out(like.result, len(tasks[k].index), starts[k], bool(budget.interrupt))
+        def make_unstarted_fit(
+            k: int, like: LinearFit
+        ) -> LinearFit:  # where it was to start: there was no time to begin
+            result = make_unstarted_result(like.result, len(tasks[k].index), starts[k], bool(budget.interrupt))
             if starts[k] is None:
                 return LinearFit(result, np.zeros_like(like.w), np.zeros_like(like.b))
             return LinearFit(result, *self._read(self._pose(tasks[k].cut(features), tasks[k]), starts[k]))
 
-        fits = run_side_by_side(run, tasks, budget, turns=features.samples.nbytes < LARGE)
+        fits = run_side_by_side(run, tasks, budget, turns=features.samples.nbytes < TURN_TAKING_BYTES)
         like = next(fit for fit in fits if fit is not None)
-        return [stay(k, like) if fit is None else fit for k, fit in enumerate(fits)]
+        return [make_unstarted_fit(k, like) if fit is None else fit for k, fit in enumerate(fits)]
 
     def _read(self, problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """w and b of a point, of shapes (d,) and (), or (k, d) and (k,) for k classes solved as one."""
@@ -176,7 +181,7 @@ class LinearMachine(CertifiedMachine):
         """As for data in memory, from w and b of each problem."""
         self._unpack([LinearFit(result, w, b) for result, (w, b) in zip(results, machines, strict=True)])
 
-    def _shape_of_problem(self) -> tuple:
+    def _warm_start_key(self) -> tuple:
         """What a point must agree with to be started from."""
         return self.loss, self._intercept_kind, self.n_features_in_
 
@@ -210,7 +215,7 @@ class LinearMachine(CertifiedMachine):
         def work(start: int, stop: int) -> None:
             f[start:stop] = samples.take(slice(start, stop)).project(coef)
 
-        with quiet_blas():
+        with single_threaded_blas():
             run_strips(work, samples.n, -(-samples.n // STRIPS) if sp.issparse(X) else tile_rows(samples))
         return f + self.intercept_
 
@@ -330,9 +335,9 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
 
         return MulticlassHinge()
 
-    def _shape_of_problem(self) -> tuple:
+    def _warm_start_key(self) -> tuple:
         joint = (self.multi_class, len(self.classes_)) if self._joint else "ovr"
-        return *super()._shape_of_problem(), joint, getattr(self, "penalty", "l2")
+        return *super()._warm_start_key(), joint, getattr(self, "penalty", "l2")
 
     def _unpack(self, fits: list[LinearFit]) -> None:
         """coef_ of shape (1, d) for two classes, else (k, d)."""
@@ -345,7 +350,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         else:  # the loss sees differences only, so that free intercepts are known up to a constant
             self._store(w, b - b.mean() if self._intercept_kind == "free" else b)
 
-    @over_blocks
+    @apply_blockwise
     def decision_function(self, X) -> np.ndarray:
         """f(x) = <w, x> + b of each machine.
 
@@ -361,7 +366,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         f = self._scores(X)
         return f.ravel() if f.shape[1] == 1 else f
 
-    @over_blocks
+    @apply_blockwise
     def predict(self, X) -> np.ndarray:
         """The class with f(x) largest; for two classes the second where f(x) > 0.
 
@@ -422,7 +427,7 @@ class LinearRegressor(RegressorMixin, LinearMachine):
         """coef_ of shape (d,), intercept_ of shape (1,)."""
         self._store(fits[0].w, np.atleast_1d(fits[0].b))
 
-    @over_blocks
+    @apply_blockwise
     def predict(self, X) -> np.ndarray:
         """f(x) = <w, x> + b.
 

@@ -14,16 +14,16 @@ from ..model.features import Gram
 from ..model.formulations import Formulation
 from ..model.kernels import Linear, make_kernel
 from ..model.problem import Problem
-from ..model.samples import suit
+from ..model.samples import choose_storage_format
 from ..model.tiles import evaluate_scores
 from ..runtime.interrupt import watch_interrupt
-from ..runtime.threads import STRIPS, quiet_blas
+from ..runtime.threads import STRIPS, single_threaded_blas
 from ..solvers.choice import Automatic
 from ..solvers.result import Result, Status
 from ..solvers.smo import SMO
 from .certified import CertifiedMachine
+from .fit_problems import FitProblems, KernelFit
 from .observers import Observation
-from .fit_problems import Fit, Posed
 from .small_pairs import solve_small_pairs
 from .tasks import Budget, Task, run_side_by_side
 from .validation import (
@@ -60,14 +60,14 @@ class KernelMachine(CertifiedMachine):
         """Validate, pose, solve, unpack; the same for every machine."""
         budget, labels = Budget(self.max_seconds), y
         X, y, weight = self._validate(X, y, sample_weight)
-        with quiet_blas():
+        with single_threaded_blas():
             posed = self._pose(X, y, weight)
-            solves = self._solves(posed.tasks)
+            solves = self._count_solves(posed.tasks)
             with self._observe(X, labels, sample_weight, solves) as observation:
                 with watch_interrupt() as interrupt:
                     fits = self._solve(X, posed, budget.plan(solves, interrupt), observation)
-                    self._take(X, posed, fits)
-                    self._after(posed, budget, observation)
+                    self._set_fitted_attributes(X, posed, fits)
+                    self._finish_fit(posed, budget, observation)
                 self._report(X, observation, interrupted=bool(interrupt))
         return self
 
@@ -81,37 +81,39 @@ class KernelMachine(CertifiedMachine):
         """The first of the problems of a fit."""
         return self._pose(*self._validate(X, y, None)).problem(0)
 
-    def _pose(self, X, y: np.ndarray, weight: np.ndarray | None) -> Posed:
+    def _pose(self, X, y: np.ndarray, weight: np.ndarray | None) -> FitProblems:
         """The problems of a fit, on data that are sound."""
         formulation = self._formulation()
-        features, y, weight = self._arrange(self._features(X, weight, formulation), y, weight)
+        features, y, weight = self._sort_samples(self._features(X, weight, formulation), y, weight)
         tasks = self._tasks(y, weight)
-        return Posed(features, formulation, tasks, y)
+        return FitProblems(features, formulation, tasks, y)
 
-    def _take(self, X, posed: Posed, fits: list[Fit]) -> None:
+    def _set_fitted_attributes(self, X, posed: FitProblems, fits: list[KernelFit]) -> None:
         """The fitted attributes."""
-        self._keep(X, posed.features, posed.tasks, fits)
+        self._store_fit(X, posed.features, posed.tasks, fits)
         self._unpack(posed.y, posed.tasks, fits)
         self._weights_of = self._dual_coef_
 
-    def _solves(self, tasks: list[Task]) -> int:
+    def _count_solves(self, tasks: list[Task]) -> int:
         """How many solves share the time budget."""
         return len(tasks)
 
-    def _arrange(self, features: Gram, y: np.ndarray, weight: np.ndarray | None):
+    def _sort_samples(self, features: Gram, y: np.ndarray, weight: np.ndarray | None):
         """The samples in the order in which the tasks want them; `_order` leads back."""
         self._order = None
         return features, y, weight
 
-    def _after(self, posed: Posed, budget: Budget, observation: Observation) -> None:
+    def _finish_fit(self, posed: FitProblems, budget: Budget, observation: Observation) -> None:
         """What a machine adds once it is fitted."""
 
-    def _features(self, X, weight, formulation: Formulation, translates: bool = True) -> Gram:
+    def _features(self, X, weight, formulation: Formulation, translation_invariant: bool = True) -> Gram:
         """The Gram matrix over X, its parameters bound to the training data, which are moved where that is allowed."""
         kernel = make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         positive = None if weight is None else np.maximum(weight, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            features = Gram.from_data(kernel, X, formulation.offset, positive, translates and formulation.translates)
+            features = Gram.from_data(
+                kernel, X, formulation.offset, positive, translation_invariant and formulation.translation_invariant
+            )
             check_kernel_values(features, X)
         return features
 
@@ -126,24 +128,26 @@ class KernelMachine(CertifiedMachine):
             return Automatic(smo) if self.solver == "auto" else smo
         return self.solver
 
-    def _solve(self, X, posed: Posed, budget: Budget, observation: Observation) -> list[Fit]:
+    def _solve(self, X, posed: FitProblems, budget: Budget, observation: Observation) -> list[KernelFit]:
         """One fit for each task, side by side on n_jobs threads; Ctrl-C stops all of them."""
         budget.workers = self._count_workers(posed.tasks)
         solver, starts = self._solver(min(len(posed.tasks), STRIPS)), self._warm_points(posed.tasks)
 
-        def picture(problem: Problem, result: Result) -> dict:
-            return self._picture(lambda twin: twin._take(X, posed, [posed.read(problem, result)]))
+        def snapshot(problem: Problem, result: Result) -> dict:
+            return self._snapshot_attributes(
+                lambda fitted_copy: fitted_copy._set_fitted_attributes(X, posed, [posed.read(problem, result)])
+            )
 
         plain = self.max_iter == -1 and not observation.is_watched and not any(starts)
         small = solve_small_pairs(posed, solver, self.tol, budget) if plain else {}
         budget.skip(sum(fit.result.converged for fit in small.values()))
 
-        def run(k: int) -> Fit:
+        def run(k: int) -> KernelFit:
             if (fit := small.get(k)) is not None and fit.result.converged:
                 return fit
             problem, before = posed.problem(k), 0 if fit is None else fit.result.n_iter
             result = observation.solve(
-                k, problem, solver, picture, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
+                k, problem, solver, snapshot, tol=self.tol, max_iter=None if self.max_iter == -1 else self.max_iter,
                 max_seconds=budget.share(), warm=starts[k] if fit is None else fit.result.point,
                 interrupt=budget.interrupt,
             )  # fmt: skip
@@ -152,11 +156,11 @@ class KernelMachine(CertifiedMachine):
         fits = run_side_by_side(run, posed.tasks, budget)
         return posed.fill_in(fits, starts, bool(budget.interrupt))
 
-    def _shape_of_problem(self) -> tuple:
+    def _warm_start_key(self) -> tuple:
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""
         return type(self._formulation()), getattr(self, "intercept", "free") == "free"
 
-    def _keep(self, X, features: Gram, tasks: list[Task], fits: list[Fit]) -> None:
+    def _store_fit(self, X, features: Gram, tasks: list[Task], fits: list[KernelFit]) -> None:
         """Everything about the fit that does not depend on the kind of machine."""
         self._keep_results(tasks, [fit.result for fit in fits])
         self._sparse = sp.issparse(X) and self.kernel_is_formula
@@ -181,7 +185,7 @@ class KernelMachine(CertifiedMachine):
         support = support if self._order is None else self._order[support]
         self.support_ = support.astype(np.int32)
         self.support_vectors_ = np.empty((0, 0)) if X is None else X[support]
-        self._support = None if X is None else suit(self._kernel.samples(self.support_vectors_))
+        self._support = None if X is None else choose_storage_format(self._kernel.samples(self.support_vectors_))
 
     def _match_sparsity(self) -> None:
         """Sparse data have sparse dual coefficients, of the same kind."""
@@ -198,7 +202,7 @@ class KernelMachine(CertifiedMachine):
                 "The input data may contain large values and need to be preprocessed."
             )
 
-    def _introduce(self, result: Result) -> str:
+    def _warning_prefix(self, result: Result) -> str:
         """LIBSVM's warning."""
         if result.status is not Status.MAX_ITER:
             return ""
@@ -225,7 +229,7 @@ class KernelMachine(CertifiedMachine):
         samples, intercepts = self._kernel.samples(X), np.asarray(self._intercept_)
         if not self._dual_coef_.shape[1]:
             return np.tile(intercepts, (samples.n, 1))
-        with quiet_blas():
+        with single_threaded_blas():
             return self._score(samples) + intercepts
 
     def _score(self, samples) -> np.ndarray:

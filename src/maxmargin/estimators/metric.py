@@ -86,7 +86,7 @@ class MetricSVC(LinearClassifier):
         "k": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
     }
     _joint = False  # all classes at once: there are only two
-    _splits = False
+    _loss_is_separable = False
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class MetricSVC(LinearClassifier):
         metric = METRICS[self.metric]
         return metric(**{key: getattr(self, key) for key in metric.__dataclass_fields__})
 
-    def _shape_of_problem(self) -> tuple:
+    def _warm_start_key(self) -> tuple:
         return self._loss(), self._intercept_kind, self.n_features_in_
 
     def _read(self, problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
@@ -168,7 +168,7 @@ class MetricSVC(LinearClassifier):
             return w, b
         k = getattr(problem.terms, "k", None)
         wanted = problem.c[problem.y > 0].sum() if k is None else k * problem.c.mean()
-        return w, np.asarray(-choose_cut(problem.features.samples.project(w), problem.c, float(wanted)))
+        return w, np.asarray(-choose_threshold(problem.features.samples.project(w), problem.c, float(wanted)))
 
     def _store(self, w: np.ndarray, b: np.ndarray) -> None:
         super()._store(w, b)
@@ -176,7 +176,7 @@ class MetricSVC(LinearClassifier):
             self.intercept_ = np.array(self._kernel.move_to_origin(w, b), dtype=np.float64)
 
 
-def choose_cut(f: np.ndarray, weight: np.ndarray, wanted: float) -> float:
+def choose_threshold(f: np.ndarray, weight: np.ndarray, wanted: float) -> float:
     """Half way between two scores, such that the weight above is as near to `wanted` as it can be."""
     order = np.argsort(-f)
     ranked, above = f[order], np.cumsum(weight[order])

@@ -15,8 +15,8 @@ from copy import copy
 from ..insight.diagnosis import announce
 from ..insight.progress import ProgressLine
 from ..runtime.scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
-from ..runtime.threads import step_aside
-from ..solvers.loop import goes_by_rule, solve
+from ..runtime.threads import release_interpreter
+from ..solvers.loop import has_own_stopping_rule, solve
 from ..solvers.result import Progress, Result, Status
 
 
@@ -27,11 +27,11 @@ class ObservedFit(CallbackSupportMixin):
         """Those who look on at this fit; to be closed at its end."""
         return Observation(self, X, y, sample_weight, solves)
 
-    def _picture(self, complete: Callable) -> dict:
+    def _snapshot_attributes(self, complete: Callable) -> dict:
         """The attributes that a copy of this estimator has once complete(copy) has fitted it."""
-        twin = copy(self)
-        complete(twin)
-        return take_fitted(twin)
+        fitted_copy = copy(self)
+        complete(fitted_copy)
+        return take_fitted(fitted_copy)
 
     def _summarise(self, observation: Observation) -> None:
         """Where verbose asks for it, how the fit went: the last state of the line, or a line of output."""
@@ -75,9 +75,9 @@ class Observation:
         observer.finish()
         return result
 
-    def tell(self, hook: Callable[..., bool], **more) -> bool:
+    def notify(self, hook: Callable[..., bool], **more) -> bool:
         """Call the callbacks, one thread at a time; who waits for that does not hold up the other solves."""
-        with step_aside(), self.lock:
+        with release_interpreter(), self.lock:
             if self.failed:  # in another solve: this one has only to end
                 return True
             try:
@@ -96,7 +96,7 @@ class Observation:
     def close(self) -> None:
         """The fit is done: tell the callbacks, with the fitted estimator."""
         if self.context is not None:
-            self.tell(self.context.call_on_fit_task_end, reconstruction_attributes={})
+            self.notify(self.context.call_on_fit_task_end, reconstruction_attributes={})
             self.context = None
 
     def __enter__(self) -> Observation:
@@ -112,66 +112,66 @@ class Observer:
 
     def __init__(self, observation: Observation, number: int, fitted: Callable | None):
         self.observation, self.number, self.fitted = observation, number, fitted
-        self.relay = self.context = self.stretch = None
+        self.sequence = self.context = self.steps_context = None
 
-    def attach(self, relay) -> None:
+    def attach(self, sequence) -> None:
         """The solve begins."""
-        self.relay, whole = relay, self.observation
-        if whole.context is None:
+        self.sequence, observation = sequence, self.observation
+        if observation.context is None:
             return
-        self.context = whole.context
-        if whole.solves > 1:
+        self.context = observation.context
+        if observation.solves > 1:
             self.context = self.context.subcontext("solve", self.number, max_subtasks=None)
-            whole.tell(self.context.call_on_fit_task_begin)
-        self.begin_stretch()
+            observation.notify(self.context.call_on_fit_task_begin)
+        self.begin_steps()
 
-    def begin_stretch(self) -> None:
+    def begin_steps(self) -> None:
         """The next steps are a task."""
-        self.stretch = self.context.subcontext("steps")
-        self.observation.tell(self.stretch.call_on_fit_task_begin)
+        self.steps_context = self.context.subcontext("steps")
+        self.observation.notify(self.steps_context.call_on_fit_task_begin)
 
     def __call__(self, progress: Progress) -> bool:
         """Some steps are done; whether to stop."""
-        whole = self.observation
-        if whole.line is not None:
-            whole.line.show(progress)
+        observation = self.observation
+        if observation.line is not None:
+            observation.line.show(progress)
         if self.context is None:
             return False
-        self.stretch.progress = progress
-        picture = None if self.fitted is None else self.picture
-        stop = whole.tell(self.stretch.call_on_fit_task_end, reconstruction_attributes=picture)
-        self.begin_stretch()
-        return stop or whole.stopped
+        self.steps_context.progress = progress
+        snapshot = None if self.fitted is None else self.snapshot
+        stop = observation.notify(self.steps_context.call_on_fit_task_end, reconstruction_attributes=snapshot)
+        self.begin_steps()
+        return stop or observation.stopped
 
-    def picture(self) -> dict:
+    def snapshot(self) -> dict:
         """The attributes of the estimator as if the fit had ended here, its point judged."""
         from ..certificates.in_memory import judge
         from ..insight.traces import copy_run
 
-        problem = self.relay.problem
-        point = copy_run(problem, self.relay.run).point()
+        problem = self.sequence.problem
+        point = copy_run(problem, self.sequence.run).point()
         result = Result(
-            Status.STOPPED, point, judge(problem, point), self.relay.solver, self.relay.n_iter,
-            self.stretch.progress.seconds, "", [], self.relay.count(),
+            Status.STOPPED, point, judge(problem, point), self.sequence.solver, self.sequence.n_iter,
+            self.steps_context.progress.seconds, "", [], self.sequence.count(),
         )  # fmt: skip
         return self.fitted(problem, result)
 
     def finish(self) -> None:
         """The solve is done. The stretch that was begun last has no steps."""
-        whole = self.observation
-        if whole.line is not None:
-            whole.line.finish()
+        observation = self.observation
+        if observation.line is not None:
+            observation.line.finish()
         if self.context is None:
             return
-        whole.tell(self.stretch.call_on_fit_task_end)
-        if whole.solves > 1 and whole.tell(self.context.call_on_fit_task_end):
-            whole.stopped = True
+        observation.notify(self.steps_context.call_on_fit_task_end)
+        if observation.solves > 1 and observation.notify(self.context.call_on_fit_task_end):
+            observation.stopped = True
 
 
 def open_line(machine, solves: int) -> ProgressLine | None:
     """The live line of a fit, where verbose asks for it and somebody can see it."""
     if not machine.verbose:
         return None
-    tol = None if goes_by_rule(machine.solver) else machine.tol
+    tol = None if has_own_stopping_rule(machine.solver) else machine.tol
     line = ProgressLine(title=type(machine).__name__, tol=tol, solves=solves, max_seconds=machine.max_seconds)
     return line if line.live else None

@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from ..certificates.in_memory import Certificate, worst
 from ..insight.diagnosis import suggest_remedy
 from ..insight.progress import ProgressLine
-from ..runtime.threads import quiet_blas
-from ..solvers.paths import follow
+from ..runtime.threads import single_threaded_blas
+from ..solvers.paths import solve_path
 from ..solvers.result import Progress, Result
 from .risk import CLASSIFICATION_LOSSES, RiskClassifier, RiskRegressor
 from .tasks import Budget
-from .validation import LARGEST_COST, check_design, check_length, check_loss_weights, check_weight
+from .validation import MAX_C, check_design, check_length, check_loss_weights, check_weight
 
 
 @dataclass(frozen=True)
@@ -141,17 +141,17 @@ def path(
         line.solved = next(posed)  # the values of C before this one
         return machine._pose(features, task._replace(c=C * task.c))
 
-    def look(progress: Progress) -> bool | None:
+    def report_progress(progress: Progress) -> bool | None:
         line.show(progress)
         return None if callback is None else callback(progress)
 
-    with quiet_blas(), line:
-        kernel, task = machine._bind(X), tasks[0]
+    with single_threaded_blas(), line:
+        kernel, task = machine._make_kernel(X), tasks[0]
         features = task.cut(machine._features(X, kernel))
         check_loss_weights(np.outer([Cs.min(), Cs.max()], task.c))
-        results = follow(
+        results = solve_path(
             pose, Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
-            max_seconds=budget.share(), callback=look if line.live else callback,
+            max_seconds=budget.share(), callback=report_progress if line.live else callback,
         )  # fmt: skip
         solved = np.array([result is not None for result in results])
         results = [result for result in results if result is not None]
@@ -183,7 +183,7 @@ def check_costs(Cs) -> np.ndarray:
     bad = ~((Cs > 0) & (Cs < np.inf))
     if bad.any():
         raise ValueError(f"Cs must be positive and finite, got {Cs[bad][0]:g}.")
-    return np.minimum(Cs, LARGEST_COST)
+    return np.minimum(Cs, MAX_C)
 
 
 def report(X, kernel, results: list, Cs: np.ndarray, tol: float, left_out: int) -> None:

@@ -10,8 +10,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
 from ..solvers.result import Status
+from .fit_problems import FitProblems
 from .observers import Observation
-from .fit_problems import Posed
 from .tasks import Budget, Task
 
 FOLDS = 5
@@ -21,7 +21,9 @@ class Unfinished(Exception):
     """The fit ended before a machine of the folds was trained."""
 
 
-def calibrate_pairs(estimator, posed: Posed, budget: Budget, observation: Observation) -> tuple[np.ndarray, np.ndarray]:
+def calibrate_pairs(
+    estimator, posed: FitProblems, budget: Budget, observation: Observation
+) -> tuple[np.ndarray, np.ndarray]:
     """Slope A and shift B of P(y = +1) = 1 / (1 + exp(A f + B)) for each task; of none if the fit ends before all are.
 
     B stays 0: the sigmoid then crosses 1/2 where f crosses 0, and probabilities never contradict predictions.
@@ -31,15 +33,21 @@ def calibrate_pairs(estimator, posed: Posed, budget: Budget, observation: Observ
     budget.workers = 1  # the folds come one after the other
     try:
         for task in posed.tasks:
-            held_out = hold_out(estimator, posed, task, random_state, budget, observation, numbers)
+            held_out = predict_held_out(estimator, posed, task, random_state, budget, observation, numbers)
             slopes.append(fit_slope(held_out, task.y, task.c))
     except Unfinished:
         return np.empty(0), np.empty(0)
     return np.array(slopes), np.zeros(len(posed.tasks))
 
 
-def hold_out(
-    estimator, posed: Posed, task: Task, random_state, budget: Budget, observation: Observation, numbers: Iterator[int]
+def predict_held_out(
+    estimator,
+    posed: FitProblems,
+    task: Task,
+    random_state,
+    budget: Budget,
+    observation: Observation,
+    numbers: Iterator[int],
 ) -> np.ndarray:
     """Decision values of every sample of a task by machines that have not seen it; these solves have the numbers.
 

@@ -54,7 +54,7 @@ class RankSVM(LinearRegressor):
     _parameter_constraints: ClassVar[dict] = {**SOLVE_CONSTRAINTS, "C": C_CONSTRAINT}
     _intercept_kind, _scaling = "none", 0.0
     _translates = True  # differences of scores do not see it
-    _splits = False
+    _loss_is_separable = False
     _group = None
 
     def __init__(
@@ -112,7 +112,7 @@ class RankSVM(LinearRegressor):
         groups = None if self._group is None else self._group[task.index]
         return Problem(features, task.y, task.c, PairwiseLoss(groups), None)
 
-    def _shape_of_problem(self) -> tuple:
+    def _warm_start_key(self) -> tuple:
         return "pairwise", self.n_features_in_
 
     def predict(self, X) -> np.ndarray:

@@ -14,7 +14,7 @@ from ..model.features import ClassDesign, Design
 from ..model.losses import LOSSES, Loss, MulticlassHinge, Multivariate, Softmax
 from ..model.problem import Problem
 from ..runtime.scikit_learn import Interval, StrOptions
-from .block_machine import over_blocks
+from .block_machine import apply_blockwise
 from .linear_machine import LinearClassifier, LinearRegressor
 from .regression import make_loss
 from .tasks import Task
@@ -162,15 +162,15 @@ class RiskClassifier(LinearClassifier):
             check_label_matrix(self.label_scales, k, "label_scales", 1.0),
         )
 
-    def _shape_of_problem(self) -> tuple:
-        return *super()._shape_of_problem(), str(self.label_costs), str(self.label_scales)
+    def _warm_start_key(self) -> tuple:
+        return *super()._warm_start_key(), str(self.label_costs), str(self.label_scales)
 
     def _unpack(self, fits) -> None:
         super()._unpack(fits)
         self._fitted_loss, self._fitted_softmax = self.loss, self.multi_class == "softmax"
 
     @available_if(_has_probabilities)
-    @over_blocks
+    @apply_blockwise
     def predict_proba(self, X) -> np.ndarray:
         """P(y = k | x): 1 / (1 + exp(-f)) for the logistic loss, 1 / (1 + exp(-2 f)) for the exponential one.
 
@@ -187,7 +187,7 @@ class RiskClassifier(LinearClassifier):
         return np.exp(self.predict_log_proba(X))
 
     @available_if(_has_probabilities)
-    @over_blocks
+    @apply_blockwise
     def predict_log_proba(self, X) -> np.ndarray:
         """log P(y = k | x), without a detour by numbers that vanish.
 
@@ -357,14 +357,14 @@ class RiskRegressor(LinearRegressor):
         loss = Multivariate(check_metric(self.M, k))
         return Problem(ClassDesign(features, k), task.y, task.c, loss, balance)
 
-    def _shape_of_problem(self) -> tuple:
-        return *super()._shape_of_problem(), str(self.M)
+    def _warm_start_key(self) -> tuple:
+        return *super()._warm_start_key(), str(self.M)
 
     def _unpack(self, fits) -> None:
         super()._unpack(fits)
         self._fitted_loss = self.loss
 
-    @over_blocks
+    @apply_blockwise
     def predict(self, X) -> np.ndarray:
         """f(x) = <w, x> + b, and exp(f(x)) for loss="poisson".
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..model.sparse_format import check_sparse
-from ..runtime.checkpoints import Store
+from ..runtime.checkpoints import CheckpointFile
 from ..runtime.interrupt import watch_interrupt
 from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, fit_context
 from ..solvers.result import Result, Status
@@ -27,7 +27,7 @@ from .validation import (
     SOLVE_CONSTRAINTS,
     bound_cost,
     check_loss_weights,
-    leave_out_faint,
+    clean_weights,
 )
 
 SOLVERS = ("frank_wolfe", "structured_bundle")
@@ -136,7 +136,7 @@ class StructuredSVM(ObservedFit, BaseEstimator):
         counted = np.flatnonzero(weight > 0)
         if len(counted) < n:
             X, y, weight = take(X, counted), take(y, counted), weight[counted]
-        store = None if self.checkpoint is None else Store(self.checkpoint)
+        store = None if self.checkpoint is None else CheckpointFile(self.checkpoint)
         model = copy.deepcopy(self.model)
         size = prepare(model, X, y)
         examples = gather(model, X, y, self.n_jobs).begin(size)
@@ -144,29 +144,32 @@ class StructuredSVM(ObservedFit, BaseEstimator):
         check_loss_weights(c)
         problem = StructuredProblem(examples, c)
 
-        def picture(_, result: Result) -> dict:
-            return self._picture(lambda twin: twin._keep(model, result))
+        def snapshot(_, result: Result) -> dict:
+            return self._snapshot_attributes(lambda fitted_copy: fitted_copy._store_fit(model, result))
 
         with self._observe(*given) as observation:
             with watch_interrupt() as interrupted:
                 result = observation.solve(
-                    0, problem, self.solver, picture, tol=self.tol,
+                    0, problem, self.solver, snapshot, tol=self.tol,
                     max_iter=None if self.max_iter < 0 else self.max_iter, max_seconds=budget.share(),
-                    warm=self._warm(problem), interrupt=interrupted, checkpoint=store,
+                    warm=self._find_warm_point(problem), interrupt=interrupted, checkpoint=store,
                 )  # fmt: skip
-                self._keep(model, result)
+                self._store_fit(model, result)
             self._report(examples, observation, bool(interrupted))
         return self
 
-    def _warm(self, problem: StructuredProblem) -> StructuredPoint | None:
+    def _find_warm_point(self, problem: StructuredProblem) -> StructuredPoint | None:
         """The point of the last fit, if it was on samples like these."""
         point = getattr(self, "result_", None) and self.result_.point
         if not self.warm_start or point is None or len(point.w) != problem.size:
             return None
-        fits = all(len(sheet.weight) == problem.n and problem.examples.fits(sheet.labelling) for sheet in point.sheets)
+        fits = all(
+            len(joint_labelling.weight) == problem.n and problem.examples.fits(joint_labelling.labelling)
+            for joint_labelling in point.sheets
+        )
         return point if fits else None
 
-    def _keep(self, model, result: Result) -> None:
+    def _store_fit(self, model, result: Result) -> None:
         """What the fit found."""
         self.__dict__.pop("data_hash_", None)  # of the data of an earlier fit, from a file
         self.model_, self.result_, self.certificate_ = model, result, result.certificate
@@ -271,7 +274,7 @@ def check_weight(weight, n: int) -> np.ndarray:
         raise ValueError(f"sample_weight must be finite and not negative, but sample_weight[{bad}] is {weight[bad]}.")
     if not weight.any():
         raise ValueError("sample_weight must not be zero for all samples.")
-    return leave_out_faint(weight)
+    return clean_weights(weight)
 
 
 def take(X, index: np.ndarray):

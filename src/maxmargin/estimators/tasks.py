@@ -12,13 +12,15 @@ import numpy as np
 
 from ..model.features import Gram
 from ..runtime.interrupt import Interrupt
-from ..runtime.threads import Turn
+from ..runtime.threads import InterpreterTurn
 
-Outcome = TypeVar("Outcome")
-GRACE = 0.05  # of a budget and of a second: so long after its end, problems that have not begun may have a certificate
-PROMPT = 0.03  # seconds for which that goes on after Ctrl-C
-GATHER = 5e-6  # seconds that a solve takes after all are done
-LEAST = 0.005  # seconds that are worth a solve: the smallest take a tenth of it
+TaskResult = TypeVar("Outcome")
+GRACE_FRACTION = (
+    0.05  # of a budget and of a second: so long after its end, problems that have not begun may have a certificate
+)
+INTERRUPT_GRACE_SECONDS = 0.03  # seconds for which that goes on after Ctrl-C
+GATHER_SECONDS_PER_SOLVE = 5e-6  # seconds that a solve takes after all are done
+MIN_SOLVE_SECONDS = 0.005  # seconds that are worth a solve: the smallest take a tenth of it
 
 
 class Task(NamedTuple):
@@ -41,13 +43,13 @@ class Budget:
 
     def __init__(self, seconds: float | None):
         self.end = None if seconds is None else time.perf_counter() + seconds
-        self.grace = 0.0 if seconds is None else GRACE * (1.0 + seconds)
+        self.grace = 0.0 if seconds is None else GRACE_FRACTION * (1.0 + seconds)
         self.left, self.workers, self.interrupt = 1, 1, Interrupt()
 
     def plan(self, solves: int, interrupt: Interrupt) -> Budget:
         """So many solves, which the flag ends; the time to gather what they have found is held back."""
         self.left, self.interrupt = solves, interrupt
-        self.end = None if self.end is None else self.end - GATHER * solves
+        self.end = None if self.end is None else self.end - GATHER_SECONDS_PER_SOLVE * solves
         return self
 
     def share(self) -> float | None:
@@ -57,7 +59,7 @@ class Budget:
         if self.end is None:
             return None
         rest = max(0.0, self.end - time.perf_counter())
-        return min(rest, max(rest / rounds, LEAST))
+        return min(rest, max(rest / rounds, MIN_SOLVE_SECONDS))
 
     def skip(self, solves: int) -> None:
         """So many solves are done already."""
@@ -66,24 +68,24 @@ class Budget:
     def is_over(self) -> bool:
         """Whether no other solve may begin. For a moment after the end they do: a start that is judged is worth it."""
         if self.interrupt:
-            return self.interrupt.wait_for_answer() > PROMPT
+            return self.interrupt.measure_wait() > INTERRUPT_GRACE_SECONDS
         return self.end is not None and time.perf_counter() > self.end + self.grace
 
 
 def run_side_by_side(
-    run: Callable[[int], Outcome], tasks: list[Task], budget: Budget, turns: bool = True
-) -> list[Outcome | None]:
+    run: Callable[[int], TaskResult], tasks: list[Task], budget: Budget, turns: bool = True
+) -> list[TaskResult | None]:
     """run(k) for each task k, on so many threads; where one fails, the others are not waited for.
 
     None for tasks that had not begun when the budget was over; the first one always begins. With `turns` the threads
     take turns at the interpreter and step aside while they compute, which small tasks want. Long ones spend their time
     in a few large products, and would wait for each other.
     """
-    outcomes: list[Outcome | None] = [None] * len(tasks)
+    outcomes: list[TaskResult | None] = [None] * len(tasks)
     order = list(range(len(tasks)))
     if budget.workers > 1:
         order.sort(key=lambda k: -len(tasks[k].index))  # the longest first
-    first, left, turn = order[0], iter(order), Turn() if turns and budget.workers > 1 else None
+    first, left, turn = order[0], iter(order), InterpreterTurn() if turns and budget.workers > 1 else None
 
     def drain() -> None:
         for k in left:  # next() of a list is one step of the interpreter: no two threads get the same task

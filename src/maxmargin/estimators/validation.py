@@ -11,17 +11,17 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from ..blocks import Blocks
-from ..blocks.survey import LARGEST, SMALLEST, drop_faint
+from ..blocks.survey import MAX_ABS_VALUE, MIN_POSITIVE_WEIGHT, zero_tiny_weights
 from ..model.formulations import INTERCEPTS
 from ..model.kernels import KERNELS, Kernel, Precomputed
-from ..model.samples import Given
+from ..model.samples import PrecomputedRows
 from ..model.sparse_format import check_sparse
 from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, count_samples
 from ..solvers import SOLVERS
 
-WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
-HARD_MARGIN = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
-LARGEST_COST = 1e30  # C beyond which products with squares of the data may overflow
+MIN_WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
+HARD_MARGIN_C = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
+MAX_C = 1e30  # C beyond which products with squares of the data may overflow
 C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
 NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
 JOBS_CONSTRAINT = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
@@ -50,12 +50,12 @@ LINEAR_CONSTRAINTS: dict = {
     "intercept": INTERCEPT_CONSTRAINT,
     "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
 }
-FORMS = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr", "accept_large_sparse": True}
+ARRAY_FORMAT = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr", "accept_large_sparse": True}
 
 
 def bound_cost(C: float) -> float:
     """C, or 1e10 where it is infinite; at most 1e30."""
-    return HARD_MARGIN if np.isinf(C) else min(float(C), LARGEST_COST)
+    return HARD_MARGIN_C if np.isinf(C) else min(float(C), MAX_C)
 
 
 def is_function(kernel) -> bool:
@@ -90,7 +90,7 @@ def check_samples(estimator, X, y, *, reset: bool = True):
         return X, y
     if sp.issparse(X) and is_precomputed(estimator.kernel):
         raise TypeError("Sparse precomputed kernels are not supported.")
-    X, y = validate_data(estimator, X, y, **FORMS)
+    X, y = validate_data(estimator, X, y, **ARRAY_FORMAT)
     if sp.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()
     if is_precomputed(estimator.kernel):
@@ -105,7 +105,7 @@ def check_design(estimator, X, y):
     refuse_types(estimator, "solver")
     check_sparse(X)
     vectors = getattr(estimator, "_vector", False)
-    X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **FORMS)
+    X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **ARRAY_FORMAT)
     if X.dtype == np.float64:  # squares of float32 values do not overflow
         check_size(X.data if sp.issparse(X) else X, "X")
     check_width(X)
@@ -119,7 +119,7 @@ def measure_memory() -> float:
 
 def check_width(X) -> None:
     """Refuse sparse samples of so many features that w and the vectors beside it are larger than the memory."""
-    memory, needed = measure_memory(), WEIGHT_VECTORS * 8 * X.shape[1]
+    memory, needed = measure_memory(), MIN_WEIGHT_VECTORS * 8 * X.shape[1]
     if sp.issparse(X) and needed > memory:
         raise ValueError(
             f"X has {X.shape[1]:,} features, and vectors of w would take {needed / 2**30:.0f} GB of the "
@@ -130,7 +130,7 @@ def check_width(X) -> None:
 def check_new_design(estimator, X):
     """X for prediction by a linear machine, in any order."""
     check_sparse(X)
-    return validate_data(estimator, X, **{**FORMS, "order": None}, reset=False)
+    return validate_data(estimator, X, **{**ARRAY_FORMAT, "order": None}, reset=False)
 
 
 def check_gram_matrix(K: np.ndarray, name: str = "X") -> None:
@@ -153,7 +153,7 @@ def check_new_samples(estimator, X):
     """X for prediction: as many features as in training, of the kind the machine was trained on."""
     check_sparse(X)
     if not is_function(estimator.kernel):
-        X = validate_data(estimator, X, **FORMS, reset=False)
+        X = validate_data(estimator, X, **ARRAY_FORMAT, reset=False)
         if sp.issparse(X) and not estimator._sparse:
             raise ValueError(f"cannot use sparse input in {type(estimator).__name__!r} trained on dense data")
         if estimator._sparse:
@@ -191,20 +191,22 @@ def check_weight(sample_weight, n: int) -> np.ndarray | None:
             UserWarning,
             stacklevel=6,
         )
-    return None if (weight == 1.0).all() else leave_out_faint(weight)
+    return None if (weight == 1.0).all() else clean_weights(weight)
 
 
-def leave_out_faint(weight: np.ndarray) -> np.ndarray:
+def clean_weights(weight: np.ndarray) -> np.ndarray:
     """The weights that count, others zero: negative ones, and those too small to have an inverse."""
-    if weight.max() < SMALLEST:
+    if weight.max() < MIN_POSITIVE_WEIGHT:
         most = float(weight.max())
-        raise ValueError(f"sample_weight is at most {most}; values below {SMALLEST:g} underflow, so scale them.")
-    return drop_faint(weight)
+        raise ValueError(
+            f"sample_weight is at most {most}; values below {MIN_POSITIVE_WEIGHT:g} underflow, so scale them."
+        )
+    return zero_tiny_weights(weight)
 
 
 def check_kernel_values(features, X) -> None:
     """k(x, x) and |x|^2 must be finite: a kernel that overflows would fit nonsense without a word."""
-    if isinstance(features.samples, Given) and is_function(features.kernel.__dict__.get("function")):
+    if isinstance(features.samples, PrecomputedRows) and is_function(features.kernel.__dict__.get("function")):
         check_gram_matrix(features.samples.matrix, "kernel(X, X)")
     norms = getattr(features.samples, "norms", features.diagonal)
     if not (np.isfinite(features.diagonal).all() and np.isfinite(norms).all()):
@@ -215,16 +217,18 @@ def check_kernel_values(features, X) -> None:
 def check_size(values: np.ndarray, name: str) -> None:
     """Numbers whose squares overflow are refused: they would only be noticed as nonsense later."""
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if not largest <= LARGEST:
-        raise ValueError(f"{name} reaches {largest:.2g}; values beyond {LARGEST:g} overflow, so scale them.")
+    if not largest <= MAX_ABS_VALUE:
+        raise ValueError(f"{name} reaches {largest:.2g}; values beyond {MAX_ABS_VALUE:g} overflow, so scale them.")
 
 
 def check_loss_weights(c: np.ndarray) -> None:
     """c, C times the weights of samples and classes, neither so large that squares overflow nor without an inverse."""
     check_size(c, "C times sample_weight")
     least = float(c.min(initial=np.inf))
-    if least < SMALLEST:
-        raise ValueError(f"C times sample_weight falls to {least}; values below {SMALLEST:g} underflow, so scale them.")
+    if least < MIN_POSITIVE_WEIGHT:
+        raise ValueError(
+            f"C times sample_weight falls to {least}; values below {MIN_POSITIVE_WEIGHT:g} underflow, so scale them."
+        )
 
 
 def check_length(X, y) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .onnx_export import export_onnx
 
 # What has to do with models is loaded when it is asked for: it needs scikit-learn, which takes a second to import.
-OF_MODELS = {
+LAZY_MODULES = {
     "export_onnx": "onnx_export",
     "load": "models",
     "read_liblinear_model": "liblinear_model",
@@ -34,9 +34,9 @@ __all__ = [
 
 def __getattr__(name: str):
     """A function of models."""
-    if name not in OF_MODELS:
+    if name not in LAZY_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = getattr(import_module(f".{OF_MODELS[name]}", __name__), name)
+    globals()[name] = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)
     return globals()[name]
 
 

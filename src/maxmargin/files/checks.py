@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .archive import Damaged
+from .archive import DamagedFileError
 
 
-def expect(sound: bool, what: str) -> None:
+def require(condition: bool, what: str) -> None:
     """Refuse a file of which something does not hold."""
-    if not sound:
-        raise Damaged(f"{what} is not as it must be")
+    if not condition:
+        raise DamagedFileError(f"{what} is not as it must be")
 
 
 def is_array(value, kinds: str, *shape: int | None) -> bool:

@@ -20,7 +20,7 @@ class Columns(NamedTuple):
     query: int | None
 
 
-class Asked(NamedTuple):
+class ColumnRequest(NamedTuple):
     """What a caller wants of a table: how many features or which, and names or places of the other columns."""
 
     n_features: int | None = None
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
     query: str | int | None = None
 
 
-def choose_columns(path: Path, names: Sequence[str] | int, asked: Asked) -> Columns:
+def choose_columns(path: Path, names: Sequence[str] | int, request: ColumnRequest) -> Columns:
     """The columns by what was asked for: the target is the last one left, unless all of them are features.
 
     Parameters
@@ -44,7 +44,7 @@ def choose_columns(path: Path, names: Sequence[str] | int, asked: Asked) -> Colu
         target; where columns have no names, only their number counts.
     """
     count = names if isinstance(names, int) else len(names)
-    others = {"target": asked.target, "weight": asked.weight, "query": asked.query}
+    others = {"target": request.target, "weight": request.weight, "query": request.query}
     found = {name: None if each is None else find_column(path, names, each, name) for name, each in others.items()}
     taken = [place for place in found.values() if place is not None]
     for place in taken:
@@ -52,16 +52,16 @@ def choose_columns(path: Path, names: Sequence[str] | int, asked: Asked) -> Colu
             twice = " and ".join(name for name, each in found.items() if each == place)
             raise ValueError(f"{twice} name the same column of {path}, {show_column(names, place)}.")
     left = [place for place in range(count) if place not in taken]
-    if asked.features is not None and not isinstance(names, int):
-        features = [find_column(path, names, name, "features") for name in asked.features]
+    if request.features is not None and not isinstance(names, int):
+        features = [find_column(path, names, name, "features") for name in request.features]
         for place in {*features} & {*taken}:
             raise ValueError(f"{show_column(names, place)} of {path} is a feature, and cannot be anything else.")
         left = [place for place in left if place not in features]
-        if asked.target is None and len(left) == 1:
+        if request.target is None and len(left) == 1:
             found["target"] = left[0]
         return Columns(features, **found)
-    wanted = asked.n_features if asked.features is None else len(asked.features)
-    if asked.target is None and left and wanted != len(left):
+    wanted = request.n_features if request.features is None else len(request.features)
+    if request.target is None and left and wanted != len(left):
         found["target"] = left.pop()
     if wanted is not None and wanted != len(left):
         raise ValueError(f"{path} has {len(left)} columns of features, where n_features={wanted}.")
@@ -79,24 +79,24 @@ def guess_delimiter(path: Path) -> str:
     return f"; if its fields end at {found[0]!r}, say delimiter={found[0]!r}" if found else ""
 
 
-def find_column(path: Path, names: Sequence[str] | int, asked, parameter: str) -> int:
+def find_column(path: Path, names: Sequence[str] | int, request, parameter: str) -> int:
     """The place of a column that was asked for by its name or place."""
     count = names if isinstance(names, int) else len(names)
-    if isinstance(asked, Integral) and not isinstance(asked, bool):
-        if not -count <= asked < count:
-            raise ValueError(f"{parameter}={asked} is not among the {count} columns of {path}, counted from 0.")
-        return int(asked) % count
-    if not isinstance(asked, str):
-        raise TypeError(f"{parameter} must be the name or the place of a column, got {asked!r}.")
+    if isinstance(request, Integral) and not isinstance(request, bool):
+        if not -count <= request < count:
+            raise ValueError(f"{parameter}={request} is not among the {count} columns of {path}, counted from 0.")
+        return int(request) % count
+    if not isinstance(request, str):
+        raise TypeError(f"{parameter} must be the name or the place of a column, got {request!r}.")
     if isinstance(names, int):
-        raise ValueError(f"{parameter}={asked!r} cannot be found: {path} has no names of columns; give its place.")
-    if (times := list(names).count(asked)) != 1:
+        raise ValueError(f"{parameter}={request!r} cannot be found: {path} has no names of columns; give its place.")
+    if (times := list(names).count(request)) != 1:
         among = ", ".join(names[:20])
-        raise ValueError(f"{path} has {f'{times} columns' if times else 'no column'} {asked!r}; it has {among}.")
-    return list(names).index(asked)
+        raise ValueError(f"{path} has {f'{times} columns' if times else 'no column'} {request!r}; it has {among}.")
+    return list(names).index(request)
 
 
-def is_file_of_weights(path: Path, names: Sequence[str] | int, weight) -> bool:
+def is_weight_file(path: Path, names: Sequence[str] | int, weight) -> bool:
     """Whether weights are in a file of their own, and not in a column."""
     if isinstance(weight, os.PathLike):
         return True

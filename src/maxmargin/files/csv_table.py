@@ -16,15 +16,15 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..blocks.growing_array import Growing
+from ..blocks.growing_array import GrowingArray
 from ..runtime.streams import open_file
 from ..runtime.threads import fetch_ahead
 from .columns import Columns, show_column
 
 MISSING = ("", "?", "NA", "N/A", "NULL", "NAN")  # in capitals or not
-BATCH = 1 << 16  # fields that are taken together
-CHUNK = 1 << 22  # bytes
-SHOWN = 20  # letters of a wrong field that are shown
+BATCH_FIELDS = 1 << 16  # fields that are taken together
+BLOCK_BYTES = 1 << 22  # bytes
+MAX_CHARACTERS_SHOWN = 20  # letters of a wrong field that are shown
 
 
 class Table(NamedTuple):
@@ -36,7 +36,7 @@ class Table(NamedTuple):
     query: np.ndarray | None
 
 
-class Head(NamedTuple):
+class TableHead(NamedTuple):
     """What the first line tells: names of columns or how many there are, whether it is a header, and where it ends."""
 
     names: list[str] | int
@@ -49,7 +49,7 @@ class Head(NamedTuple):
         return self.names if isinstance(self.names, int) else len(self.names)
 
 
-class Unfit(Exception):
+class UnsupportedByPyarrow(Exception):
     """A file that pyarrow does not take."""
 
 
@@ -70,13 +70,13 @@ def stream_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             raise ValueError(f"{path} is not UTF-8 text after line {reader.line_num}.") from None
 
 
-def read_head(path: Path, delimiter: str, header: bool | str) -> Head:
+def read_head(path: Path, delimiter: str, header: bool | str) -> TableHead:
     """The names or the number of the columns; a first line without a single number is a header."""
     line, fields = next(stream_rows(path, delimiter), (1, []))
     if not fields:
         raise ValueError(f"{path} has no rows.")
     is_header = not any(map(is_number, fields)) if header == "auto" else header
-    return Head([field.strip() for field in fields] if is_header else len(fields), is_header, line)
+    return TableHead([field.strip() for field in fields] if is_header else len(fields), is_header, line)
 
 
 def is_number(field: str) -> bool:
@@ -93,12 +93,12 @@ def is_missing(field: str) -> bool:
     return field.strip().upper() in MISSING
 
 
-def stream_plain(path: Path, delimiter: str, head: Head, columns: Columns) -> Iterator[Table]:
+def stream_with_csv(path: Path, delimiter: str, head: TableHead, columns: Columns) -> Iterator[Table]:
     """The rows in batches; a field that is wrong is named."""
     rows = stream_rows(path, delimiter)
     if head.is_header:
         next(rows)
-    while batch := list(islice(rows, max(1, BATCH // head.count))):
+    while batch := list(islice(rows, max(1, BATCH_FIELDS // head.count))):
         for line, fields in batch:
             if len(fields) != head.count:
                 raise ValueError(f"{path}, line {line}: {head.count} fields were expected, got {len(fields)}.")
@@ -111,7 +111,7 @@ def stream_plain(path: Path, delimiter: str, head: Head, columns: Columns) -> It
         yield Table(X, labels, numbers.get(columns.weight), numbers.get(columns.query))
 
 
-def read_numbers(path: Path, head: Head, batch: list, places: list[int]) -> np.ndarray:
+def read_numbers(path: Path, head: TableHead, batch: list, places: list[int]) -> np.ndarray:
     """Some columns of a batch, finite numbers."""
     fields = [[fields[place] for place in places] for _, fields in batch]
     try:
@@ -124,15 +124,15 @@ def read_numbers(path: Path, head: Head, batch: list, places: list[int]) -> np.n
         pass
     for (line, _), row in zip(batch, fields, strict=True):
         for place, field in zip(places, row, strict=True):
-            if reason := find_reason(field):
+            if reason := describe_fault(field):
                 hint = "; if it is the header, pass header=True" if line == 1 and not head.is_header else ""
                 raise ValueError(f"{path}, line {line}, {show_column(head.names, place)}: {reason}{hint}.")
     raise AssertionError("a number was refused that no reason is found for")
 
 
-def find_reason(field: str) -> str | None:
+def describe_fault(field: str) -> str | None:
     """Why a field is no finite number; None if it is one."""
-    shown = field if len(field) <= SHOWN else f"{field[:SHOWN]}..."
+    shown = field if len(field) <= MAX_CHARACTERS_SHOWN else f"{field[:MAX_CHARACTERS_SHOWN]}..."
     if is_missing(field):
         return f"the value is missing, got {shown!r}"
     try:
@@ -142,7 +142,7 @@ def find_reason(field: str) -> str | None:
     return None if np.isfinite(value) else f"numbers must be finite, got {shown!r}"
 
 
-def read_label(path: Path, head: Head, row: tuple[int, list[str]], place: int) -> str:
+def read_label(path: Path, head: TableHead, row: tuple[int, list[str]], place: int) -> str:
     """The label of a row."""
     label = row[1][place].strip()
     if is_missing(label):
@@ -154,37 +154,37 @@ def read_label(path: Path, head: Head, row: tuple[int, list[str]], place: int) -
 # ---- pyarrow --------------------------------------------------------------------------------------------------------
 
 
-def stream_quick(path: Path, delimiter: str, head: Head, columns: Columns) -> Iterator[Table]:
+def stream_with_pyarrow(path: Path, delimiter: str, head: TableHead, columns: Columns) -> Iterator[Table]:
     """The rows in batches of pyarrow; Unfit if it is not there, or if there is anything to be said of them."""
     try:
         import pyarrow
         from pyarrow import csv as arrow
     except ImportError:
-        raise Unfit from None
+        raise UnsupportedByPyarrow from None
     names = [str(place) for place in range(head.count)]
     types = dict.fromkeys(names, pyarrow.float64())
     if columns.target is not None:
         types[names[columns.target]] = pyarrow.string()
     if head.line > 1:
-        raise Unfit  # it counts lines where the header has several, or empty ones before it
+        raise UnsupportedByPyarrow  # it counts lines where the header has several, or empty ones before it
     try:
         with open_file(path) as file:
-            quotes = Quotes(file, delimiter)
+            quotes = QuoteCheckingReader(file, delimiter)
             batches = arrow.open_csv(
                 quotes,
-                arrow.ReadOptions(block_size=CHUNK, column_names=names, skip_rows=int(head.is_header)),
+                arrow.ReadOptions(block_size=BLOCK_BYTES, column_names=names, skip_rows=int(head.is_header)),
                 arrow.ParseOptions(delimiter=delimiter),
                 arrow.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True),
             )
             for batch in batches:
                 yield convert_batch(batch, columns)
             if quotes.count % 2:
-                raise Unfit
+                raise UnsupportedByPyarrow
     except pyarrow.ArrowInvalid:
-        raise Unfit from None
+        raise UnsupportedByPyarrow from None
 
 
-class Quotes:
+class QuoteCheckingReader:
     """A file to read, and whether quotation marks are where they belong: pyarrow takes them anywhere.
 
     They belong at an end of a field, or side by side, and there is an even number of them.
@@ -195,14 +195,14 @@ class Quotes:
     def __init__(self, file: BinaryIO, delimiter: str):
         around = rb'[^\r\n"' + re.escape(delimiter.encode()) + b"]"
         self.file, self.count, self.tail = file, 0, b""
-        self.loose = re.compile(around + b'"' + around)
+        self.misplaced_quote = re.compile(around + b'"' + around)
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
         text = self.file.read(size)
         if found := text.count(b'"'):
             self.count += found
-            if self.loose.search(self.tail + text):
+            if self.misplaced_quote.search(self.tail + text):
                 self.count = 1
                 return b""
         self.tail = text[-2:]
@@ -215,34 +215,34 @@ class Quotes:
 def convert_batch(batch, columns: Columns) -> Table:
     """The columns of a batch of pyarrow; Unfit if anything is missing or not finite."""
     if any(column.null_count for column in batch.columns):
-        raise Unfit
+        raise UnsupportedByPyarrow
     X = np.empty((batch.num_rows, len(columns.features)))
     for j, place in enumerate(columns.features):
         X[:, j] = batch.column(place).to_numpy()
     numbers = [None if place is None else batch.column(place).to_numpy() for place in (columns.weight, columns.query)]
     if not all(np.isfinite(each).all() for each in (X, *numbers) if each is not None):
-        raise Unfit
+        raise UnsupportedByPyarrow
     labels = None if columns.target is None else [each.strip() for each in batch.column(columns.target).to_pylist()]
     if labels and any(is_missing(label) or not label.isprintable() or '"' in label for label in set(labels)):
-        raise Unfit
+        raise UnsupportedByPyarrow
     return Table(X, labels, *numbers)
 
 
 # ---- both -----------------------------------------------------------------------------------------------------------
 
 
-def read_table(path: Path, delimiter: str, head: Head, columns: Columns, dtype) -> Table:
+def read_table(path: Path, delimiter: str, head: TableHead, columns: Columns, dtype) -> Table:
     """The whole table, by whichever reader takes it."""
     try:
         # By another thread: pyarrow does not hear of Ctrl-C where a disk or a pipe stalls.
-        return join(fetch_ahead(stream_quick(path, delimiter, head, columns)), columns, dtype)
-    except Unfit:
-        return join(stream_plain(path, delimiter, head, columns), columns, dtype)
+        return join(fetch_ahead(stream_with_pyarrow(path, delimiter, head, columns)), columns, dtype)
+    except UnsupportedByPyarrow:
+        return join(stream_with_csv(path, delimiter, head, columns), columns, dtype)
 
 
 def join(batches: Iterator[Table], columns: Columns, dtype) -> Table:
     """All batches together."""
-    X, weight, query, labels = Growing(dtype), Growing(np.float64), Growing(np.float64), []
+    X, weight, query, labels = GrowingArray(dtype), GrowingArray(np.float64), GrowingArray(np.float64), []
     for batch in batches:
         X.append(batch.X.ravel())
         labels += batch.labels or []

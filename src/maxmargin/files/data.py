@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.files import ParquetBlocks, list_others, list_parquet, read_footer
+from ..blocks.files import ParquetBlocks, list_feature_columns, list_parquet, read_footer
 from ..runtime.streams import find_file, find_suffix, list_paths
-from .columns import Asked, choose_columns, is_file_of_weights
+from .columns import ColumnRequest, choose_columns, is_weight_file
 from .csv_table import read_head, read_labels, read_table
-from .libsvm_text import read_libsvm, read_with_base
+from .libsvm_text import read_libsvm, read_with_first_index
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 TABLES = (".parquet", ".pq", "folder")
@@ -89,54 +89,54 @@ def read_data(
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
     suffix = find_suffix(path)
-    asked = Asked(n_features, features, target, weight, query)
+    request = ColumnRequest(n_features, features, target, weight, query)
     if suffix in DELIMITERS:
-        return read_csv(path, asked, header, delimiter or DELIMITERS[suffix], dtype)
+        return read_csv(path, request, header, delimiter or DELIMITERS[suffix], dtype)
     if suffix in TABLES:
-        return read_parquet(path, asked, dtype)
+        return read_parquet(path, request, dtype)
     for name, column in (("target", target), ("query", query)):
         if column is not None:
             raise ValueError(f"{name} is for tables, and {path.name!r} is read as LIBSVM text; it got {column!r}.")
     if features is not None:
         n_features = len(features)
-    found, first = read_with_base(path, n_features, zero_based, "auto", dtype)
+    found, first = read_with_first_index(path, n_features, zero_based, "auto", dtype)
     given = None if weight is None else read_weights(weight, len(found.y))
     return Data(found.X, found.y, given, found.query, None, first)
 
 
-def read_csv(path: Path, asked: Asked, header: bool | str, delimiter: str, dtype) -> Data:
+def read_csv(path: Path, request: ColumnRequest, header: bool | str, delimiter: str, dtype) -> Data:
     """Comma-separated values."""
     if not any(header is each for each in (True, False)) and header != "auto":
         raise ValueError(f"header must be True, False or 'auto', got {header!r}.")
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
         raise ValueError(f"delimiter must be one letter, got {delimiter!r}.")
     head = read_head(path, delimiter, header)
-    apart = is_file_of_weights(path, head.names, asked.weight)
-    columns = choose_columns(path, head.names, asked._replace(weight=None) if apart else asked)
+    weights_in_file = is_weight_file(path, head.names, request.weight)
+    columns = choose_columns(path, head.names, request._replace(weight=None) if weights_in_file else request)
     table = read_table(path, delimiter, head, columns, dtype)
-    weights = read_weights(asked.weight, len(table.X)) if apart else table.weight
+    weights = read_weights(request.weight, len(table.X)) if weights_in_file else table.weight
     y = None if table.labels is None else read_labels(table.labels)
     named = not isinstance(head.names, int)
     names = [head.names[place] for place in columns.features] if named else None
     label = head.names[columns.target] if named and columns.target is not None else None
-    queries = None if table.query is None else check_whole(path, table.query)
+    queries = None if table.query is None else check_integers(path, table.query)
     return Data(table.X, y, weights, queries, names, target=label)
 
 
-def read_parquet(path: Path, asked: Asked, dtype) -> Data:
+def read_parquet(path: Path, request: ColumnRequest, dtype) -> Data:
     """The columns of a Parquet file or of a folder of them, read block by block."""
-    names = list_others(read_footer(list_parquet(path)[0]).schema_arrow)
-    apart = is_file_of_weights(path, names, asked.weight)
-    columns = choose_columns(path, names, asked._replace(weight=None) if apart else asked)
+    names = list_feature_columns(read_footer(list_parquet(path)[0]).schema_arrow)
+    weights_in_file = is_weight_file(path, names, request.weight)
+    columns = choose_columns(path, names, request._replace(weight=None) if weights_in_file else request)
     features = [names[place] for place in columns.features]
-    label, weighed, asking = (None if place is None else names[place] for place in columns[1:])
-    X, y, weights = join_blocks(path, ParquetBlocks(path, label, weighed, features), dtype)
-    if apart:
-        weights = read_weights(asked.weight, len(X))
+    label, weight_name, query_name = (None if place is None else names[place] for place in columns[1:])
+    X, y, weights = join_blocks(path, ParquetBlocks(path, label, weight_name, features), dtype)
+    if weights_in_file:
+        weights = read_weights(request.weight, len(X))
     queries = None
-    if asking is not None:
-        numbers = join_blocks(path, ParquetBlocks(path, features=[asking]), np.float64)[0]
-        queries = check_whole(path, numbers[:, 0])
+    if query_name is not None:
+        numbers = join_blocks(path, ParquetBlocks(path, features=[query_name]), np.float64)[0]
+        queries = check_integers(path, numbers[:, 0])
     return Data(X, y, weights, queries, features, target=label)
 
 
@@ -192,7 +192,7 @@ def read_weights(path: str | os.PathLike, n: int) -> np.ndarray:
     return weights
 
 
-def check_whole(path: Path, numbers: np.ndarray) -> np.ndarray:
+def check_integers(path: Path, numbers: np.ndarray) -> np.ndarray:
     """Queries as int64."""
     wrong = np.flatnonzero(numbers != np.floor(numbers))
     if len(wrong):

@@ -20,28 +20,28 @@ from ..estimators import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 from ..estimators.linear_machine import LinearClassifier, LinearMachine
 from ..model.kernels import Linear
 from ..runtime.streams import write_file
-from .model_text import UNKNOWN, ModelText, check_features, read_labels, read_text, write_labels
+from .model_text import UNKNOWN_CERTIFICATE, ModelText, check_features, read_labels, read_text, write_labels
 from .states import check_linear_machine
 
-SQUARED, EPSILON = {"loss": "squared_hinge"}, {"loss": "epsilon_insensitive"}
-SQUARED_EPSILON, LOGISTIC = {"loss": "squared_epsilon_insensitive"}, {"loss": "logistic"}
-SOLVERS: dict[str, tuple[type[LinearMachine], dict]] = {
+SQUARED_HINGE, EPSILON_INSENSITIVE = {"loss": "squared_hinge"}, {"loss": "epsilon_insensitive"}
+SQUARED_EPSILON_INSENSITIVE, LOGISTIC = {"loss": "squared_epsilon_insensitive"}, {"loss": "logistic"}
+SOLVER_TYPES: dict[str, tuple[type[LinearMachine], dict]] = {
     "L2R_LR": (RiskClassifier, LOGISTIC),
-    "L2R_L2LOSS_SVC_DUAL": (LinearSVC, {**SQUARED, "dual": True}),
-    "L2R_L2LOSS_SVC": (LinearSVC, {**SQUARED, "dual": False}),
+    "L2R_L2LOSS_SVC_DUAL": (LinearSVC, {**SQUARED_HINGE, "dual": True}),
+    "L2R_L2LOSS_SVC": (LinearSVC, {**SQUARED_HINGE, "dual": False}),
     "L2R_L1LOSS_SVC_DUAL": (LinearSVC, {"loss": "hinge", "dual": True}),
     "MCSVM_CS": (LinearSVC, {"multi_class": "crammer_singer"}),
-    "L1R_L2LOSS_SVC": (LinearSVC, {**SQUARED, "penalty": "l1", "dual": False}),
+    "L1R_L2LOSS_SVC": (LinearSVC, {**SQUARED_HINGE, "penalty": "l1", "dual": False}),
     "L1R_LR": (RiskClassifier, {**LOGISTIC, "penalty": "l1"}),
     "L2R_LR_DUAL": (RiskClassifier, LOGISTIC),
-    "L2R_L2LOSS_SVR": (LinearSVR, {**SQUARED_EPSILON, "dual": False}),
-    "L2R_L2LOSS_SVR_DUAL": (LinearSVR, {**SQUARED_EPSILON, "dual": True}),
-    "L2R_L1LOSS_SVR_DUAL": (LinearSVR, {**EPSILON, "dual": True}),
+    "L2R_L2LOSS_SVR": (LinearSVR, {**SQUARED_EPSILON_INSENSITIVE, "dual": False}),
+    "L2R_L2LOSS_SVR_DUAL": (LinearSVR, {**SQUARED_EPSILON_INSENSITIVE, "dual": True}),
+    "L2R_L1LOSS_SVR_DUAL": (LinearSVR, {**EPSILON_INSENSITIVE, "dual": True}),
 }
 MACHINES = (LinearSVC, LinearSVR, RiskClassifier, RiskRegressor)
-KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
-STRIP = 4096  # features written at a time
-FROM_ONE = "LIBLINEAR counts features from 1, and the text on which this model was trained has the index 0."
+LIBLINEAR_KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
+FEATURES_PER_WRITE = 4096  # features written at a time
+ZERO_INDEX_MESSAGE = "LIBLINEAR counts features from 1, and the text on which this model was trained has the index 0."
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -65,27 +65,29 @@ def write_liblinear_model(model, path: str | os.PathLike) -> None:
         raise TypeError(f"model must be a fitted {known} of maxmargin, got {type(model).__name__}.")
     check_is_fitted(model)
     if getattr(model, "first_index_", 1) == 0:
-        raise ValueError(FROM_ONE)
+        raise ValueError(ZERO_INDEX_MESSAGE)
     name = name_solver(model)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
     b = np.broadcast_to(np.ravel(model.intercept_), len(coef))
-    lines, sides = [f"solver_type {name}"], np.ones(1)
+    lines, class_signs = [f"solver_type {name}"], np.ones(1)
     if isinstance(model, LinearClassifier):
         labels = write_labels(model.classes_, "LIBLINEAR")
         if len(labels) == 2:  # positive scores mean the first label in the file, and the second of classes_
             labels = labels[::-1]
-            sides = np.array([0.5, -0.5]) if name == "MCSVM_CS" else sides  # there w of both classes is kept
+            class_signs = (
+                np.array([0.5, -0.5]) if name == "MCSVM_CS" else class_signs
+            )  # there w of both classes is kept
         lines += [f"nr_class {len(labels)}", f"label {' '.join(map(str, labels))}"]
     else:
         lines += ["nr_class 2"]
     bias = -1.0 if model._intercept_kind == "none" and not b.any() else model._scaling or 1.0
     lines += [f"nr_feature {coef.shape[1]}", f"bias {bias:.17g}", "w"]
     w = coef.T if bias < 0 else np.vstack([coef.T, b / bias])
-    w = w * sides if w.shape[1] == 1 else w
+    w = w * class_signs if w.shape[1] == 1 else w
     with write_file(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
-        for start in range(0, len(w), STRIP):
-            file.write(b"".join(format_weights(row) for row in w[start : start + STRIP].tolist()))
+        for start in range(0, len(w), FEATURES_PER_WRITE):
+            file.write(b"".join(format_weights(row) for row in w[start : start + FEATURES_PER_WRITE].tolist()))
 
 
 def format_weights(row: list[float]) -> bytes:
@@ -135,11 +137,11 @@ def read_liblinear_model(path: str | os.PathLike, *, n_features: int | None = No
     -------
     fitted LinearSVC, LinearSVR, or RiskClassifier for the logistic loss
     """
-    text = read_text(path, KEYS, "w")
+    text = read_text(path, LIBLINEAR_KEYS, "w")
     if b"ONECLASS_SVM" in text.entry("solver_type").words:
-        raise text.fault(text.entry("solver_type").line, "ONECLASS_SVM has no estimator here; use OneClassSVM")
-    name = text.word("solver_type", SOLVERS)
-    kind, parameters = SOLVERS[name]
+        raise text.make_error(text.entry("solver_type").line, "ONECLASS_SVM has no estimator here; use OneClassSVM")
+    name = text.word("solver_type", SOLVER_TYPES)
+    kind, parameters = SOLVER_TYPES[name]
     model = kind(**parameters)
     k, bias = 2, float(text.numbers("bias", 1)[0])
     if isinstance(model, LinearClassifier):
@@ -149,7 +151,7 @@ def read_liblinear_model(path: str | os.PathLike, *, n_features: int | None = No
     w = read_weights(text, machines, bias)
     if isinstance(model, LinearClassifier):
         w = arrange_columns(w, places)
-    put_machine(text, model, w, bias, n_features)
+    set_coefficients(text, model, w, bias, n_features)
     return model
 
 
@@ -177,7 +179,7 @@ def arrange_columns(w: np.ndarray, places: np.ndarray) -> np.ndarray:
     return w if w.shape[1] > 2 else w[:, 1:] - w[:, :1]
 
 
-def put_machine(text: ModelText, model: LinearMachine, w: np.ndarray, bias: float, n_features: int | None) -> None:
+def set_coefficients(text: ModelText, model: LinearMachine, w: np.ndarray, bias: float, n_features: int | None) -> None:
     """coef_ and intercept_, as after a fit."""
     d = text.whole("nr_feature", 1)
     model.n_features_in_ = check_features(n_features, d)
@@ -192,5 +194,5 @@ def put_machine(text: ModelText, model: LinearMachine, w: np.ndarray, bias: floa
         model.epsilon = float("nan")
     if isinstance(model, RiskClassifier):
         model._fitted_loss, model._fitted_softmax = model.loss, False
-    model._kernel, model.certificate_, model.first_index_ = Linear(), UNKNOWN, 1
+    model._kernel, model.certificate_, model.first_index_ = Linear(), UNKNOWN_CERTIFICATE, 1
     check_linear_machine(model)

@@ -23,25 +23,27 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..blocks.libsvm_text import Rows, Rule, gather, parse_chunks
+from ..blocks.libsvm_text import CsrBuilder, Rule, gather, parse_chunks
 from ..estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from ..estimators.classification import KernelClassifier
 from ..estimators.machine import KernelMachine
 from ..model.formulations import sums_to_zero
 from ..model.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid, make_kernel
 from ..runtime.streams import write_file
-from .model_text import UNKNOWN, ModelText, check_features, read_labels, read_text, write_labels
+from .model_text import UNKNOWN_CERTIFICATE, ModelText, check_features, read_labels, read_text, write_labels
 from .states import check_kernel_machine, finish_kernel_machine
 
-TYPES = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
+SVM_TYPES = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
 KERNELS = {"linear": Linear, "polynomial": Polynomial, "rbf": RBF, "sigmoid": Sigmoid, "precomputed": Precomputed}
 LOSSES = {"SVC": "hinge", "SVR": "epsilon_insensitive"}  # the only ones that LIBSVM has
-KEYS = (
+LIBSVM_KEYS = (
     "svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho", "label", "probA", "probB",
     "prob_density_marks", "nr_sv",
 )  # fmt: skip
-AGREED = 1e-6  # of the largest decision: by how much a file may differ from its model without a word
-STRIP = 1024  # support vectors written at a time
+WARNED_RELATIVE_DIFFERENCE = (
+    1e-6  # of the largest decision: by how much a file may differ from its model without a word
+)
+VECTORS_PER_WRITE = 1024  # support vectors written at a time
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -57,18 +59,18 @@ def write_libsvm_model(model, path: str | os.PathLike) -> None:
     path : path
         Packed if it ends in .gz, .bz2 or .xz.
     """
-    name = next((name for name, kind in TYPES.items() if type(model) is kind), None)
+    name = next((name for name, kind in SVM_TYPES.items() if type(model) is kind), None)
     if name is None:
-        known = ", ".join(kind.__name__ for kind in TYPES.values())
+        known = ", ".join(kind.__name__ for kind in SVM_TYPES.values())
         raise TypeError(f"model must be a fitted {known} of maxmargin, got {type(model).__name__}.")
     check_is_fitted(model)
     warn_of_lost_digits(model)
-    machine = lay_out(model)
+    machine = arrange_for_libsvm(model)
     header = describe_machine(model, name, machine)
     with write_file(path) as file:
         file.write("".join(f"{line}\n" for line in header).encode())
-        for start in range(0, len(machine.order), STRIP):
-            file.write(format_vectors(model, machine, slice(start, start + STRIP)))
+        for start in range(0, len(machine.order), VECTORS_PER_WRITE):
+            file.write(format_vectors(model, machine, slice(start, start + VECTORS_PER_WRITE)))
 
 
 def warn_of_lost_digits(model: KernelMachine) -> None:
@@ -78,7 +80,7 @@ def warn_of_lost_digits(model: KernelMachine) -> None:
     samples = model._kernel.samples(model.support_vectors_)
     scores = model._score(samples)
     lost = float(np.abs(scores - model._weigh_support(samples, model._support_samples(samples))).max(initial=0.0))
-    if lost > AGREED * float(np.abs(scores).max(initial=1.0)):
+    if lost > WARNED_RELATIVE_DIFFERENCE * float(np.abs(scores).max(initial=1.0)):
         warnings.warn(
             f"The dual coefficients reproduce the decisions of this {type(model).__name__} only to within {lost:.1g}, "
             "and a model file of LIBSVM holds nothing else; scale the features, or save the model by maxmargin.save.",
@@ -96,13 +98,13 @@ class Layout(NamedTuple):
     sigmoids: tuple[np.ndarray, np.ndarray] | None = None
 
 
-def lay_out(model: KernelMachine) -> Layout:
+def arrange_for_libsvm(model: KernelMachine) -> Layout:
     """The machine with its classes in ascending order, or in the order of the file from which it came."""
     table = model._dual_coef_.toarray() if sp.issparse(model._dual_coef_) else model._dual_coef_
     order = np.arange(table.shape[1])
     if not isinstance(model, KernelClassifier):
         return Layout(order, table, model._public_intercepts(held=False))
-    if model._rest:
+    if model._one_vs_rest:
         raise ValueError("LIBSVM's model files hold machines for pairs of classes, and not multi_class='ovr'.")
     places = np.arange(len(model.classes_)) if model._preference is None else model._preference
     pairs, signs = order_pairs(places)
@@ -143,13 +145,13 @@ def format_vectors(model: KernelMachine, machine: Layout, part: slice) -> bytes:
     if isinstance(model._kernel, Precomputed):
         entries = [b"0:%d" % (place + 1) for place in model.support_[machine.order[part]]]
     else:
-        rows = cut_rows(sp.csr_array(model.support_vectors_[machine.order[part]]))
+        rows = split_rows(sp.csr_array(model.support_vectors_[machine.order[part]]))
         first = getattr(model, "first_index_", 1)
         entries = [format_row(row, first) for row in rows]
     return b"".join(coef + entry + b"\n" for coef, entry in zip(coefs, entries, strict=True))
 
 
-def cut_rows(X: sp.csr_array):
+def split_rows(X: sp.csr_array):
     """The indices and values of each row."""
     X.sum_duplicates()
     indices, values, ends = X.indices.tolist(), X.data.tolist(), X.indptr.tolist()
@@ -184,8 +186,8 @@ def read_libsvm_model(path: str | os.PathLike, *, n_features: int | None = None)
     fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM
         Its support vectors are sparse, and it takes dense and sparse data.
     """
-    text = read_text(path, KEYS, "SV")
-    kind = TYPES[text.word("svm_type", TYPES)]
+    text = read_text(path, LIBSVM_KEYS, "SV")
+    kind = SVM_TYPES[text.word("svm_type", SVM_TYPES)]
     model = kind(**read_kernel(text))
     k = text.whole("nr_class", 2) if issubclass(kind, KernelClassifier) else 2
     b = -text.numbers("rho", k * (k - 1) // 2) + 0.0
@@ -196,12 +198,12 @@ def read_libsvm_model(path: str | os.PathLike, *, n_features: int | None = None)
     else:
         model._n_support = np.array([table.shape[1]], np.int32)
     model._dual_coef_, model._intercept_ = table, b
-    put_vectors(text, model, rows, order, n_features)
+    set_support_vectors(text, model, rows, order, n_features)
     centre_machine(model)
-    put_parameters(text, model)
+    set_known_parameters(text, model)
     check_kernel_machine(model)
     finish_kernel_machine(model)
-    model.certificate_ = UNKNOWN
+    model.certificate_ = UNKNOWN_CERTIFICATE
     return model
 
 
@@ -215,7 +217,7 @@ def read_kernel(text: ModelText) -> dict:
     return found | {key: float(text.numbers(key, 1)[0]) for key in ("gamma", "coef0") if key in known}
 
 
-def read_vectors(text: ModelText, k: int) -> tuple[np.ndarray, Rows]:
+def read_vectors(text: ModelText, k: int) -> tuple[np.ndarray, CsrBuilder]:
     """The coefficients, one row for each opponent of a class, and the support vectors as parsed rows."""
     lines, first = text.body.split(b"\n"), []
     intent = f"a support vector must have {k - 1} coefficients, of which the first {k - 2} must be"
@@ -246,7 +248,9 @@ def arrange_classes(
     model.classes_, places = read_labels(text, k)
     counts = np.array(text.wholes("nr_sv", k, 0))
     if counts.sum() != table.shape[1]:
-        raise text.fault(text.entry("nr_sv").line, f"nr_sv must sum to total_sv, {table.shape[1]}, got {counts.sum()}")
+        raise text.make_error(
+            text.entry("nr_sv").line, f"nr_sv must sum to total_sv, {table.shape[1]}, got {counts.sum()}"
+        )
     model._n_support = counts[places].astype(np.int32)
     model._preference = None if (np.diff(places) > 0).all() else np.argsort(places)
     pairs, signs = order_pairs(places)
@@ -290,10 +294,12 @@ def read_sigmoids(text: ModelText, model: KernelClassifier, order: np.ndarray, s
         model.probability, model._probA, model._probB = True, A[order], signs * B[order] + 0.0
 
 
-def put_vectors(text: ModelText, model: KernelMachine, rows: Rows, order: np.ndarray, n_features: int | None) -> None:
+def set_support_vectors(
+    text: ModelText, model: KernelMachine, rows: CsrBuilder, order: np.ndarray, n_features: int | None
+) -> None:
     """The support vectors, or for a precomputed kernel their places among the training samples."""
     if model.kernel == "precomputed":
-        places = read_places(text, rows)[order]
+        places = read_sample_numbers(text, rows)[order]
         n = check_features(n_features, int(places.max(initial=-1)) + 1)
         model.support_, model.support_vectors_ = places.astype(np.int32), np.empty((0, 0))
         model.shape_fit_, model.n_features_in_, model._kernel = (n, n), n, Precomputed()
@@ -311,12 +317,17 @@ def put_vectors(text: ModelText, model: KernelMachine, rows: Rows, order: np.nda
 def centre_machine(model: KernelMachine) -> None:
     """A linear kernel seen from the mean of the support vectors, where they lie far out, as a fit would see it."""
     kernel, table = model._kernel, model._expansion()
-    if isinstance(kernel, Linear) and len(table) and model._formulation().translates and sums_to_zero(table.T):
+    if (
+        isinstance(kernel, Linear)
+        and len(table)
+        and model._formulation().translation_invariant
+        and sums_to_zero(table.T)
+    ):
         model._kernel = kernel.centre(model.support_vectors_)
         model._intercept_ = model._kernel.move_to_shift(model._weigh_vectors(), model._intercept_)
 
 
-def read_places(text: ModelText, rows: Rows) -> np.ndarray:
+def read_sample_numbers(text: ModelText, rows: CsrBuilder) -> np.ndarray:
     """The numbers of training samples, written as 0:number from 1 on."""
     X = rows.build(max(rows.high + 1, 1))
     single = (np.diff(X.indptr) == 1).all() and rows.high <= 0
@@ -325,16 +336,16 @@ def read_places(text: ModelText, rows: Rows) -> np.ndarray:
     return X.data.astype(np.int64) - 1
 
 
-def put_parameters(text: ModelText, model: KernelMachine) -> None:
+def set_known_parameters(text: ModelText, model: KernelMachine) -> None:
     """C as far as it shows; what the file does not tell is nan."""
     if isinstance(model, SVC | SVR) and model._dual_coef_.size:
         model.C = float(np.abs(model._dual_coef_).max())
     unknown = {SVC: (), NuSVC: ("nu",), SVR: ("epsilon",), NuSVR: ("C", "nu"), OneClassSVM: ("nu",)}
     model.set_params(**dict.fromkeys(unknown[type(model)], float("nan")))
-    strange = [key for key in ("probA", "probB", "prob_density_marks") if key in text.entries]
-    if strange and not isinstance(model, KernelClassifier):
+    unsupported = [key for key in ("probA", "probB", "prob_density_marks") if key in text.entries]
+    if unsupported and not isinstance(model, KernelClassifier):
         warnings.warn(
-            f"{text.path} holds {strange[0]}, which {type(model).__name__} has no place for; it is left out.",
+            f"{text.path} holds {unsupported[0]}, which {type(model).__name__} has no place for; it is left out.",
             UserWarning,
             stacklevel=4,
         )

@@ -11,14 +11,14 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.libsvm_text import Rows, gather, make_rule, parse_chunks, split_text
+from ..blocks.libsvm_text import CsrBuilder, gather, make_rule, parse_chunks, split_text
 from ..model.sparse_format import check_sparse
-from ..runtime.streams import find_file, guess_length, open_file, write_file
+from ..runtime.streams import estimate_length, find_file, open_file, write_file
 from ..runtime.threads import fetch_ahead, run_strips
 
-STRIP = 1 << 15  # values that a thread writes at a time
-BATCH = 16  # strips that are in memory together
-WHOLE = 1 << 53  # integers up to here are floats
+VALUES_PER_STRIP = 1 << 15  # values that a thread writes at a time
+STRIPS_PER_BATCH = 16  # strips that are in memory together
+MAX_EXACT_INTEGER = 1 << 53  # integers up to here are floats
 
 
 class LibsvmData(NamedTuple):
@@ -63,10 +63,10 @@ def read_libsvm(
         (X, y, query): a CSR array of shape (n, d), indices of 32 bits where they fit; y of shape (n,) in float64; int64
         of shape (n,), or None.
     """
-    return read_with_base(path, n_features, zero_based, query, dtype)[0]
+    return read_with_first_index(path, n_features, zero_based, query, dtype)[0]
 
 
-def read_with_base(
+def read_with_first_index(
     path: str | os.PathLike, n_features: int | None, zero_based: bool | str, query: bool | str, dtype
 ) -> tuple[LibsvmData, int]:
     """The data, and the index that the first feature has in the file, 0 or 1."""
@@ -75,13 +75,13 @@ def read_with_base(
     rule = make_rule(n_features, zero_based, dtype)._replace(queries=True)
     path = find_file(path)
     with open_file(path) as file, closing(fetch_ahead(split_text(file, path))) as chunks:
-        rows = gather(parse_chunks(chunks, rule, path), rule, guess_length(path), queries=query is not False)
+        rows = gather(parse_chunks(chunks, rule, path), rule, estimate_length(path), queries=query is not False)
     first = int(rows.low > 0) if zero_based == "auto" else rule.first
     X = build_matrix(rows, n_features, first, first - rule.first, path)
     return LibsvmData(X, rows.labels.finish(), choose_queries(rows, query, path)), first
 
 
-def build_matrix(rows: Rows, n_features: int | None, first: int, shift: int, path: Path) -> sp.csr_array:
+def build_matrix(rows: CsrBuilder, n_features: int | None, first: int, shift: int, path: Path) -> sp.csr_array:
     """The rows as a matrix, with indices that are written from `first` on, and are by so much too large."""
     highest = rows.high - first
     if n_features is not None and highest >= n_features:
@@ -92,7 +92,7 @@ def build_matrix(rows: Rows, n_features: int | None, first: int, shift: int, pat
     return X
 
 
-def choose_queries(rows: Rows, query: bool | str, path: Path) -> np.ndarray | None:
+def choose_queries(rows: CsrBuilder, query: bool | str, path: Path) -> np.ndarray | None:
     """The query of every row, or None; rows with and rows without one do not go together."""
     if query is False:
         return None
@@ -140,9 +140,9 @@ def write_libsvm(path: str | os.PathLike | BinaryIO, X, y, *, query=None, zero_b
 def format_rows(X, y: np.ndarray, query: np.ndarray | None, first: int) -> Iterator[bytes]:
     """The lines of all rows, strip by strip, formatted on all cores."""
     n = X.shape[0]
-    step = max(1, STRIP * n // max(X.nnz if sp.issparse(X) else X.size, 1))
-    for start in range(0, n, BATCH * step):
-        starts = range(start, min(start + BATCH * step, n), step)
+    step = max(1, VALUES_PER_STRIP * n // max(X.nnz if sp.issparse(X) else X.size, 1))
+    for start in range(0, n, STRIPS_PER_BATCH * step):
+        starts = range(start, min(start + STRIPS_PER_BATCH * step, n), step)
         texts: list = [b""] * len(starts)
 
         def format_some(low: int, high: int, starts=starts, texts=texts) -> None:
@@ -156,14 +156,14 @@ def format_rows(X, y: np.ndarray, query: np.ndarray | None, first: int) -> Itera
 
 def format_strip(X, y: np.ndarray, query: np.ndarray | None, first: int) -> memoryview:
     """The lines of some rows."""
-    from ..compiled.libsvm_text import WIDTH, format_lines
+    from ..compiled.libsvm_text import MAX_FIELD_CHARACTERS, format_lines
 
     if sp.issparse(X):
         indptr, indices, values = X.indptr, X.indices, X.data
     else:
         rows, indices = np.nonzero(X)
         indptr, values = np.searchsorted(rows, np.arange(len(X) + 1)), X[rows, indices]
-    out = np.empty(WIDTH * (len(y) + len(values)), np.uint8)
+    out = np.empty(MAX_FIELD_CHARACTERS * (len(y) + len(values)), np.uint8)
     arrays = (np.ascontiguousarray(each, np.int64) for each in (indptr, indices))
     length = format_lines(y, query, *arrays, np.ascontiguousarray(values, np.float64), first, out)
     return out[:length].data
@@ -181,7 +181,7 @@ def check_matrix(X) -> np.ndarray | sp.csr_array:
     values = X.data if sp.issparse(X) else X
     if values.dtype.kind == "O":
         X = values = check_type(values, "X")
-    place = find_wrong(check_type(values, "X"))
+    place = find_unrepresentable(check_type(values, "X"))
     if place is not None:
         row, column = place if len(place) == 2 else (np.searchsorted(X.indptr, place[0], "right") - 1, X.indices[place])
         raise ValueError(f"X must hold finite numbers of float64, but X[{row}, {column}] is {values[place]}.")
@@ -193,7 +193,7 @@ def check_numbers(values, name: str, n: int) -> np.ndarray:
     values = check_type(np.asarray(values), name)
     if values.shape != (n,):
         raise ValueError(f"{name} must have one value for each of the {n} samples, got shape {values.shape}.")
-    place = find_wrong(values)
+    place = find_unrepresentable(values)
     if place is not None:
         raise ValueError(f"{name} must hold finite numbers of float64, but {name}[{place[0]}] is {values[place]}.")
     return values.astype(np.float64)
@@ -211,10 +211,14 @@ def check_type(values: np.ndarray, name: str) -> np.ndarray:
     return values
 
 
-def find_wrong(values: np.ndarray) -> tuple | None:
+def find_unrepresentable(values: np.ndarray) -> tuple | None:
     """The place of a number that is not finite, or an integer that no float64 is; None if there is none."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
-        wrong = (values > WHOLE) | (values < -WHOLE) if values.dtype.kind == "i" else values > WHOLE
+        wrong = (
+            (values > MAX_EXACT_INTEGER) | (values < -MAX_EXACT_INTEGER)
+            if values.dtype.kind == "i"
+            else values > MAX_EXACT_INTEGER
+        )
     elif values.dtype.kind == "f":
         wrong = ~np.isfinite(values)
     else:

@@ -11,11 +11,13 @@ import numpy as np
 from ..certificates.in_memory import Certificate
 from ..runtime.streams import find_file, open_file
 
-UNKNOWN = Certificate(np.nan, np.nan, np.nan)  # of a model of which nobody has said how good it is: certify can
-NUMERIC = re.compile(rb"[0-9eE+\-.\s]*")  # what a line of numbers is made of
-LONGEST = 1 << 24  # bytes of a line of the header
-INT = np.iinfo(np.int32)
-SHOWN = 30  # letters of a wrong word that are shown
+UNKNOWN_CERTIFICATE = Certificate(
+    np.nan, np.nan, np.nan
+)  # of a model of which nobody has said how good it is: certify can
+NUMERIC_TEXT = re.compile(rb"[0-9eE+\-.\s]*")  # what a line of numbers is made of
+MAX_HEADER_LINE_BYTES = 1 << 24  # bytes of a line of the header
+INT32 = np.iinfo(np.int32)
+MAX_CHARACTERS_SHOWN = 30  # letters of a wrong word that are shown
 
 
 class Entry(NamedTuple):
@@ -33,7 +35,7 @@ class ModelText(NamedTuple):
     body: bytes
     before: int
 
-    def fault(self, line: int, what: str) -> ValueError:
+    def make_error(self, line: int, what: str) -> ValueError:
         """The sentence that ends the reading."""
         return ValueError(f"{self.path}, line {line}: {what}.")
 
@@ -48,22 +50,22 @@ class ModelText(NamedTuple):
         line, words = self.entry(key)
         word = words[0].decode(errors="replace") if len(words) == 1 else ""
         if word not in known:
-            got = b" ".join(words)[:SHOWN].decode(errors="replace")
-            raise self.fault(line, f"{key} must be one of {', '.join(known)}, got {got!r}")
+            got = b" ".join(words)[:MAX_CHARACTERS_SHOWN].decode(errors="replace")
+            raise self.make_error(line, f"{key} must be one of {', '.join(known)}, got {got!r}")
         return word
 
     def whole(self, key: str, least: int) -> int:
         """A whole number."""
         return self.wholes(key, 1, least)[0]
 
-    def wholes(self, key: str, count: int, least: int = INT.min) -> list[int]:
+    def wholes(self, key: str, count: int, least: int = INT32.min) -> list[int]:
         """So many whole numbers."""
         line, words = self.entry(key)
-        good = len(words) == count and all(re.fullmatch(rb"[+-]?[0-9]{1,10}", word) for word in words)
-        if not good or not all(least <= int(word) <= INT.max for word in words):
-            got = b" ".join(words)[:SHOWN].decode(errors="replace")
+        is_valid = len(words) == count and all(re.fullmatch(rb"[+-]?[0-9]{1,10}", word) for word in words)
+        if not is_valid or not all(least <= int(word) <= INT32.max for word in words):
+            got = b" ".join(words)[:MAX_CHARACTERS_SHOWN].decode(errors="replace")
             what = "a whole number" if count == 1 else f"{count} whole numbers"
-            raise self.fault(line, f"{key} must be {what}{f' from {least} on' if least >= 0 else ''}, got {got!r}")
+            raise self.make_error(line, f"{key} must be {what}{f' from {least} on' if least >= 0 else ''}, got {got!r}")
         return [int(word) for word in words]
 
     def numbers(self, key: str, count: int) -> np.ndarray:
@@ -75,25 +77,25 @@ class ModelText(NamedTuple):
         """The finite numbers of a line, as many as there must be."""
         words = text.split()
         if len(words) != count:
-            raise self.fault(line, f"{intent} {count} number{'s' if count != 1 else ''}, got {len(words)}")
+            raise self.make_error(line, f"{intent} {count} number{'s' if count != 1 else ''}, got {len(words)}")
         try:
-            values = np.array([float(word) for word in words]) if NUMERIC.fullmatch(text) else None
+            values = np.array([float(word) for word in words]) if NUMERIC_TEXT.fullmatch(text) else None
         except ValueError:
             values = None
         if values is None or not np.isfinite(values).all():
-            raise self.fault(line, f"{intent} finite numbers, got {find_wrong(words)!r}")
+            raise self.make_error(line, f"{intent} finite numbers, got {find_nonnumber(words)!r}")
         return values
 
 
-def find_wrong(words: list[bytes]) -> str:
+def find_nonnumber(words: list[bytes]) -> str:
     """The first word that is no finite number."""
     for word in words:
         try:
-            if NUMERIC.fullmatch(word) and np.isfinite(float(word)):
+            if NUMERIC_TEXT.fullmatch(word) and np.isfinite(float(word)):
                 continue
         except ValueError:
             pass
-        return word[:SHOWN].decode(errors="replace")
+        return word[:MAX_CHARACTERS_SHOWN].decode(errors="replace")
     return ""
 
 
@@ -113,7 +115,7 @@ def read_text(path, known: tuple[str, ...], last: str) -> ModelText:
     with open_file(path) as file:
         number = 0
         while True:
-            line = file.readline(LONGEST)
+            line = file.readline(MAX_HEADER_LINE_BYTES)
             number += 1
             words = line.split()
             if words == [last.encode()]:
@@ -122,11 +124,11 @@ def read_text(path, known: tuple[str, ...], last: str) -> ModelText:
                 raise ValueError(f"{path} has no line {last!r}, so it was cut off or is no model file.")
             if not words:
                 continue
-            key = words[0][:SHOWN].decode(errors="replace")
+            key = words[0][:MAX_CHARACTERS_SHOWN].decode(errors="replace")
             if key not in known or not line.endswith(b"\n"):
-                raise text.fault(number, f"one of {', '.join(known)} or {last} was expected, got {key!r}")
+                raise text.make_error(number, f"one of {', '.join(known)} or {last} was expected, got {key!r}")
             if key in text.entries:
-                raise text.fault(number, f"{key} is there twice")
+                raise text.make_error(number, f"{key} is there twice")
             text.entries[key] = Entry(number, words[1:])
 
 
@@ -134,7 +136,7 @@ def write_labels(classes: np.ndarray, library: str) -> list[int]:
     """The classes as whole numbers, which is all that the formats know."""
     numbers = classes if classes.dtype.kind in "biuf" else np.array([np.nan])
     whole = numbers.astype(np.float64)
-    if not (np.isfinite(whole).all() and (whole == np.rint(whole)).all() and np.abs(whole).max() <= INT.max):
+    if not (np.isfinite(whole).all() and (whole == np.rint(whole)).all() and np.abs(whole).max() <= INT32.max):
         shown = ", ".join(map(str, classes[:4].tolist()))
         raise ValueError(f"{library}'s model files have labels that are whole numbers of 32 bits, and not {shown}.")
     return [int(label) for label in whole]
@@ -145,7 +147,7 @@ def read_labels(text: ModelText, k: int) -> tuple[np.ndarray, np.ndarray]:
     labels = np.array(text.wholes("label", k), np.int64)
     classes, order = np.unique(labels, return_index=True)
     if len(classes) != k:
-        raise text.fault(text.entry("label").line, f"label must be {k} different numbers, got one twice")
+        raise text.make_error(text.entry("label").line, f"label must be {k} different numbers, got one twice")
     return classes, order
 
 

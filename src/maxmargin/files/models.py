@@ -22,11 +22,11 @@ from ..estimators import (
     StructuredSVM,
 )
 from ..runtime.streams import find_file, open_file
-from .archive import BEGIN, Archive, Damaged, write_archive
+from .archive import ZIP_MAGIC, Archive, DamagedFileError, write_archive
 from .liblinear_model import read_liblinear_model
 from .libsvm_model import read_libsvm_model
-from .states import REBUILT, names_of, put_state, take_state
-from .values import Packer, Unkeepable, Unpacker
+from .states import DERIVED_ATTRIBUTES, extract_state, list_state_names, restore_state
+from .values import Packer, Unpacker, UnsupportedValueError
 
 FORMAT, VERSION = "maxmargin model", 1
 MODELS = {
@@ -36,7 +36,7 @@ MODELS = {
         StructuredSVM,
     )
 }  # fmt: skip
-LOCAL = ("checkpoint",)  # a path of this machine: a file from elsewhere must not say where a fit writes
+LOCAL_PARAMETERS = ("checkpoint",)  # a path of this machine: a file from elsewhere must not say where a fit writes
 
 
 def save(model, path: str | os.PathLike, *, X=None, y=None, sample_weight=None, compact: bool = False) -> None:
@@ -61,14 +61,14 @@ def save(model, path: str | os.PathLike, *, X=None, y=None, sample_weight=None, 
     if MODELS.get(kind) is not type(model):
         raise TypeError(f"model must be a fitted estimator of maxmargin ({', '.join(MODELS)}), got {kind}.")
     check_is_fitted(model)
-    refuse_strangers(model)
+    refuse_unknown_attributes(model)
     packer = Packer()
     parameters = {
         name: pack_named(packer, value, name, kind)
         for name, value in model.get_params(deep=False).items()
-        if name not in LOCAL
+        if name not in LOCAL_PARAMETERS
     }
-    state = {name: pack_named(packer, value, name, kind) for name, value in take_state(model, compact).items()}
+    state = {name: pack_named(packer, value, name, kind) for name, value in extract_state(model, compact).items()}
     if X is not None:
         state["data_hash_"] = hash_data(X, None if kind == "OneClassSVM" else y, sample_weight)
     write_archive(path, {**describe_format(kind), "parameters": parameters, "fitted": state}, packer.arrays)
@@ -81,9 +81,9 @@ def describe_format(kind: str) -> dict:
     return {"format": FORMAT, "version": VERSION, "library": __version__, "class": kind}
 
 
-def refuse_strangers(model) -> None:
+def refuse_unknown_attributes(model) -> None:
     """An attribute that somebody added would be lost."""
-    known = {*model.get_params(deep=False), *names_of(model), *REBUILT}
+    known = {*model.get_params(deep=False), *list_state_names(model), *DERIVED_ATTRIBUTES}
     for name in vars(model):
         if name not in known and not name.startswith("_"):
             raise ValueError(f"{type(model).__name__} has the attribute {name!r}, which a model file cannot hold.")
@@ -93,7 +93,7 @@ def pack_named(packer: Packer, value, name: str, kind: str):
     """A parameter or an attribute as JSON."""
     try:
         return packer.pack(value, name)
-    except Unkeepable as error:
+    except UnsupportedValueError as error:
         raise ValueError(f"{name} of this {kind} cannot be kept in a model file: it is {error}.") from None
 
 
@@ -120,7 +120,7 @@ def load(path: str | os.PathLike, *, n_features: int | None = None):
         return read_libsvm_model(path, n_features=n_features)
     if begin.startswith(b"solver_type"):
         return read_liblinear_model(path, n_features=n_features)
-    if not begin.startswith(BEGIN):
+    if not begin.startswith(ZIP_MAGIC):
         raise ValueError(
             f"path={str(path)!r} is no model file: it begins neither as those of `save` do, nor with svm_type or "
             "solver_type as those of LIBSVM and LIBLINEAR."
@@ -131,7 +131,7 @@ def load(path: str | os.PathLike, *, n_features: int | None = None):
     except MemoryError:
         raise
     except Exception as error:  # whatever a file holds, it ends in one sentence
-        reason = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, DamagedFileError) else f"{type(error).__name__}: {error}"
         raise ValueError(f"path={str(path)!r} is not a model file that can be read: {reason}.") from error
     if n_features is not None and n_features != getattr(model, "n_features_in_", n_features):
         raise ValueError(f"n_features must be {model.n_features_in_}, that of the model file, got {n_features!r}.")
@@ -142,19 +142,21 @@ def read_model(archive: Archive):
     """The estimator of an archive, every name in it a known one."""
     document = archive.read_document()
     if document.get("format") != FORMAT:
-        raise Damaged("it is an archive of something else")
+        raise DamagedFileError("it is an archive of something else")
     version, kind = document.get("version"), document.get("class")
     if version != VERSION:
         written = f"maxmargin {str(document.get('library'))[:20]}"
-        raise Damaged(f"it has version {version!r} of the format, written by {written}, and {VERSION} can be read here")
+        raise DamagedFileError(
+            f"it has version {version!r} of the format, written by {written}, and {VERSION} can be read here"
+        )
     if kind not in MODELS:
-        raise Damaged(f"it names the unknown class {str(kind)[:60]!r}")
+        raise DamagedFileError(f"it names the unknown class {str(kind)[:60]!r}")
     make = MODELS[kind]
-    known = set(make._get_param_names()) - set(LOCAL)
+    known = set(make._get_param_names()) - set(LOCAL_PARAMETERS)
     unpacker = Unpacker(archive.read_array)
     strange = sorted(set(document["parameters"]) - known)
     if strange:
-        raise Damaged(f"{kind} has no parameter {strange[0][:60]!r}")
+        raise DamagedFileError(f"{kind} has no parameter {strange[0][:60]!r}")
     model = make(**{name: unpacker.unpack(value) for name, value in document["parameters"].items()})
-    put_state(model, {name: unpacker.unpack(value) for name, value in document["fitted"].items()})
+    restore_state(model, {name: unpacker.unpack(value) for name, value in document["fitted"].items()})
     return model

@@ -20,23 +20,23 @@ from ..model.sparse_format import check_sparse
 from ..runtime.atomic_file import check_place, write_atomically
 from ..structures import ChainModel
 from .models import MODELS
-from .onnx_graph import IR, KNOWN, OPSET, Graph, evaluate_kernel, import_onnx
+from .onnx_graph import EXPORTABLE_KERNELS, IR_VERSION, OPSET_VERSION, Graph, add_kernel, import_onnx
 from .onnx_heads import (
+    apply_sigmoids,
+    choose_binary_label,
     choose_by_votes,
     choose_label,
-    choose_of_two,
     couple_pairs,
     decode_chain,
-    fit_sigmoids,
-    join_two,
+    gather_labels,
     log_sigmoid,
-    look_up,
     normalise,
+    stack_complement,
     summarise_pairs,
 )  # fmt: skip
 
-ROWS = 100  # rows that are made up where none are given
-AGREED = 1e-6  # of the largest decision value: exports that differ by more are not written
+N_COMPARED_ROWS = 100  # rows that are made up where none are given
+MAX_RELATIVE_DIFFERENCE = 1e-6  # of the largest decision value: exports that differ by more are not written
 
 
 def export_onnx(model, path: str | os.PathLike, X=None) -> float:
@@ -67,9 +67,9 @@ def export_onnx(model, path: str | os.PathLike, X=None) -> float:
     check_is_fitted(model)
     check_place(path, "path")
     built = build(model)
-    file = seal(model, built)
-    difference, size = compare(model, built, file, make_rows(model) if X is None else X)
-    if not difference <= AGREED * max(size, 1.0):
+    file = serialise(model, built)
+    difference, size = compare(model, built, file, generate_rows(model) if X is None else X)
+    if not difference <= MAX_RELATIVE_DIFFERENCE * max(size, 1.0):
         off = f"{difference:.2g} of {size:.2g}"
         raise ValueError(f"model cannot be exported: decisions of onnxruntime are off by {off}.")
     with write_atomically(path) as stream:
@@ -77,19 +77,19 @@ def export_onnx(model, path: str | os.PathLike, X=None) -> float:
     return difference
 
 
-class Built(NamedTuple):
+class BuiltGraph(NamedTuple):
     """A graph, and the shapes of its outputs; the first of them is compared."""
 
     graph: Graph
     outputs: dict[str, list]
 
 
-def build(model) -> Built:
+def build(model) -> BuiltGraph:
     """The operators of a model."""
     graph = Graph()
     if isinstance(model, StructuredSVM):
         return build_structure(graph, model)
-    f = weigh_kernels(graph, model) if isinstance(model, KernelMachine) else weigh_features(graph, model)
+    f = score_kernel_machine(graph, model) if isinstance(model, KernelMachine) else score_linear_machine(graph, model)
     if isinstance(model, KernelClassifier):
         return build_kernel_classifier(graph, model, f)
     if isinstance(model, LinearClassifier):
@@ -99,16 +99,16 @@ def build(model) -> Built:
     poisson = isinstance(model, RiskRegressor) and model._fitted_loss == "poisson"
     graph.add("Exp" if poisson else "Identity", f, name="prediction")
     several = isinstance(model, LinearMachine) and model.coef_.ndim == 2
-    return Built(graph, {"prediction": ["n", len(model.coef_)] if several else ["n"]})
+    return BuiltGraph(graph, {"prediction": ["n", len(model.coef_)] if several else ["n"]})
 
 
 # ---- scores ---------------------------------------------------------------------------------------------------------
 
 
-def weigh_kernels(graph: Graph, model: KernelMachine) -> str:
+def score_kernel_machine(graph: Graph, model: KernelMachine) -> str:
     """sum_i coef_i k(x_i, x) + b of each machine, a column each; in all one vector if there is one machine."""
     kernel, coef, b = model._kernel, model._expansion(), np.asarray(model._intercept_)
-    if type(kernel) not in KNOWN:
+    if type(kernel) not in EXPORTABLE_KERNELS:
         raise ValueError(f"kernel must be one of this library to be exported, got {kernel.name!r}.")
     if len(b) == 1:
         coef, b = coef[:, 0], b[0]
@@ -119,13 +119,13 @@ def weigh_kernels(graph: Graph, model: KernelMachine) -> str:
         for k, held in enumerate(model._held_weights()):
             if held is not None:
                 columns[:, k] = held
-        return graph.shift(graph.times(x, w), b)
+        return graph.shift(graph.matmul(x, w), b)
     if not len(coef):  # nothing but intercepts
         coef, support = np.zeros((1, *coef.shape[1:])), np.zeros((1, model.n_features_in_))
     else:
         support = model.support_vectors_
     support = model.support_ if isinstance(kernel, Precomputed) else support
-    return graph.shift(graph.times(evaluate_kernel(graph, kernel, "X", support), coef), b)
+    return graph.shift(graph.matmul(add_kernel(graph, kernel, "X", support), coef), b)
 
 
 def multiply(matrix, coef: np.ndarray) -> np.ndarray:
@@ -134,26 +134,26 @@ def multiply(matrix, coef: np.ndarray) -> np.ndarray:
     return product.toarray() if sp.issparse(product) else np.asarray(product)
 
 
-def weigh_features(graph: Graph, model: LinearMachine) -> str:
+def score_linear_machine(graph: Graph, model: LinearMachine) -> str:
     """<w, x> + b of each machine, a column each; one vector if there is one machine."""
     w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     b = np.ravel(model.intercept_)
     if w.ndim == 2 and len(w) == 1 and not isinstance(model, RiskRegressor):
         w = w[0]
-    return graph.shift(graph.times("X", w.T), b[0] if len(b) == 1 else b)
+    return graph.shift(graph.matmul("X", w.T), b[0] if len(b) == 1 else b)
 
 
 # ---- answers --------------------------------------------------------------------------------------------------------
 
 
-def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> Built:
+def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> BuiltGraph:
     """Votes of pairs, or the largest score; and probabilities."""
     k, classes = len(model.classes_), model.classes_
-    width = ["n", k] if model._rest or model.decision_function_shape == "ovr" else ["n", k * (k - 1) // 2]
+    width = ["n", k] if model._one_vs_rest or model.decision_function_shape == "ovr" else ["n", k * (k - 1) // 2]
     outputs = {"decision": ["n"] if k == 2 else width, "label": ["n"]}
     if k == 2:
-        choose_of_two(graph, graph.add("Neg", f, name="decision"), classes)
-    elif model._rest:
+        choose_binary_label(graph, graph.add("Neg", f, name="decision"), classes)
+    elif model._one_vs_rest:
         choose_label(graph, graph.name(f, "decision"), classes)
     else:
         by_pair = model.decision_function_shape == "ovo"
@@ -163,58 +163,64 @@ def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> Bu
         else:
             choose_by_votes(graph, f, classes, model._preference)
     if model.probability is not True or not len(model._probA):
-        return Built(graph, outputs)
-    column = graph.add("Unsqueeze", f, graph.hold(np.array([1]))) if k == 2 else f
-    p = fit_sigmoids(graph, column, model._probA, model._probB)
-    p = join_two(graph, p) if k == 2 else normalise(graph, p) if model._rest else couple_pairs(graph, p, k)
+        return BuiltGraph(graph, outputs)
+    column = graph.add("Unsqueeze", f, graph.add_constant(np.array([1]))) if k == 2 else f
+    p = apply_sigmoids(graph, column, model._probA, model._probB)
+    p = (
+        stack_complement(graph, p)
+        if k == 2
+        else normalise(graph, p)
+        if model._one_vs_rest
+        else couple_pairs(graph, p, k)
+    )
     graph.name(p, "probability")
-    return Built(graph, {**outputs, "probability": ["n", k]})
+    return BuiltGraph(graph, {**outputs, "probability": ["n", k]})
 
 
-def build_linear_classifier(graph: Graph, model: LinearClassifier, f: str) -> Built:
+def build_linear_classifier(graph: Graph, model: LinearClassifier, f: str) -> BuiltGraph:
     """The largest score, or its sign; and probabilities."""
     k = len(model.classes_)
     outputs = {"decision": ["n"] if k == 2 else ["n", k], "label": ["n"]}
     graph.name(f, "decision")
-    (choose_of_two if k == 2 else choose_label)(graph, f, model.classes_)
+    (choose_binary_label if k == 2 else choose_label)(graph, f, model.classes_)
     if not isinstance(model, RiskClassifier) or model._fitted_loss not in STEEPNESS:
-        return Built(graph, outputs)
+        return BuiltGraph(graph, outputs)
     f = graph.scale(f, STEEPNESS[model._fitted_loss])
     if k == 2:
-        column = graph.add("Unsqueeze", f, graph.hold(np.array([1])))
+        column = graph.add("Unsqueeze", f, graph.add_constant(np.array([1])))
         f = graph.add("Concat", graph.add("Neg", column), column, axis=1)
         graph.add("Sigmoid", f, name="probability")
     else:  # of classes against the rest, sigmoids divided by their sum: the softmax of their logarithms
         logs = f if model._fitted_softmax else log_sigmoid(graph, f)
         graph.add("Softmax", logs, axis=1, name="probability")
-    return Built(graph, {**outputs, "probability": ["n", k]})
+    return BuiltGraph(graph, {**outputs, "probability": ["n", k]})
 
 
-def build_novelty(graph: Graph, model: OneClassSVM, f: str) -> Built:
+def build_novelty(graph: Graph, model: OneClassSVM, f: str) -> BuiltGraph:
     """+1 where f >= 0, else -1; f is 0 where it is zero to rounding."""
-    zero = graph.hold(np.float64(0.0))
-    near = graph.add("LessOrEqual", graph.add("Abs", f), graph.hold(1e-10 * np.abs(model._intercept_[0])))
+    zero = graph.add_constant(np.float64(0.0))
+    near = graph.add("LessOrEqual", graph.add("Abs", f), graph.add_constant(1e-10 * np.abs(model._intercept_[0])))
     decision = graph.add("Where", near, zero, f, name="decision")
     inside = graph.add("Cast", graph.add("GreaterOrEqual", decision, zero), to=graph.onnx.TensorProto.INT64)
-    look_up(graph, inside, np.array([-1, 1]))
-    return Built(graph, {"decision": ["n"], "label": ["n"]})
+    gather_labels(graph, inside, np.array([-1, 1]))
+    return BuiltGraph(graph, {"decision": ["n"], "label": ["n"]})
 
 
-def build_structure(graph: Graph, model: StructuredSVM) -> Built:
+def build_structure(graph: Graph, model: StructuredSVM) -> BuiltGraph:
     """The largest score of a class, or the best path of a chain."""
     structure = model.model_
     if not isinstance(structure, ChainModel):
         got = type(structure).__name__
         raise ValueError(f"model.model must be a ChainModel or a MulticlassModel to be exported, got {got}.")
     if not structure.edges:
-        decision = graph.name(graph.times("X", structure.split(model.coef_).T), "decision")
+        decision = graph.name(graph.matmul("X", structure.split(model.coef_).T), "decision")
         choose_label(graph, decision, structure.labels_)
-        return Built(graph, {"decision": ["n", len(structure.labels_)], "label": ["n"]})
+        return BuiltGraph(graph, {"decision": ["n", len(structure.labels_)], "label": ["n"]})
     unary, transitions, start, end = structure.split(model.coef_)
-    labels, score = decode_chain(graph, graph.times("X", unary.T), transitions, start, end)
+    labels, score = decode_chain(graph, graph.matmul("X", unary.T), transitions, start, end)
     graph.name(score, "decision")
-    look_up(graph, labels, structure.labels_)
-    return Built(graph, {"decision": [], "label": ["n"]})
+    gather_labels(graph, labels, structure.labels_)
+    return BuiltGraph(graph, {"decision": [], "label": ["n"]})
 
 
 # ---- the file -------------------------------------------------------------------------------------------------------
@@ -225,7 +231,7 @@ def count_inputs(model) -> int:
     return model.model_.n_features_ if isinstance(model, StructuredSVM) else int(model.n_features_in_)
 
 
-def seal(model, built: Built) -> bytes:
+def serialise(model, built: BuiltGraph) -> bytes:
     """The file of a graph, looked over by the checker of ONNX."""
     from ..runtime.version import __version__
 
@@ -235,7 +241,7 @@ def seal(model, built: Built) -> bytes:
     outputs = [graph.declare(name, kinds.get(name, double), shape) for name, shape in built.outputs.items()]
     file = helper.make_model(
         graph.finish(inputs, outputs, type(model).__name__), producer_name="maxmargin", producer_version=__version__,
-        opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR,
+        opset_imports=[helper.make_opsetid("", OPSET_VERSION)], ir_version=IR_VERSION,
     )  # fmt: skip
     gap = f"{model.certificate_.relative_gap:.3g}"
     helper.set_model_props(file, {"class": type(model).__name__, "certified_relative_gap": gap})
@@ -250,21 +256,21 @@ def find_type(graph: Graph) -> int:
     return held.get(names.get("label"), 0)
 
 
-def make_rows(model) -> np.ndarray | list[np.ndarray]:
+def generate_rows(model) -> np.ndarray | list[np.ndarray]:
     """Rows like those of the fit as far as they are known: support vectors with some noise, or noise alone."""
     rng, d = np.random.default_rng(0), count_inputs(model)
-    noise = rng.normal(size=(ROWS, d))
+    noise = rng.normal(size=(N_COMPARED_ROWS, d))
     if isinstance(model, StructuredSVM) and model.model_.edges:
         return [noise[:1], noise[1:10], noise[10:]]
     vectors = getattr(model, "support_vectors_", None)
     if vectors is None or not vectors.shape[0]:
         return noise
-    chosen = vectors[rng.integers(0, vectors.shape[0], ROWS)]
+    chosen = vectors[rng.integers(0, vectors.shape[0], N_COMPARED_ROWS)]
     chosen = chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen, np.float64)
     return chosen + 0.1 * chosen.std() * noise
 
 
-def compare(model, built: Built, file: bytes, X) -> tuple[float, float]:
+def compare(model, built: BuiltGraph, file: bytes, X) -> tuple[float, float]:
     """The largest difference of decisions between the file and the model, and the largest decision."""
     session = open_session(file)
     parts = X if isinstance(model, StructuredSVM) and model.model_.edges else [X]
@@ -273,7 +279,7 @@ def compare(model, built: Built, file: bytes, X) -> tuple[float, float]:
         check_sparse(rows)
         dense = np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, np.float64)
         theirs.append(np.ravel(session.run([next(iter(built.outputs))], {"X": dense})[0]))
-        ours.append(np.ravel(decide(model, rows)))
+        ours.append(np.ravel(evaluate_model(model, rows)))
     theirs, ours = np.concatenate(theirs), np.concatenate(ours)
     return float(np.abs(theirs - ours).max(initial=0.0)), float(np.abs(ours).max(initial=0.0))
 
@@ -286,7 +292,7 @@ def open_session(file: bytes):
     return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 
 
-def decide(model, X) -> np.ndarray:
+def evaluate_model(model, X) -> np.ndarray:
     """What the model itself says: its decision function, its prediction, or the score of its best labelling."""
     if not isinstance(model, StructuredSVM):
         return getattr(model, "decision_function", model.predict)(X)

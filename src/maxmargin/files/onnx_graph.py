@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from ..model.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 
-OPSET, IR = 17, 8  # of 2022: every runtime since then reads them
-LARGEST = (1 << 31) - (1 << 20)  # bytes of a file of Protocol Buffers, and what its other parts take
+OPSET_VERSION, IR_VERSION = 17, 8  # of 2022: every runtime since then reads them
+MAX_GRAPH_BYTES = (1 << 31) - (1 << 20)  # bytes of a file of Protocol Buffers, and what its other parts take
 
 
 def import_onnx():
@@ -39,7 +39,7 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, list(inputs), names, **attributes))
         return names[0] if outputs == 1 else names
 
-    def hold(self, values) -> str:
+    def add_constant(self, values) -> str:
         """An array, or a number, that is part of the graph."""
         values = np.asarray(values, order="C")
         self.refuse_large(values.nbytes)
@@ -50,20 +50,22 @@ class Graph:
 
     def refuse_large(self, more: int) -> None:
         """Refuse what a file could not hold with so many bytes more."""
-        if self.bytes + more > LARGEST:
-            raise ValueError(f"model needs more than {LARGEST / 2**30:.1f} GB as dense arrays, which ONNX cannot hold.")
+        if self.bytes + more > MAX_GRAPH_BYTES:
+            raise ValueError(
+                f"model needs more than {MAX_GRAPH_BYTES / 2**30:.1f} GB as dense arrays, which ONNX cannot hold."
+            )
 
     def scale(self, x: str, factor: float) -> str:
         """factor x."""
-        return self.add("Mul", x, self.hold(np.float64(factor)))
+        return self.add("Mul", x, self.add_constant(np.float64(factor)))
 
     def shift(self, x: str, offset) -> str:
         """x + offset."""
-        return self.add("Add", x, self.hold(np.asarray(offset, np.float64)))
+        return self.add("Add", x, self.add_constant(np.asarray(offset, np.float64)))
 
-    def times(self, x: str, matrix) -> str:
+    def matmul(self, x: str, matrix) -> str:
         """x matrix."""
-        return self.add("MatMul", x, self.hold(np.asarray(matrix, np.float64)))
+        return self.add("MatMul", x, self.add_constant(np.asarray(matrix, np.float64)))
 
     def name(self, x: str, name: str) -> str:
         """x under another name, for an output."""
@@ -78,48 +80,50 @@ class Graph:
         return self.onnx.helper.make_tensor_value_info(name, kind, shape)
 
 
-def evaluate_kernel(graph: Graph, kernel: Kernel, x: str, support) -> str:
+def add_kernel(graph: Graph, kernel: Kernel, x: str, support) -> str:
     """k(x, x_i) of every row x and every support vector x_i, not linear; of a precomputed kernel, columns of x."""
     if isinstance(kernel, Precomputed):
-        return graph.add("Gather", x, graph.hold(np.asarray(support, np.int64)), axis=1)
+        return graph.add("Gather", x, graph.add_constant(np.asarray(support, np.int64)), axis=1)
     graph.refuse_large(8 * support.shape[0] * support.shape[1])
     support = np.asarray(support.toarray() if sp.issparse(support) else support, np.float64)
     if isinstance(kernel, Laplacian):
-        return graph.add("Exp", graph.scale(add_distances(graph, x, support), -kernel.gamma))
+        return graph.add("Exp", graph.scale(add_l1_distances(graph, x, support), -kernel.gamma))
     if isinstance(kernel, RBF):
-        return graph.add("Exp", graph.scale(square_distances(graph, kernel, x, support), -kernel.gamma))
+        return graph.add("Exp", graph.scale(add_squared_distances(graph, kernel, x, support), -kernel.gamma))
     # gamma goes into the support vectors: onnxruntime would turn a factor after MatMul into one of float32.
-    dots = graph.shift(graph.times(x, kernel.gamma * support.T), kernel.coef0)
+    dots = graph.shift(graph.matmul(x, kernel.gamma * support.T), kernel.coef0)
     if isinstance(kernel, Sigmoid):
         return graph.add("Tanh", dots)
-    return graph.add("Pow", dots, graph.hold(np.float64(kernel.degree)))
+    return graph.add("Pow", dots, graph.add_constant(np.float64(kernel.degree)))
 
 
-def square_distances(graph: Graph, kernel: RBF, x: str, support: np.ndarray) -> str:
+def add_squared_distances(graph: Graph, kernel: RBF, x: str, support: np.ndarray) -> str:
     """max(0, |x|^2 + |x_i|^2 - 2 <x, x_i>), both moved to the origin first if they are far from it."""
     if kernel.shift is not None:
         x, support = graph.shift(x, -kernel.shift), support - kernel.shift
-    axis, norms = graph.hold(np.array([1])), np.einsum("ij,ij->i", support, support)
+    axis, norms = graph.add_constant(np.array([1])), np.einsum("ij,ij->i", support, support)
     squares = graph.add("ReduceSum", graph.add("Mul", x, x), axis, keepdims=1)
-    sums = graph.add("Add", graph.shift(squares, norms), graph.times(x, -2.0 * support.T))
-    return graph.add("Max", sums, graph.hold(np.float64(0.0)))
+    sums = graph.add("Add", graph.shift(squares, norms), graph.matmul(x, -2.0 * support.T))
+    return graph.add("Max", sums, graph.add_constant(np.float64(0.0)))
 
 
-def add_distances(graph: Graph, x: str, support: np.ndarray) -> str:
+def add_l1_distances(graph: Graph, x: str, support: np.ndarray) -> str:
     """|x - x_i|_1, feature by feature: all at once would take d times the memory."""
     body = Graph("distances_")
-    rows, columns = (graph.hold(np.array([axis])) for axis in (1, 0))
+    rows, columns = (graph.add_constant(np.array([axis])) for axis in (1, 0))
     away = body.add("Sub", body.add("Unsqueeze", "one", rows), body.add("Unsqueeze", "other", columns))
     body.add("Add", "sum", body.add("Abs", away), name="next")
     double, helper = graph.onnx.TensorProto.DOUBLE, graph.onnx.helper
     shapes = {"sum": ["n", len(support)], "one": ["n"], "other": [len(support)], "next": ["n", len(support)]}
     *inputs, output = (body.declare(name, double, shape) for name, shape in shapes.items())
     step = body.finish(inputs, [output], "distances")
-    count = graph.add("Slice", graph.add("Shape", x), *(graph.hold(np.array([k])) for k in (0, 1)))
-    shape = graph.add("Concat", count, graph.hold(np.array([len(support)])), axis=0)
-    nought = helper.make_tensor("nought", double, [1], [0.0])
-    start = graph.add("ConstantOfShape", shape, value=nought)
-    return graph.add("Scan", start, x, graph.hold(support), body=step, num_scan_inputs=2, scan_input_axes=[1, 1])
+    count = graph.add("Slice", graph.add("Shape", x), *(graph.add_constant(np.array([k])) for k in (0, 1)))
+    shape = graph.add("Concat", count, graph.add_constant(np.array([len(support)])), axis=0)
+    zero = helper.make_tensor("nought", double, [1], [0.0])
+    start = graph.add("ConstantOfShape", shape, value=zero)
+    return graph.add(
+        "Scan", start, x, graph.add_constant(support), body=step, num_scan_inputs=2, scan_input_axes=[1, 1]
+    )
 
 
-KNOWN = (Linear, Polynomial, RBF, Sigmoid, Laplacian, Precomputed)
+EXPORTABLE_KERNELS = (Linear, Polynomial, RBF, Sigmoid, Laplacian, Precomputed)

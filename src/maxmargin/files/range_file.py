@@ -19,8 +19,8 @@ import numpy as np
 from ..runtime.streams import find_file, open_file, write_file
 from .ranges import Ranges, TargetRange
 
-MOST = 1 << 62  # the largest index that is read
-SHOWN = 20  # letters of a wrong line that are shown
+MAX_INDEX = 1 << 62  # the largest index that is read
+MAX_CHARACTERS_SHOWN = 20  # letters of a wrong line that are shown
 
 
 def write_ranges(path: str | os.PathLike, ranges: Ranges, *, zero_based: bool = False) -> None:
@@ -62,14 +62,14 @@ def read_ranges(path: str | os.PathLike, *, zero_based: bool = False) -> Ranges:
     path = find_file(path)
     target = None
     with open_file(path) as file:
-        lines = Lines(path, file)
-        mark = lines.read_mark()
-        if mark == b"y":
-            (lower, upper), reach = lines.read_numbers(2), lines.read_numbers(2)
-            target = TargetRange(*reach, lower, upper)
-            mark = lines.read_mark()
-        if mark != b"x":
-            raise lines.refuse("a line x, or y before it, was expected")
+        lines = RangeFileReader(path, file)
+        section = lines.read_section()
+        if section == b"y":
+            (lower, upper), extremes = lines.read_numbers(2), lines.read_numbers(2)
+            target = TargetRange(*extremes, lower, upper)
+            section = lines.read_section()
+        if section != b"x":
+            raise lines.make_error("a line x, or y before it, was expected")
         lower, upper = lines.read_numbers(2)
         rows = list(lines.read_rows(first))
     features = np.array([row[0] - first for row in rows], np.int64)
@@ -80,7 +80,7 @@ def read_ranges(path: str | os.PathLike, *, zero_based: bool = False) -> Ranges:
         raise ValueError(f"{path}: {error}") from None
 
 
-class Lines:
+class RangeFileReader:
     """The lines of a range file, read one by one, with their numbers for messages."""
 
     def __init__(self, path: Path, file):
@@ -95,13 +95,13 @@ class Lines:
         self.line, self.number = b"", self.number + 1
         return []
 
-    def refuse(self, reason: str) -> ValueError:
+    def make_error(self, reason: str) -> ValueError:
         """The sentence about the line that was read last."""
         shown = self.line.strip().decode(errors="replace")
-        shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
+        shown = shown if len(shown) <= MAX_CHARACTERS_SHOWN else f"{shown[:MAX_CHARACTERS_SHOWN]}..."
         return ValueError(f"{self.path}, line {self.number}: {reason}, got {shown!r}.")
 
-    def read_mark(self) -> bytes:
+    def read_section(self) -> bytes:
         """A line of one letter."""
         return b" ".join(self.advance())
 
@@ -116,7 +116,7 @@ class Lines:
         except ValueError:
             numbers = ()
         if len(numbers) != count or b"_" in self.line or not np.isfinite(numbers).all():
-            raise self.refuse(f"{count} finite numbers were expected")
+            raise self.make_error(f"{count} finite numbers were expected")
         return numbers
 
     def read_rows(self, first: int) -> Iterator[tuple[int, float, float]]:
@@ -124,7 +124,7 @@ class Lines:
         before = first - 1
         while words := self.advance():
             index = int(words[0]) if words[0].isdigit() and len(words[0]) < 20 else -1
-            if not before < index <= MOST:
-                raise self.refuse(f"an index that rises from {first} on was expected")
+            if not before < index <= MAX_INDEX:
+                raise self.make_error(f"an index that rises from {first} on was expected")
             before = index
             yield (index, *self.convert(words[1:], 2))

@@ -14,12 +14,12 @@ import scipy.sparse as sp
 
 from ..model.sparse_format import check_sparse
 
-STRIP = 1 << 22  # entries that are looked at together
-SHOWN = 5  # features that a warning names
-FILLING = 1.5  # times as many stored values as before are worth a warning
+ENTRIES_PER_STRIP = 1 << 22  # entries that are looked at together
+MAX_FEATURES_SHOWN = 5  # features that a warning names
+FILL_IN_WARNING_RATIO = 1.5  # times as many stored values as before are worth a warning
 
 
-def stretch(values: np.ndarray, low, high, lower: float, upper: float) -> np.ndarray:
+def rescale(values: np.ndarray, low, high, lower: float, upper: float) -> np.ndarray:
     """lower + (upper - lower) (x - low) / (high - low), in svm-scale's order; the ends are exact."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scaled = lower + (upper - lower) * (values - low) / (high - low)
@@ -63,9 +63,9 @@ class Ranges:
             if goal is not None and not (np.isfinite([goal.lower, goal.upper]).all() and goal.lower < goal.upper):
                 lower, upper = f"{name}lower={goal.lower:g}", f"{name}upper={goal.upper:g}"
                 raise ValueError(f"{name}lower must be less than {name}upper, got {lower} and {upper}.")
-        reaches = [("features", self.low, self.high)]
-        reaches += [] if self.target is None else [("targets", self.target.low, self.target.high)]
-        for name, low, high in reaches:
+        extremes = [("features", self.low, self.high)]
+        extremes += [] if self.target is None else [("targets", self.target.low, self.target.high)]
+        for name, low, high in extremes:
             with np.errstate(over="ignore", invalid="ignore"):
                 if not np.isfinite(np.subtract(high, low)).all():
                     raise ValueError(f"The ranges of {name} must be finite, and short enough for float64.")
@@ -83,38 +83,38 @@ class Ranges:
 
     def scale_target(self, y) -> np.ndarray:
         """y scaled, or as it is if targets have no range."""
-        return np.asarray(y) if self.target is None else stretch(np.asarray(y, np.float64), *self.target)
+        return np.asarray(y) if self.target is None else rescale(np.asarray(y, np.float64), *self.target)
 
     def scale_dense(self, X: np.ndarray, width: int) -> np.ndarray:
         """One strip of rows at a time."""
         unseen = np.setdiff1d(np.arange(X.shape[1]), self.features)
         if len(X):
             warn_unseen(unseen[X[:, unseen].min(axis=0) != X[:, unseen].max(axis=0)])
-        scaled = np.zeros((len(X), width), keep_type(X))
+        scaled = np.zeros((len(X), width), choose_float_type(X))
         known = int(np.searchsorted(self.features, X.shape[1]))
         columns, low, high = self.features[:known], self.low[:known], self.high[:known]
-        scaled[:, self.features[known:]] = self.move_zeros()[known:]
-        step = max(1, STRIP // max(width, 1))
+        scaled[:, self.features[known:]] = self.rescale_zeros()[known:]
+        step = max(1, ENTRIES_PER_STRIP // max(width, 1))
         for start in range(0, len(X), step):
             part = slice(start, start + step)
-            scaled[part, columns] = stretch(X[part, columns].astype(np.float64), low, high, self.lower, self.upper)
+            scaled[part, columns] = rescale(X[part, columns].astype(np.float64), low, high, self.lower, self.upper)
         return scaled
 
     def scale_sparse(self, X: sp.csr_array, width: int) -> sp.csr_array:
         """What is stored is scaled; then zeros are written out where they become something else."""
-        slots, known = look_up(self.features, X.indices)
+        slots, known = find_columns(self.features, X.indices)
         columns, low, high = measure_columns(X.indices[~known], X.data[~known], X.shape[0])
         warn_unseen(columns[low != high])
-        values = np.zeros(X.nnz, keep_type(X))
+        values = np.zeros(X.nnz, choose_float_type(X))
         slots = slots[known]
         stored = X.data[known].astype(np.float64)
-        values[known] = stretch(stored, self.low[slots], self.high[slots], self.lower, self.upper)
+        values[known] = rescale(stored, self.low[slots], self.high[slots], self.lower, self.upper)
         scaled = sp.csr_array((values, X.indices, X.indptr), shape=(X.shape[0], width))
-        zeros = self.move_zeros()
+        zeros = self.rescale_zeros()
         if zeros.any():
             scaled = fill_zeros(scaled, self.features[zeros != 0], zeros[zeros != 0].astype(values.dtype))
         scaled.eliminate_zeros()
-        if scaled.nnz > FILLING * X.nnz:
+        if scaled.nnz > FILL_IN_WARNING_RATIO * X.nnz:
             warnings.warn(
                 f"Scaling made {scaled.nnz:,} stored values of {X.nnz:,}, since zeros became something else; if the "
                 "values are not negative and mostly zero, lower=0 keeps the zeros.",
@@ -123,9 +123,9 @@ class Ranges:
             )
         return scaled
 
-    def move_zeros(self) -> np.ndarray:
+    def rescale_zeros(self) -> np.ndarray:
         """What 0 becomes, for each feature with a range."""
-        return stretch(np.zeros(len(self.features)), self.low, self.high, self.lower, self.upper)
+        return rescale(np.zeros(len(self.features)), self.low, self.high, self.lower, self.upper)
 
 
 def find_ranges(
@@ -156,12 +156,12 @@ def find_ranges(
         columns, low, high = np.arange(d), X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
     varied = low != high
     if target is None:
-        reach = None
+        target_range = None
     elif y is None:
         raise ValueError(f"y must be given where target={target!r} says how to scale it.")
     else:
-        reach = TargetRange(float(np.min(y)), float(np.max(y)), *map(float, target))
-    return Ranges(columns[varied], low[varied], high[varied], float(lower), float(upper), reach)
+        target_range = TargetRange(float(np.min(y)), float(np.max(y)), *map(float, target))
+    return Ranges(columns[varied], low[varied], high[varied], float(lower), float(upper), target_range)
 
 
 def measure_columns(indices: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -177,7 +177,7 @@ def measure_columns(indices: np.ndarray, values: np.ndarray, n: int) -> tuple[np
     return columns.astype(np.int64), low, high
 
 
-def look_up(features: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def find_columns(features: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where columns are among rising features, and whether they are."""
     if not len(features):
         return np.zeros(len(columns), np.int64), np.zeros(len(columns), bool)
@@ -187,11 +187,11 @@ def look_up(features: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.n
 
 def fill_zeros(X: sp.csr_array, columns: np.ndarray, zeros: np.ndarray) -> sp.csr_array:
     """X with other values for the zeros of some columns, where nothing is stored; strip by strip."""
-    step = max(1, STRIP // len(columns))
+    step = max(1, ENTRIES_PER_STRIP // len(columns))
     parts = []
     for start in range(0, X.shape[0], step):
         part = X[start : start + step].tocoo()
-        slots, stored = look_up(columns, part.col)
+        slots, stored = find_columns(columns, part.col)
         empty = np.ones((part.shape[0], len(columns)), bool)
         empty[part.row[stored], slots[stored]] = False
         rows, slots = np.nonzero(empty)
@@ -204,7 +204,9 @@ def fill_zeros(X: sp.csr_array, columns: np.ndarray, zeros: np.ndarray) -> sp.cs
 def warn_unseen(columns: np.ndarray) -> None:
     """Warn of features that are not constant and have no range."""
     if len(columns):
-        shown = ", ".join(map(str, (columns[:SHOWN] + 1).tolist())) + (", ..." if len(columns) > SHOWN else "")
+        shown = ", ".join(map(str, (columns[:MAX_FEATURES_SHOWN] + 1).tolist())) + (
+            ", ..." if len(columns) > MAX_FEATURES_SHOWN else ""
+        )
         warnings.warn(
             f"Features without a range are scaled to 0, {len(columns)} that are not constant: index {shown}.",
             UserWarning,
@@ -212,7 +214,7 @@ def warn_unseen(columns: np.ndarray) -> None:
         )
 
 
-def keep_type(X) -> np.dtype:
+def choose_float_type(X) -> np.dtype:
     """float32 stays, all else becomes float64."""
     return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 

@@ -27,16 +27,18 @@ RECORDS: dict[str, type] = {
     )
 }  # fmt: skip
 TYPES: dict[str, type] = {kind.__name__: kind for kind in (Risk, OneClass, NuClassification, NuRegression)}
-PARAMETERS = {"ChainModel": ("label_costs",), "MulticlassModel": ("label_costs",)}
-LEFT_OUT = {"Bundle": ("memory",)}  # cuts that a path shares: they belong to a run
-GONE = {"Certificate": ("resolution",)}  # fields of files of earlier versions, which are not read any more
+CONSTRUCTOR_FIELDS = {"ChainModel": ("label_costs",), "MulticlassModel": ("label_costs",)}
+TRANSIENT_FIELDS = {"Bundle": ("memory",)}  # cuts that a path shares: they belong to a run
+OBSOLETE_FIELDS = {"Certificate": ("resolution",)}  # fields of files of earlier versions, which are not read any more
 
 
-def fields_of(kind: str) -> tuple[str, ...]:
+def list_record_fields(kind: str) -> tuple[str, ...]:
     """What an object of a class is made of."""
     record = RECORDS[kind]
-    if kind in PARAMETERS:
-        return PARAMETERS[kind]
+    if kind in CONSTRUCTOR_FIELDS:
+        return CONSTRUCTOR_FIELDS[kind]
     if issubclass(record, tuple):
         return record._fields
-    return tuple(field.name for field in fields(record) if field.init and field.name not in LEFT_OUT.get(kind, ()))
+    return tuple(
+        field.name for field in fields(record) if field.init and field.name not in TRANSIENT_FIELDS.get(kind, ())
+    )

@@ -18,17 +18,17 @@ from ..solvers.bundle.blocks import Places
 from ..solvers.newton.blocks import Steps
 from ..solvers.result import Progress, Result, Status
 from ..structures import StructuredPoint
-from .checks import expect, is_array
+from .checks import is_array, require
 
 # ---- from a machine -------------------------------------------------------------------------------------------------
 
 
-def take_results(model, compact: bool) -> dict:
+def extract_results(model, compact: bool) -> dict:
     """The results, their samples and what was posed; the certificates alone if `compact` or if no more is known."""
     results = getattr(model, "results_", [model.result_]) if hasattr(model, "result_") else []
     if compact or not results:
-        return {"certificates": [strip(certificate) for certificate in list_certificates(model)]}
-    kept = {"results": [take_result(result) for result in results]}
+        return {"certificates": [drop_scores(certificate) for certificate in list_certificates(model)]}
+    kept = {"results": [extract_result(result) for result in results]}
     if isinstance(model, StructuredSVM):
         return kept
     return {**kept, "posed": model._posed, "indices": [index for index, _ in model._points]}
@@ -39,13 +39,13 @@ def list_certificates(model) -> list[Certificate]:
     return getattr(model, "certificates_", None) or [model.certificate_]
 
 
-def strip(certificate: Certificate) -> Certificate:
+def drop_scores(certificate: Certificate) -> Certificate:
     """The numbers without the scores."""
     kept = (certificate.primal, certificate.dual, certificate.kkt, certificate.convex)
     return Certificate(*kept, certificate.floor, certificate.rounding, certificate.bound)
 
 
-def take_result(result: Result) -> dict:
+def extract_result(result: Result) -> dict:
     """A result field by field, its history as columns."""
     columns = zip(Progress._fields, zip(*result.history, strict=True), strict=True) if result.history else ()
     return {
@@ -64,20 +64,20 @@ def pack_column(column: tuple):
 # ---- into a machine -------------------------------------------------------------------------------------------------
 
 
-def put_results(model, state: dict) -> None:
+def restore_results(model, state: dict) -> None:
     """results_, certificates_ and the points of the last fit, or the certificates alone."""
     if "results" not in state:
-        put_certificates(model, state["certificates"])
+        restore_certificates(model, state["certificates"])
         return
     results = [make_result(kept) for kept in state["results"]]
-    expect(bool(results), "results_")
+    require(bool(results), "results_")
     if isinstance(model, StructuredSVM):
         (model.result_,) = results
         model.certificate_ = model.result_.certificate
         check_structured_point(model)
         return
     indices = state["indices"]
-    expect(isinstance(indices, list) and len(indices) == len(results), "indices")
+    require(isinstance(indices, list) and len(indices) == len(results), "indices")
     for index, result in zip(indices, results, strict=True):
         check_point(model, index, result.point)
     model.results_ = results
@@ -93,9 +93,9 @@ def keep_results(model: CertifiedMachine, indices: list[np.ndarray], results: li
         model.data_hash_ = hashed
 
 
-def put_certificates(model, certificates: list[Certificate]) -> None:
+def restore_certificates(model, certificates: list[Certificate]) -> None:
     """What is known of a fit of which the points were left out."""
-    expect(bool(certificates) and all(isinstance(each, Certificate) for each in certificates), "certificates_")
+    require(bool(certificates) and all(isinstance(each, Certificate) for each in certificates), "certificates_")
     if not isinstance(model, StructuredSVM):
         model.certificates_ = certificates
     model.certificate_ = worst(certificates)
@@ -106,7 +106,7 @@ def make_result(kept: dict) -> Result:
     history = kept["history"]
     columns = [each.tolist() if isinstance(each, np.ndarray) else each for each in history.values()]
     lines = [Progress(**dict(zip(history, line, strict=True))) for line in zip(*columns, strict=True)]
-    expect(isinstance(kept["certificate"], Certificate), "certificate_")
+    require(isinstance(kept["certificate"], Certificate), "certificate_")
     return Result(
         Status(kept["status"]), kept["point"], kept["certificate"], kept["solver"], kept["n_iter"], kept["seconds"],
         kept["message"], lines, Counter(kept["counters"]),
@@ -118,26 +118,26 @@ def check_point(model: CertifiedMachine, index, point) -> None:
     if isinstance(point, BlockPoint):
         check_block_point(model, point)
         return
-    expect(isinstance(point, Point) and isinstance(index, np.ndarray) and index.dtype.kind == "i", "indices")
+    require(isinstance(point, Point) and isinstance(index, np.ndarray) and index.dtype.kind == "i", "indices")
     m, d = len(index), model.n_features_in_
     a, b, coef, mixture, w = point
     kernel = isinstance(model, KernelMachine)
     lengths = (m, 2 * m) if kernel else (m,)  # nu machines without an intercept see every sample twice
-    expect(any(is_array(a, "f", n) or is_array(a, "f", None, n) for n in lengths), "a point of the fit")
-    expect(isinstance(b, Real) or is_array(b, "f", None), "the intercept of a point")
+    require(any(is_array(a, "f", n) or is_array(a, "f", None, n) for n in lengths), "a point of the fit")
+    require(isinstance(b, Real) or is_array(b, "f", None), "the intercept of a point")
     widths = lengths if kernel else (d + 1,)
     several = not kernel and is_array(coef, "f", None, d + 1)
-    expect(coef is None or several or any(is_array(coef, "f", n) for n in widths), "the coefficients of a point")
-    expect(w is None or (kernel and is_array(w, "f", d)), "the weights of a point")
+    require(coef is None or several or any(is_array(coef, "f", n) for n in widths), "the coefficients of a point")
+    require(w is None or (kernel and is_array(w, "f", d)), "the weights of a point")
     if mixture is not None:
-        expect(is_array(mixture.weights, "f", None), "the mixture of a point")
-        expect(is_array(mixture.scores, "f", len(mixture.weights), m), "the mixture of a point")
+        require(is_array(mixture.weights, "f", None), "the mixture of a point")
+        require(is_array(mixture.scores, "f", len(mixture.weights), m), "the mixture of a point")
 
 
 def check_block_point(model: CertifiedMachine, point: BlockPoint) -> None:
     """Coefficients of all features, here and where the recipe asks."""
     width, recipe = model.n_features_in_ + 1, point.a
-    expect(is_array(point.coef, "f", width) or is_array(point.coef, "f", None, width), "the coefficients of a point")
+    require(is_array(point.coef, "f", width) or is_array(point.coef, "f", None, width), "the coefficients of a point")
     if isinstance(recipe, Steps):
         sound = is_array(recipe.u, "f", None, width) and is_array(recipe.widths, "f", len(recipe.u))
     elif isinstance(recipe, Places):
@@ -145,12 +145,15 @@ def check_block_point(model: CertifiedMachine, point: BlockPoint) -> None:
         sound = sound and len(recipe.weights) == len(recipe.coefs) == len(recipe.tails)
     else:
         sound = isinstance(recipe, Rest)
-    expect(sound, "the recipe of a point")
+    require(sound, "the recipe of a point")
 
 
 def check_structured_point(model: StructuredSVM) -> None:
     """w as long as the weights, and sheets of numbers; whether they are of the samples, a warm fit asks again."""
     point = model.result_.point
-    expect(isinstance(point, StructuredPoint) and is_array(point.w, "f", len(model.coef_)), "a point of the fit")
-    for sheet in point.sheets:
-        expect(is_array(sheet.labelling, "i", None) and is_array(sheet.weight, "f", None), "a labelling of the fit")
+    require(isinstance(point, StructuredPoint) and is_array(point.w, "f", len(model.coef_)), "a point of the fit")
+    for joint_labelling in point.sheets:
+        require(
+            is_array(joint_labelling.labelling, "i", None) and is_array(joint_labelling.weight, "f", None),
+            "a labelling of the fit",
+        )

@@ -17,23 +17,23 @@ from ..estimators.novelty import OneClassSVM
 from ..estimators.structured import StructuredSVM
 from ..estimators.validation import is_precomputed
 from ..model.kernels import RBF, Kernel, Linear, Precomputed
-from ..model.samples import suit
+from ..model.samples import choose_storage_format
 from ..structures import ChainModel
-from .checks import expect, is_array, is_finite, is_index, is_matrix
-from .results import put_results, take_results
+from .checks import is_array, is_finite, is_index, is_matrix, require
+from .results import extract_results, restore_results
 
 # first_index_: of LIBSVM text on which a machine was trained, the index of the first feature, 0 or 1.
-EVERYBODY = ("n_features_in_", "feature_names_in_", "first_index_", "n_iter_", "classes_", "data_hash_")
-KERNEL_MACHINE = (
+COMMON_ATTRIBUTES = ("n_features_in_", "feature_names_in_", "first_index_", "n_iter_", "classes_", "data_hash_")
+KERNEL_MACHINE_ATTRIBUTES = (
     "shape_fit_", "support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_", "_kernel", "_free",
     "_norms", "_weights", "fit_status_", "class_weight_", "_probA", "_probB", "_preference",
 )  # fmt: skip
-LINEAR_MACHINE = ("coef_", "intercept_", "_fitted_loss", "_fitted_softmax")
-STRUCTURED = ("coef_",)
-MODEL = ("labels_", "costs_", "n_features_")  # of a structured model that was prepared
-LARGEST = float(np.finfo(float).max)
+LINEAR_MACHINE_ATTRIBUTES = ("coef_", "intercept_", "_fitted_loss", "_fitted_softmax")
+STRUCTURED_SVM_ATTRIBUTES = ("coef_",)
+STRUCTURED_MODEL_ATTRIBUTES = ("labels_", "costs_", "n_features_")  # of a structured model that was prepared
+MAX_FLOAT = float(np.finfo(float).max)
 # What a file has no need of: it follows from the rest, or belongs to the fit itself.
-REBUILT = (
+DERIVED_ATTRIBUTES = (
     "_kernel", "_sparse", "_gamma", "_support", "_support_source", "_order", "dual_coef_", "intercept_", "offset_",
     "_weights_of", "results_", "result_", "certificates_", "certificate_", "_points", "_posed", "model_",
 )  # fmt: skip
@@ -42,54 +42,57 @@ REBUILT = (
 # ---- from a machine -------------------------------------------------------------------------------------------------
 
 
-def take_state(model, compact: bool) -> dict:
+def extract_state(model, compact: bool) -> dict:
     """The fitted attributes of a machine, its results, and from where a warm fit starts."""
-    kept = {name: vars(model)[name] for name in names_of(model) if name in vars(model)}
+    kept = {name: vars(model)[name] for name in list_state_names(model) if name in vars(model)}
     if isinstance(model, KernelMachine) and sp.issparse(kept["_dual_coef_"]):
         kept["_dual_coef_"] = kept["_dual_coef_"].toarray()
     if isinstance(model, StructuredSVM):
-        kept["model_"] = {"model": model.model_, **{name: getattr(model.model_, name) for name in MODEL}}
-    return {**kept, **take_results(model, compact)}
+        kept["model_"] = {
+            "model": model.model_,
+            **{name: getattr(model.model_, name) for name in STRUCTURED_MODEL_ATTRIBUTES},
+        }
+    return {**kept, **extract_results(model, compact)}
 
 
-def names_of(model) -> tuple[str, ...]:
+def list_state_names(model) -> tuple[str, ...]:
     """The attributes that are kept of a machine of this family."""
-    family = KERNEL_MACHINE if isinstance(model, KernelMachine) else LINEAR_MACHINE
-    return EVERYBODY + (STRUCTURED if isinstance(model, StructuredSVM) else family)
+    family = KERNEL_MACHINE_ATTRIBUTES if isinstance(model, KernelMachine) else LINEAR_MACHINE_ATTRIBUTES
+    return COMMON_ATTRIBUTES + (STRUCTURED_SVM_ATTRIBUTES if isinstance(model, StructuredSVM) else family)
 
 
 # ---- into a machine -------------------------------------------------------------------------------------------------
 
 
-def put_state(model, state: dict) -> None:
+def restore_state(model, state: dict) -> None:
     """Make a machine fitted; what does not suit the rest is refused."""
-    for name in names_of(model):
+    for name in list_state_names(model):
         if name in state:
             setattr(model, name, state[name])
-    check_everybody(model)
+    check_common_attributes(model)
     if isinstance(model, StructuredSVM):
-        put_structure(model, state["model_"])
+        restore_structure(model, state["model_"])
     elif isinstance(model, KernelMachine):
         check_kernel_machine(model)
         finish_kernel_machine(model)
     else:
         check_linear_machine(model)
         model._kernel = Linear()
-    put_results(model, state)
+    restore_results(model, state)
     if isinstance(model, KernelMachine):
         check_norms(model)
 
 
-def check_everybody(model) -> None:
+def check_common_attributes(model) -> None:
     """Numbers of features and classes."""
     d = getattr(model, "n_features_in_", None)
-    expect(d is None or (isinstance(d, Integral) and d > 0), "n_features_in_")
+    require(d is None or (isinstance(d, Integral) and d > 0), "n_features_in_")
     names = getattr(model, "feature_names_in_", None)
-    expect(names is None or is_array(names, "OU", d), "feature_names_in_")
-    expect(getattr(model, "first_index_", 1) in (0, 1), "first_index_")
+    require(names is None or is_array(names, "OU", d), "feature_names_in_")
+    require(getattr(model, "first_index_", 1) in (0, 1), "first_index_")
     if isinstance(model, KernelClassifier | LinearClassifier):
         classes = getattr(model, "classes_", None)
-        expect(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1, "classes_")
+        require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1, "classes_")
 
 
 # ---- kernel machines ------------------------------------------------------------------------------------------------
@@ -98,26 +101,26 @@ def check_everybody(model) -> None:
 def check_kernel_machine(model: KernelMachine) -> None:
     """Support vectors, coefficients and intercepts that suit each other and the kernel."""
     d, kernel, vectors, table = model.n_features_in_, model._kernel, model.support_vectors_, model._dual_coef_
-    expect(isinstance(kernel, Kernel) and isinstance(d, Integral), "_kernel")
+    require(isinstance(kernel, Kernel) and isinstance(d, Integral), "_kernel")
     check_kernel(kernel)
-    expect(isinstance(kernel, Precomputed) == is_precomputed(model.kernel), "kernel")
+    require(isinstance(kernel, Precomputed) == is_precomputed(model.kernel), "kernel")
     if isinstance(kernel, Linear | RBF):
-        expect(kernel.shift is None or is_finite(kernel.shift, d), "shift of the kernel")
-    expect(is_finite(table, None, None), "_dual_coef_")
+        require(kernel.shift is None or is_finite(kernel.shift, d), "shift of the kernel")
+    require(is_finite(table, None, None), "_dual_coef_")
     m = table.shape[1]
     if is_precomputed(model.kernel):
-        expect(is_array(vectors, "f", 0, 0), "support_vectors_")
+        require(is_array(vectors, "f", 0, 0), "support_vectors_")
     else:
-        expect(is_matrix(vectors, m, d), "support_vectors_")
+        require(is_matrix(vectors, m, d), "support_vectors_")
     n = check_fitted_shape(model, m, d)
     k = len(model.classes_) if isinstance(model, KernelClassifier) else 1
-    expect(is_array(model._n_support, "i", k) and model._n_support.min() >= 0, "n_support_")
-    expect(int(model._n_support.sum(dtype=np.int64)) == m, "n_support_")
+    require(is_array(model._n_support, "i", k) and model._n_support.min() >= 0, "n_support_")
+    require(int(model._n_support.sum(dtype=np.int64)) == m, "n_support_")
     check_machines(model, len(table), k)
     held = model._weights
-    expect(held is None or (isinstance(kernel, Linear) and is_array(held, "f", len(model._intercept_), d)), "_weights")
-    expect(held is None or not np.isinf(held).any(), "_weights")
-    expect(is_index(getattr(model, "_free", np.zeros(0, int)), n), "_free")
+    require(held is None or (isinstance(kernel, Linear) and is_array(held, "f", len(model._intercept_), d)), "_weights")
+    require(held is None or not np.isinf(held).any(), "_weights")
+    require(is_index(getattr(model, "_free", np.zeros(0, int)), n), "_free")
 
 
 def check_kernel(kernel: Kernel) -> None:
@@ -125,27 +128,27 @@ def check_kernel(kernel: Kernel) -> None:
     parameters = {"gamma": 0.0, "coef0": 0.0, "degree": 0, **vars(kernel)}
     for name in ("gamma", "coef0"):
         value = parameters[name]
-        expect(isinstance(value, Real) and -LARGEST <= value <= LARGEST, f"{name} of the kernel")
+        require(isinstance(value, Real) and -MAX_FLOAT <= value <= MAX_FLOAT, f"{name} of the kernel")
     degree = parameters["degree"]
-    expect(isinstance(degree, Integral) and 0 <= degree < 2**31, "degree of the kernel")
+    require(isinstance(degree, Integral) and 0 <= degree < 2**31, "degree of the kernel")
 
 
 def check_norms(model: KernelMachine) -> None:
     """|w| >= 0, finite; not known where a point was not judged, and nowhere else."""
     norms = getattr(model, "_norms", np.zeros(0))
-    expect(is_array(norms, "f", None) and not (norms < 0).any() and not np.isinf(norms).any(), "_norms")
+    require(is_array(norms, "f", None) and not (norms < 0).any() and not np.isinf(norms).any(), "_norms")
     judged = np.array([certificate.relative_gap < np.inf for certificate in model.certificates_])
-    expect(len(norms) == 0 or (len(norms) == len(judged) and not np.isnan(norms[judged]).any()), "_norms")
+    require(len(norms) == 0 or (len(norms) == len(judged) and not np.isnan(norms[judged]).any()), "_norms")
 
 
 def check_fitted_shape(model: KernelMachine, m: int, d: int) -> int:
     """The number of training samples, as far as it is known; the support vectors are among them."""
     shape, support = getattr(model, "shape_fit_", None), getattr(model, "support_", None)
-    expect(shape is None or (type(shape) is tuple and len(shape) == 2 and shape[1] == d), "shape_fit_")
+    require(shape is None or (type(shape) is tuple and len(shape) == 2 and shape[1] == d), "shape_fit_")
     n = np.iinfo(np.int32).max if shape is None else shape[0]
-    expect(isinstance(n, Integral) and n >= 0, "shape_fit_")
-    expect(support is None or (len(support) == m and is_index(support, n)), "support_")
-    expect(not is_precomputed(model.kernel) or not (shape is None or support is None), "support_")
+    require(isinstance(n, Integral) and n >= 0, "shape_fit_")
+    require(support is None or (len(support) == m and is_index(support, n)), "support_")
+    require(not is_precomputed(model.kernel) or not (shape is None or support is None), "support_")
     return n
 
 
@@ -153,16 +156,16 @@ def check_machines(model: KernelMachine, rows: int, k: int) -> None:
     """As many intercepts as binary machines, and rows of coefficients as these have."""
     b = model._intercept_
     if not isinstance(model, KernelClassifier):
-        expect(rows == 1 and is_finite(b, 1), "_dual_coef_")
+        require(rows == 1 and is_finite(b, 1), "_dual_coef_")
         return
     layouts = [(k - 1, k * (k - 1) // 2), (k, k)][: 1 if k == 2 else 2]  # of pairs, and of each class against the rest
-    expect(is_finite(b, None) and (rows, len(b)) in layouts, "_dual_coef_")
-    expect(is_array(model._probA, "f", None) and len(model._probA) in (0, len(b)), "_probA")
-    expect(is_array(model._probB, "f", len(model._probA)), "_probB")
+    require(is_finite(b, None) and (rows, len(b)) in layouts, "_dual_coef_")
+    require(is_array(model._probA, "f", None) and len(model._probA) in (0, len(b)), "_probA")
+    require(is_array(model._probB, "f", len(model._probA)), "_probB")
     preferred = model._preference
-    expect(preferred is None or np.array_equal(np.sort(preferred), np.arange(k)), "_preference")
+    require(preferred is None or np.array_equal(np.sort(preferred), np.arange(k)), "_preference")
     if hasattr(model, "class_weight_"):
-        expect(is_array(model.class_weight_, "f", k), "class_weight_")
+        require(is_array(model.class_weight_, "f", k), "class_weight_")
 
 
 def finish_kernel_machine(model: KernelMachine) -> None:
@@ -171,7 +174,7 @@ def finish_kernel_machine(model: KernelMachine) -> None:
     model._order = model._support_source = None
     model._gamma = getattr(model._kernel, "gamma", 0.0)
     precomputed = is_precomputed(model.kernel)
-    model._support = None if precomputed else suit(model._kernel.samples(model.support_vectors_))
+    model._support = None if precomputed else choose_storage_format(model._kernel.samples(model.support_vectors_))
     two = isinstance(model, KernelClassifier) and len(model.classes_) == 2
     model.dual_coef_ = -model._dual_coef_ + 0.0 if two else model._dual_coef_.copy()
     public = model._public_intercepts()
@@ -188,25 +191,25 @@ def finish_kernel_machine(model: KernelMachine) -> None:
 def check_linear_machine(model: LinearMachine) -> None:
     """w and b of each machine."""
     d, w, b = model.n_features_in_, model.coef_, model.intercept_
-    expect(isinstance(d, Integral), "n_features_in_")
+    require(isinstance(d, Integral), "n_features_in_")
     if isinstance(model, LinearClassifier):
         k = len(model.classes_)
-        expect(is_matrix(w, 1 if k == 2 else k, d), "coef_")
+        require(is_matrix(w, 1 if k == 2 else k, d), "coef_")
     else:
-        expect(is_finite(w, d) or (sp.issparse(w) and is_matrix(w, 1, d)) or is_finite(w, None, d), "coef_")
+        require(is_finite(w, d) or (sp.issparse(w) and is_matrix(w, 1, d)) or is_finite(w, None, d), "coef_")
     machines = 1 if w.ndim == 1 else w.shape[0]
-    expect((isinstance(b, Real) and np.isfinite(b)) or is_finite(b, machines), "intercept_")
+    require((isinstance(b, Real) and np.isfinite(b)) or is_finite(b, machines), "intercept_")
 
 
-def put_structure(model: StructuredSVM, kept: dict) -> None:
+def restore_structure(model: StructuredSVM, kept: dict) -> None:
     """The model with its labels and costs."""
     structure = kept["model"]
-    expect(isinstance(structure, ChainModel), "model_")
-    for name in MODEL:
+    require(isinstance(structure, ChainModel), "model_")
+    for name in STRUCTURED_MODEL_ATTRIBUTES:
         setattr(structure, name, kept[name])
     labels, costs, d = structure.labels_, structure.costs_, structure.n_features_
-    expect(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) > 1, "labels_")
+    require(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) > 1, "labels_")
     k = len(labels)
-    expect(is_finite(costs, k, k) and type(d) is int and d > 0, "costs_")
-    expect(is_finite(model.coef_, d * k + (k * k + 2 * k if structure.edges else 0)), "coef_")
+    require(is_finite(costs, k, k) and type(d) is int and d > 0, "costs_")
+    require(is_finite(model.coef_, d * k + (k * k + 2 * k if structure.edges else 0)), "coef_")
     model.model_ = structure

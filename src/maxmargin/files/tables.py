@@ -15,7 +15,7 @@ from ..model.sparse_format import check_sparse
 from ..runtime.streams import write_file
 from .data import Data
 
-STRIP = 1 << 20  # entries that are written at a time
+ENTRIES_PER_WRITE = 1 << 20  # entries that are written at a time
 
 
 def write_csv(path: str | os.PathLike | BinaryIO, data: Data) -> None:
@@ -46,15 +46,15 @@ def write_parquet(path: str | os.PathLike, data: Data) -> None:
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow; install it with: pip install 'maxmargin[tables]'.") from error
-    names, more = list_columns(data)
+    names, other_columns = list_columns(data)
     types = [(name, pyarrow.float64()) for name in names]
-    for name, column in more.items():
+    for name, column in other_columns.items():
         numbers = column.dtype.kind in "biuf"
         types.append((name, pyarrow.from_numpy_dtype(column.dtype) if numbers else pyarrow.string()))
     schema = pyarrow.schema(types)
     with write_file(path) as file, ParquetWriter(file, schema) as writer:
-        for part, behind in cut_rows(data, len(names), more):
-            columns = [*part.T.astype(np.float64), *behind]
+        for part, trailing in split_rows(data, len(names), other_columns):
+            columns = [*part.T.astype(np.float64), *trailing]
             arrays = [pyarrow.array(column, kind) for column, (_, kind) in zip(columns, types, strict=True)]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
@@ -65,32 +65,34 @@ def list_columns(data: Data) -> tuple[list[str], dict[str, np.ndarray]]:
     Names that the features have already get a _ behind them.
     """
     names = list(data.names or [f"x{j + 1}" for j in range(data.X.shape[1])])
-    more = {}
+    other_columns = {}
     for name, column in (("query", data.query), ("weight", data.weight), (data.target or "y", data.y)):
         if column is not None:
             while name in names:
                 name += "_"
-            more[name] = column
-    return names, more
+            other_columns[name] = column
+    return names, other_columns
 
 
-def cut_rows(data: Data, d: int, more: dict[str, np.ndarray]) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+def split_rows(
+    data: Data, d: int, other_columns: dict[str, np.ndarray]
+) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
     """Some rows at a time: the features, dense, and the columns behind them."""
     check_sparse(data.X)
-    step = max(1, STRIP // max(d, 1))
+    step = max(1, ENTRIES_PER_WRITE // max(d, 1))
     for start in range(0, data.X.shape[0], step):
         part = data.X[start : start + step]
         part = part.toarray() if sp.issparse(part) else np.asarray(part)
-        yield part, [column[start : start + step] for column in more.values()]
+        yield part, [column[start : start + step] for column in other_columns.values()]
 
 
 def format_csv(data: Data) -> Iterator[str]:
     """The header, then some lines at a time."""
-    names, more = list_columns(data)
-    yield format_lines([[*names, *more]])
-    for part, behind in cut_rows(data, len(names), more):
-        columns = [[show(value) for value in column.tolist()] for column in behind]
-        features = ([show(value) for value in row] for row in part.tolist())
+    names, other_columns = list_columns(data)
+    yield format_lines([[*names, *other_columns]])
+    for part, trailing in split_rows(data, len(names), other_columns):
+        columns = [[format_value(value) for value in column.tolist()] for column in trailing]
+        features = ([format_value(value) for value in row] for row in part.tolist())
         yield format_lines([*row, *last] for row, last in zip(features, zip(*columns, strict=True), strict=True))
 
 
@@ -101,6 +103,6 @@ def format_lines(rows: Iterable[list[str]]) -> str:
     return text.getvalue()
 
 
-def show(value) -> str:
+def format_value(value) -> str:
     """The shortest text that reads as the same number; a text as it is."""
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .archive import KINDS, Damaged
-from .records import GONE, RECORDS, TYPES, fields_of
+from .archive import DTYPE_KINDS, DamagedFileError
+from .records import OBSOLETE_FIELDS, RECORDS, TYPES, list_record_fields
 
-CSR = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
-PARTS = ("data", "indices", "indptr")
+CSR_TYPES = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
+CSR_PARTS = ("data", "indices", "indptr")
 
 
-class Unkeepable(ValueError):
+class UnsupportedValueError(ValueError):
     """What a model file cannot hold, without the name of what it belongs to."""
 
 
@@ -55,32 +55,32 @@ class Packer:
         for kind, pack in PACKERS.items():
             if isinstance(value, kind):
                 return pack(self, value, name)
-        raise Unkeepable(describe(value))
+        raise UnsupportedValueError(describe(value))
 
     def pack_scalar(self, value: np.generic):
         """A scalar of NumPy's, with its type."""
-        if value.dtype.kind not in KINDS or not isinstance(value.item(), bool | int | float | str):
-            raise Unkeepable(f"a scalar of type {value.dtype}")
+        if value.dtype.kind not in DTYPE_KINDS or not isinstance(value.item(), bool | int | float | str):
+            raise UnsupportedValueError(f"a scalar of type {value.dtype}")
         return {"scalar": self.pack(value.item(), ""), "dtype": value.dtype.str}
 
     def pack_array(self, value: np.ndarray, name: str):
         """A reference to an array; texts and labels of Python's are written out."""
-        if value.dtype.kind in "US" or (value.dtype.kind in KINDS and value.dtype.itemsize <= 8):
-            return {"array": self.put(value, name)}
+        if value.dtype.kind in "US" or (value.dtype.kind in DTYPE_KINDS and value.dtype.itemsize <= 8):
+            return {"array": self.store(value, name)}
         if value.dtype.kind in "OT" and value.ndim == 1:
             return {"objects": [self.pack(each, name) for each in value.tolist()]}
-        raise Unkeepable(f"an array of type {value.dtype}")
+        raise UnsupportedValueError(f"an array of type {value.dtype}")
 
     def pack_sparse(self, value, name: str):
         """The three arrays of a CSR matrix."""
         kind = type(value).__name__
-        if kind not in CSR:
-            raise Unkeepable(f"a sparse matrix of type {kind}")
-        for part in PARTS:
-            self.put(getattr(value, part), f"{name}.{part}")
+        if kind not in CSR_TYPES:
+            raise UnsupportedValueError(f"a sparse matrix of type {kind}")
+        for part in CSR_PARTS:
+            self.store(getattr(value, part), f"{name}.{part}")
         return {"csr": name, "shape": list(value.shape), "kind": kind}
 
-    def put(self, array: np.ndarray, name: str) -> str:
+    def store(self, array: np.ndarray, name: str) -> str:
         """The name under which an array is kept, that of its first place."""
         if id(array) not in self.names:
             self.names[id(array)] = name
@@ -91,15 +91,15 @@ class Packer:
         """The class and the fields of an object."""
         kind = type(value).__name__
         if RECORDS.get(kind) is not type(value):
-            raise Unkeepable(describe(value))
-        fields = {field: self.pack(getattr(value, field), f"{name}.{field}") for field in fields_of(kind)}
+            raise UnsupportedValueError(describe(value))
+        fields = {field: self.pack(getattr(value, field), f"{name}.{field}") for field in list_record_fields(kind)}
         return {"record": kind, "fields": fields}
 
 
 def pack_type(packer: Packer, value: type, name: str):
     """A class by its name."""
     if TYPES.get(value.__name__) is not value:
-        raise Unkeepable(f"the class {value.__name__}")
+        raise UnsupportedValueError(f"the class {value.__name__}")
     return {"type": value.__name__}
 
 
@@ -113,9 +113,9 @@ def pack_random_state(packer: Packer, value: np.random.RandomState, name: str):
     """The state of a Mersenne twister."""
     state = value.get_state(legacy=False)
     if state["bit_generator"] != "MT19937":
-        raise Unkeepable(f"a RandomState of {state['bit_generator']}")
+        raise UnsupportedValueError(f"a RandomState of {state['bit_generator']}")
     numbers = [int(state["state"]["pos"]), int(state["has_gauss"]), float(state["gauss"])]
-    return {"random_state": packer.put(np.array(state["state"]["key"]), f"{name}.key"), "numbers": numbers}
+    return {"random_state": packer.store(np.array(state["state"]["key"]), f"{name}.key"), "numbers": numbers}
 
 
 def pack_list(packer: Packer, value: list, name: str) -> list:
@@ -163,32 +163,32 @@ class Unpacker:
         for tag, unpack in UNPACKERS.items():
             if tag in value:
                 return unpack(self, value)
-        raise Damaged(f"a value has the unknown form {sorted(map(str, value))[:3]}")
+        raise DamagedFileError(f"a value has the unknown form {sorted(map(str, value))[:3]}")
 
     def unpack_sparse(self, value: dict):
         """A CSR matrix whose indices were looked at: compiled code believes them."""
-        name, kind = value["csr"], CSR.get(value["kind"])
+        name, kind = value["csr"], CSR_TYPES.get(value["kind"])
         n, d = value["shape"]
         if kind is None or not all(type(length) is int and length >= 0 for length in (n, d)):
-            raise Damaged(f"{str(name)[:60]!r} is no sparse matrix")
-        data, indices, indptr = (self.read_array(f"{name}.{part}") for part in PARTS)
+            raise DamagedFileError(f"{str(name)[:60]!r} is no sparse matrix")
+        data, indices, indptr = (self.read_array(f"{name}.{part}") for part in CSR_PARTS)
         if data.dtype.kind != "f" or any(index.dtype.kind != "i" for index in (indices, indptr)):
-            raise Damaged(f"the sparse matrix {name!r} holds numbers of other types")
+            raise DamagedFileError(f"the sparse matrix {name!r} holds numbers of other types")
         sound = data.ndim == indices.ndim == indptr.ndim == 1 and len(data) == len(indices) and len(indptr) == n + 1
         sound = sound and indptr[0] == 0 and indptr[-1] == len(data) and (np.diff(indptr) >= 0).all()
         if not sound or (len(indices) and (indices.min() < 0 or indices.max() >= d)):
-            raise Damaged(f"the parts of the sparse matrix {name!r} do not suit each other")
+            raise DamagedFileError(f"the parts of the sparse matrix {name!r} do not suit each other")
         return kind((data, indices, indptr), shape=(n, d))
 
     def unpack_record(self, value: dict):
         """An object of a known class with known fields."""
         kind, fields = value["record"], value["fields"]
         if kind not in RECORDS:
-            raise Damaged(f"it names the unknown class {str(kind)[:60]!r}")
-        fields = {name: each for name, each in fields.items() if name not in GONE.get(kind, ())}
-        strange = sorted(set(fields) - set(fields_of(kind)))
+            raise DamagedFileError(f"it names the unknown class {str(kind)[:60]!r}")
+        fields = {name: each for name, each in fields.items() if name not in OBSOLETE_FIELDS.get(kind, ())}
+        strange = sorted(set(fields) - set(list_record_fields(kind)))
         if strange:
-            raise Damaged(f"{kind} has no {strange[0][:60]!r}")
+            raise DamagedFileError(f"{kind} has no {strange[0][:60]!r}")
         return RECORDS[kind](**{name: self.unpack(each) for name, each in fields.items()})
 
     def unpack_scalar(self, value: dict):
@@ -197,7 +197,7 @@ class Unpacker:
         if dtype.kind == "U" and isinstance(item, str):
             return np.str_(item)
         if dtype.kind not in "biuf" or dtype.itemsize > 8:
-            raise Damaged(f"a scalar has the type {dtype.str}")
+            raise DamagedFileError(f"a scalar has the type {dtype.str}")
         return np.array(item).astype(dtype)[()]
 
     def unpack_random_state(self, value: dict) -> np.random.RandomState:
@@ -205,10 +205,10 @@ class Unpacker:
         key, (position, has_gauss, gauss) = self.read_array(value["random_state"]), value["numbers"]
         state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
         if key.shape != (624,) or key.dtype != np.uint32 or not 0 <= position <= 624:
-            raise Damaged("the state of random_state is none")
-        twister = np.random.RandomState()
-        twister.set_state({**state, "has_gauss": has_gauss, "gauss": gauss})
-        return twister
+            raise DamagedFileError("the state of random_state is none")
+        generator = np.random.RandomState()
+        generator.set_state({**state, "has_gauss": has_gauss, "gauss": gauss})
+        return generator
 
 
 def unpack_objects(unpacker: Unpacker, value: dict) -> np.ndarray:
@@ -222,7 +222,7 @@ def unpack_objects(unpacker: Unpacker, value: dict) -> np.ndarray:
 def unpack_type(unpacker: Unpacker, value: dict) -> type:
     """A known class."""
     if value["type"] not in TYPES:
-        raise Damaged(f"it names the unknown class {str(value['type'])[:60]!r}")
+        raise DamagedFileError(f"it names the unknown class {str(value['type'])[:60]!r}")
     return TYPES[value["type"]]
 
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_array, column_or_1d, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from ..certificates.data_hash import hash_data
-from ..certificates.in_memory import Certificate, judge, judge_sharply, worst
+from ..certificates.in_memory import Certificate, judge, judge_with_refinement, worst
 from ..estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from ..estimators.linear_machine import LinearMachine
 from ..estimators.machine import KernelMachine, Task
@@ -25,19 +25,19 @@ from ..estimators.risk import check_vectors
 from ..estimators.validation import bound_cost, check_length, check_weight, is_function
 from ..model.features import Design, Gram
 from ..model.formulations import Machine, Risk, sums_to_zero
-from ..model.kernels import Linear, add_products
+from ..model.kernels import Linear, add_shift_product
 from ..model.losses import LOSSES
 from ..model.problem import Point, Problem
 from ..model.samples import wrap
 from ..model.sparse_format import check_sparse
 from ..runtime.interrupt import Interrupt
 from ..runtime.scikit_learn import weigh_liblinear_classes
-from ..runtime.threads import quiet_blas
+from ..runtime.threads import single_threaded_blas
 from ..solvers.loop import solve
 from .row_search import find_rows
 
-OURS = {machine.__name__: machine for machine in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)}
-KERNEL_MACHINES = tuple(OURS)
+KERNEL_MACHINE_CLASSES = {machine.__name__: machine for machine in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)}
+KERNEL_MACHINES = tuple(KERNEL_MACHINE_CLASSES)
 LINEAR_MACHINES = ("LinearSVC", "LinearSVR")
 
 
@@ -61,9 +61,9 @@ def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) 
     if isinstance(model, Problem):
         return judge(model, X)
     compare_data(model, X, y, sample_weight)
-    with quiet_blas():
+    with single_threaded_blas():
         posed = pose_model(model, X, y, sample_weight, max_seconds)
-        return worst([judge_sharply(problem, point) for problem, point, _ in posed])
+        return worst([judge_with_refinement(problem, point) for problem, point, _ in posed])
 
 
 def compare_data(model, X, y, sample_weight) -> None:
@@ -77,7 +77,7 @@ def compare_data(model, X, y, sample_weight) -> None:
         )
 
 
-class Posed(NamedTuple):
+class PosedMachine(NamedTuple):
     """A binary machine of a model as a point of the problem that it claims to solve, over some rows of X."""
 
     problem: Problem
@@ -85,7 +85,9 @@ class Posed(NamedTuple):
     index: np.ndarray
 
 
-def pose_model(model, X, y, sample_weight, max_seconds: float, interrupt: Interrupt | None = None) -> Iterator[Posed]:
+def pose_model(
+    model, X, y, sample_weight, max_seconds: float, interrupt: Interrupt | None = None
+) -> Iterator[PosedMachine]:
     """The binary machines of a fitted model, one after the other; duals that it does not keep are looked for."""
     kind = None if isinstance(model, LinearMachine) else name_kind(model)
     check_is_fitted(model)
@@ -129,46 +131,46 @@ def name_kind(model) -> str:
 # ---- kernel machines ------------------------------------------------------------------------------------------
 
 
-def pose_kernel(model, kind: str, X, y, sample_weight) -> Iterator[Posed]:
+def pose_kernel(model, kind: str, X, y, sample_weight) -> Iterator[PosedMachine]:
     """The binary problems of a kernel machine, and the points at which its dual coefficients are."""
     own = isinstance(model, KernelMachine)
-    twin = copy(model) if own else make_twin(model, kind)
-    if isinstance(twin.gamma, str) and hasattr(model, "_gamma"):
-        twin.gamma = float(model._gamma)  # the kernel of the model, whatever data it is judged on
-    X = X if is_function(twin.kernel) else check_features(model, X)
+    counterpart = copy(model) if own else make_counterpart(model, kind)
+    if isinstance(counterpart.gamma, str) and hasattr(model, "_gamma"):
+        counterpart.gamma = float(model._gamma)  # the kernel of the model, whatever data it is judged on
+    X = X if is_function(counterpart.kernel) else check_features(model, X)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
-    targets = read_targets(model, kind, twin, y, n)
+    targets = read_targets(model, kind, counterpart, y, n)
     check_length(X, targets)
     fitted = getattr(model, "shape_fit_", (n,))[0]  # a model file of LIBSVM does not say it
     if n != fitted:
         raise ValueError(f"X has {n} samples, but the model was fitted on {fitted}.")
     weight = check_weight(sample_weight, n)
-    formulation = twin._formulation()
-    machines = read_machines(model, kind, twin, weight, find_support(model, X, targets), n)
+    formulation = counterpart._formulation()
+    machines = read_machines(model, kind, counterpart, weight, find_support(model, X, targets), n)
     balanced = all(sums_to_zero(machine.coef) for machine in machines)
     # Where nobody has kept it: scikit-learn's gamma="scale" does not look at the weights; ours does.
-    features = twin._features(X, weight if own else None, formulation, balanced)
+    features = counterpart._features(X, weight if own else None, formulation, balanced)
     features.form()
     machines = move_machines(machines, features, model if own else None)
-    for task, machine in zip(twin._tasks(targets, weight), machines, strict=True):
+    for task, machine in zip(counterpart._tasks(targets, weight), machines, strict=True):
         task = include_support(task, machine.coef, targets)
         problem = formulation.pose(features.subset(task.index), task.y, task.c)
         point = formulation.write(problem, machine._replace(coef=machine.coef[task.index]))
-        yield Posed(problem, point, task.index)
+        yield PosedMachine(problem, point, task.index)
 
 
-def make_twin(model, kind: str) -> KernelMachine:
+def make_counterpart(model, kind: str) -> KernelMachine:
     """Our machine with the parameters of another library's, to pose the same problem."""
-    ours = OURS[kind]()
+    ours = KERNEL_MACHINE_CLASSES[kind]()
     theirs = model.get_params()
-    shared = {key: value for key, value in theirs.items() if key in ours.get_params() and key not in FOREIGN}
+    shared = {key: value for key, value in theirs.items() if key in ours.get_params() and key not in IGNORED_PARAMETERS}
     return ours.set_params(**shared)
 
 
-FOREIGN = {"tol", "probability", "max_iter", "verbose", "n_jobs", "random_state"}  # do not shape the problem
+IGNORED_PARAMETERS = {"tol", "probability", "max_iter", "verbose", "n_jobs", "random_state"}  # do not shape the problem
 
 
-def read_targets(model, kind: str, twin, y, n: int) -> np.ndarray:
+def read_targets(model, kind: str, counterpart, y, n: int) -> np.ndarray:
     """y as the model saw it: class indices in the order of its classes_, real numbers, or ones."""
     if kind == "OneClassSVM":
         return np.ones(n)
@@ -178,12 +180,12 @@ def read_targets(model, kind: str, twin, y, n: int) -> np.ndarray:
         return check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64, input_name="y")
     places = index_labels(column_or_1d(y), model.classes_)
     if not isinstance(model, KernelMachine):
-        twin.classes_ = np.asarray(model.classes_)
+        counterpart.classes_ = np.asarray(model.classes_)
         # LIBSVM's nu-SVC does not look at class weights, and nobody's "balanced" at sample weights but ours.
         classes = compute_class_weight(
-            model.class_weight if kind == "SVC" else None, classes=twin.classes_, y=column_or_1d(y)
+            model.class_weight if kind == "SVC" else None, classes=counterpart.classes_, y=column_or_1d(y)
         )
-        twin.class_weight = dict(zip(twin.classes_.tolist(), classes.tolist(), strict=True))
+        counterpart.class_weight = dict(zip(counterpart.classes_.tolist(), classes.tolist(), strict=True))
     return places
 
 
@@ -191,8 +193,10 @@ def index_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The place of each label in the sorted classes."""
     place = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
     if not (classes[place] == y).all():
-        stranger = y[classes[place] != y][0]
-        raise ValueError(f"y has the label {stranger}, which the model has never seen; it knows {classes.tolist()}.")
+        unknown_label = y[classes[place] != y][0]
+        raise ValueError(
+            f"y has the label {unknown_label}, which the model has never seen; it knows {classes.tolist()}."
+        )
     return place
 
 
@@ -214,14 +218,16 @@ def find_support(model, X, targets: np.ndarray) -> np.ndarray:
     return np.concatenate(support)
 
 
-def read_machines(model, kind: str, twin, weight: np.ndarray | None, support: np.ndarray, n: int) -> list[Machine]:
+def read_machines(
+    model, kind: str, counterpart, weight: np.ndarray | None, support: np.ndarray, n: int
+) -> list[Machine]:
     """The binary machines of a model as coefficients over all training samples, in the signs of their tasks."""
     table = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_)
     b = np.ravel(model.intercept_)
     counted = np.arange(n) if isinstance(model, KernelMachine) or weight is None else np.flatnonzero(weight > 0)
     if support.max(initial=-1) < len(counted):
         support = counted[support]  # scikit-learn numbers the samples without those of no weight
-    if kind in ("SVC", "NuSVC") and not twin._rest:
+    if kind in ("SVC", "NuSVC") and not counterpart._one_vs_rest:
         two = len(model.classes_) == 2
         table = -table if two else unpack_pairs(table, np.asarray(model.n_support_)).T
         b = -b if two else b
@@ -250,10 +256,10 @@ def move_intercept(machine: Machine, features: Gram) -> float:
     """b + <w, m> for w = sum_i coef_i x_i = sum_i coef_i (x_i - m) + d m, d the sum of the coef_i; rounded once."""
     shift = features.kernel.shift
     if machine.w is not None:
-        return float(add_products(np.array([machine.b]), machine.w[None], shift)[0])
+        return float(add_shift_product(np.array([machine.b]), machine.w[None], shift)[0])
     high, low, _ = features.samples.combine_closely(machine.coef)
     parts = np.concatenate([high, low, fsum(machine.coef) * shift])
-    return float(add_products(np.array([machine.b]), parts[None], np.tile(shift, 3))[0])
+    return float(add_shift_product(np.array([machine.b]), parts[None], np.tile(shift, 3))[0])
 
 
 def include_support(task: Task, coef: np.ndarray, targets: np.ndarray) -> Task:
@@ -268,7 +274,7 @@ def include_support(task: Task, coef: np.ndarray, targets: np.ndarray) -> Task:
 # ---- linear machines ------------------------------------------------------------------------------------------
 
 
-def pose_linear(model, kind: str, X, y, sample_weight, max_seconds: float, interrupt) -> Iterator[Posed]:
+def pose_linear(model, kind: str, X, y, sample_weight, max_seconds: float, interrupt) -> Iterator[PosedMachine]:
     """LIBLINEAR's machines: P at their (w, b), D at the best dual found here, since they keep none."""
     if getattr(model, "penalty", "l2") != "l2" or getattr(model, "multi_class", "ovr") != "ovr":
         raise ValueError("certify knows LinearSVC with penalty='l2' and multi_class='ovr' only.")
@@ -293,10 +299,10 @@ def pose_linear(model, kind: str, X, y, sample_weight, max_seconds: float, inter
         coef = np.append(w, b / scaling if scaling else 0.0).astype(float)
         stray = 0.0 if scaling else float(b)
         suggested = Point(problem.terms.response(problem.features.scores(coef))[0], stray, coef)
-        yield Posed(problem, find_dual(problem, suggested, max_seconds / len(tasks), interrupt), task.index)
+        yield PosedMachine(problem, find_dual(problem, suggested, max_seconds / len(tasks), interrupt), task.index)
 
 
-def pose_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: float, interrupt) -> Iterator[Posed]:
+def pose_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: float, interrupt) -> Iterator[PosedMachine]:
     """Our linear machines: P at their (w, b), D at the best dual found, whatever loss, intercept and penalty."""
     X = check_features(model, X)
     if y is None:
@@ -308,7 +314,7 @@ def pose_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: floa
     y = y if labels else check_array(y, ensure_2d=False, dtype=np.float64)
     y = check_vectors(y) if vectors else y
     weight = check_weight(sample_weight, check_length(X, y))
-    kernel = model._bind(X)
+    kernel = model._make_kernel(X)
     tasks = model._tasks(index_labels(y, model.classes_) if labels else y, weight)
     features = model._features(X, kernel)
     for task, point in zip(tasks, read_points(model, kernel), strict=True):
@@ -318,7 +324,7 @@ def pose_own_linear(model: LinearMachine, X, y, sample_weight, max_seconds: floa
         else:
             suggested = np.zeros(problem.shape)
         found = find_dual(problem, point._replace(a=suggested), max_seconds / len(tasks), interrupt)
-        yield Posed(problem, found, task.index)
+        yield PosedMachine(problem, found, task.index)
 
 
 def read_points(model: LinearMachine, kernel: Linear) -> list[Point]:

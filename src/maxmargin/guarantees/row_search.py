@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-DIGITS = 2e-7  # by how much a number may differ, of its size: LIBSVM writes eight digits, and X may be float32
-LOOKED_AT = 64  # rows with nearly the same key that are compared
+ROW_MATCH_TOL = 2e-7  # by how much a number may differ, of its size: LIBSVM writes eight digits, and X may be float32
+MAX_CANDIDATES = 64  # rows with nearly the same key that are compared
 
 
 def find_rows(vectors, X) -> np.ndarray:
@@ -28,16 +28,16 @@ def find_rows(vectors, X) -> np.ndarray:
     keys, wanted = X @ r, vectors @ r
     order = np.argsort(keys, kind="stable")
     ranked, free = keys[order], np.ones(X.shape[0], bool)
-    slack = 1.01 * DIGITS * (abs(vectors) @ r)
+    slack = 1.01 * ROW_MATCH_TOL * (abs(vectors) @ r)
     low, high = np.searchsorted(ranked, wanted - slack), np.searchsorted(ranked, wanted + slack, side="right")
     found = np.full(vectors.shape[0], -1)
     for i in range(len(found)):
         near = order[low[i] : high[i]]
         near = near[free[near]]
-        near = near[np.argsort(np.abs(keys[near] - wanted[i]), kind="stable")[:LOOKED_AT]]
+        near = near[np.argsort(np.abs(keys[near] - wanted[i]), kind="stable")[:MAX_CANDIDATES]]
         if len(near):
             vector, rows = to_dense(vectors[[i]]), to_dense(X[near])
-            same = (np.abs(rows - vector) <= DIGITS * np.abs(vector)).all(axis=1)
+            same = (np.abs(rows - vector) <= ROW_MATCH_TOL * np.abs(vector)).all(axis=1)
             if same.any():
                 found[i] = near[np.argmax(same)]
                 free[found[i]] = False

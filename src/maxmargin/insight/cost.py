@@ -17,18 +17,31 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 
-from ..model.features import FULL
+from ..model.features import MAX_FULL_GRAM_SAMPLES
 from ..runtime.scikit_learn import drop_callbacks
 from ..runtime.threads import CORES, STRIPS
 from ..solvers.result import Status
 
-SMALLEST, STEP = 256, 4  # rows of the first part at least, and how much larger the next one is
-LONG, MOST = 0.15, 1.0  # seconds of a part after which none larger is tried; seconds that all parts may take
-QUICK = 0.25  # seconds that the smallest part may take, which is only there to be compared with
-FEW, ENOUGH = 24, 8  # classes whose pairs stand for those of all; problems that ended, from which others are foretold
-KERNEL, PAIRS, LINEAR = 1.7, 1.1, 0.9  # growth: one kernel problem, many of at most 2 FULL rows, linear machines
-VECTORS, PARTNERS = 14, 6  # arrays of n numbers that a linear fit holds, and a kernel fit for each class
-FIXED = 16 << 20  # bytes of tiles and blocks
+MIN_PILOT_ROWS, PILOT_SIZE_RATIO = 256, 4  # rows of the first part at least, and how much larger the next one is
+LONG_PILOT_SECONDS, MAX_PILOTS_SECONDS = (
+    0.15,
+    1.0,
+)  # seconds of a part after which none larger is tried; seconds that all parts may take
+FIRST_PILOT_SECONDS = 0.25  # seconds that the smallest part may take, which is only there to be compared with
+MAX_PILOT_CLASSES, MIN_ENDED_PROBLEMS = (
+    24,
+    8,
+)  # classes whose pairs stand for those of all; problems that ended, from which others are foretold
+KERNEL_GROWTH, PAIRS_GROWTH, LINEAR_GROWTH = (
+    1.7,
+    1.1,
+    0.9,
+)  # growth: one kernel problem, many of at most 2 FULL rows, linear machines
+LINEAR_FIT_VECTORS, KERNEL_FIT_VECTORS_PER_CLASS = (
+    14,
+    6,
+)  # arrays of n numbers that a linear fit holds, and a kernel fit for each class
+FIXED_BYTES = 16 << 20  # bytes of tiles and blocks
 
 
 class Sample(NamedTuple):
@@ -49,12 +62,12 @@ def keep_few_classes(model, X, y, weight) -> Sample:
     labels = np.asarray(y) if is_classifier(model) else np.empty((0, 0))
     classes = np.unique(labels) if labels.ndim == 1 else ()
     pairs = getattr(model, "multi_class", None) == "ovo" and not isinstance(model.class_weight, dict)
-    if not pairs or len(classes) <= FEW:  # a dictionary may name classes that would not be there
+    if not pairs or len(classes) <= MAX_PILOT_CLASSES:  # a dictionary may name classes that would not be there
         return Sample(X, y, weight, max(len(classes), 1))
-    kept = np.random.default_rng(0).permutation(len(classes))[:FEW]
+    kept = np.random.default_rng(0).permutation(len(classes))[:MAX_PILOT_CLASSES]
     rows = np.flatnonzero(np.isin(labels, classes[kept]))
     part = take(X, rows, getattr(model, "kernel", None) == "precomputed")
-    times = len(classes) * (len(classes) - 1) / (FEW * (FEW - 1))
+    times = len(classes) * (len(classes) - 1) / (MAX_PILOT_CLASSES * (MAX_PILOT_CLASSES - 1))
     return Sample(part, take(y, rows), None if weight is None else np.asarray(weight)[rows], len(classes), times)
 
 
@@ -74,18 +87,20 @@ def run_pilots(model, X, y, weight) -> list[Pilot]:
     """
     began = time.perf_counter()
     sizes = [count_rows(X)]
-    while sizes[0] // STEP >= SMALLEST:
-        sizes.insert(0, sizes[0] // STEP)
+    while sizes[0] // PILOT_SIZE_RATIO >= MIN_PILOT_ROWS:
+        sizes.insert(0, sizes[0] // PILOT_SIZE_RATIO)
     pilots: list[Pilot] = []
     for k, size in enumerate([sizes[0], *sizes]):  # the first one twice: what it compiles or loads is not its time
-        left = max(MOST - (time.perf_counter() - began), LONG)
+        left = max(MAX_PILOTS_SECONDS - (time.perf_counter() - began), LONG_PILOT_SECONDS)
         try:
-            pilot = fit_part(model, X, y, weight, size, min(left, QUICK) if k < 2 and len(sizes) > 1 else left)
+            pilot = fit_part(
+                model, X, y, weight, size, min(left, FIRST_PILOT_SECONDS) if k < 2 and len(sizes) > 1 else left
+            )
             pilots = [*pilots[-1:], pilot][-2 if k > 1 else -1 :]
         except Exception:
             if size == sizes[-1]:
                 raise
-        if len(pilots) > 1 and (pilots[-1].seconds > LONG or not pilots[-1].ended):
+        if len(pilots) > 1 and (pilots[-1].seconds > LONG_PILOT_SECONDS or not pilots[-1].ended):
             break
     return pilots
 
@@ -109,7 +124,7 @@ def fit_part(model, X, y, weight, size: int, limit: float) -> Pilot:
         part.fit(*given, sample_weight=weight)
     seconds = time.perf_counter() - began
     ended, problems = sum(result.status is not Status.MAX_SECONDS for result in part.results_), len(part.results_)
-    known = ended >= min(problems, ENOUGH)
+    known = ended >= min(problems, MIN_ENDED_PROBLEMS)
     return Pilot(size, seconds * problems / ended if known else seconds, known, part)
 
 
@@ -149,20 +164,20 @@ def predict_seconds(pilots: list[Pilot], n: int) -> tuple[float, bool]:
     last = pilots[-1]
     if last.rows >= n or len(pilots) == 1:
         return last.seconds, not last.ended
-    growth = grow(last.model, n)
+    growth = choose_growth(last.model, n)
     first, second = (float(pilot.rows) ** growth for pilot in pilots)
     slope = max(last.seconds - pilots[0].seconds, 0.2 * last.seconds) / (second - first)
     fixed = max(last.seconds - slope * second, 0.0)
     return fixed + slope * float(n) ** growth, not last.ended
 
 
-def grow(fitted, n: int) -> float:
+def choose_growth(fitted, n: int) -> float:
     """The power of n with which seconds grow."""
     if not hasattr(fitted, "kernel"):
-        return LINEAR
+        return LINEAR_GROWTH
     problems = len(fitted.results_)
     largest = max(np.size(result.point.a) for result in fitted.results_) / fitted.shape_fit_[0] * n
-    return PAIRS if problems > 1 and largest <= 2 * FULL else KERNEL
+    return PAIRS_GROWTH if problems > 1 and largest <= 2 * MAX_FULL_GRAM_SAMPLES else KERNEL_GROWTH
 
 
 def predict_bytes(fitted, X, n: int, n_classes: int) -> int:
@@ -174,10 +189,10 @@ def predict_bytes(fitted, X, n: int, n_classes: int) -> int:
     largest = min(n, int(np.ceil(max(len(index) for index, _ in fitted._points) / rows * n)))
     workers = min(CORES, problems, STRIPS)
     cache = int(fitted.cache_size * 2**20)
-    held = 8 * largest**2 if largest <= FULL else min(cache, 8 * largest**2)
-    copies = 2 * weigh(X) if problems > 1 else int(weigh(X) * len(fitted.support_) / rows)
-    duals = 8 * PARTNERS * n_classes * n  # a row has one against every other class
-    return FIXED + workers * (held if problems == 1 else min(held, cache // workers)) + duals + copies
+    held = 8 * largest**2 if largest <= MAX_FULL_GRAM_SAMPLES else min(cache, 8 * largest**2)
+    copies = 2 * count_bytes(X) if problems > 1 else int(count_bytes(X) * len(fitted.support_) / rows)
+    duals = 8 * KERNEL_FIT_VECTORS_PER_CLASS * n_classes * n  # a row has one against every other class
+    return FIXED_BYTES + workers * (held if problems == 1 else min(held, cache // workers)) + duals + copies
 
 
 def predict_linear_bytes(fitted, X, n: int) -> int:
@@ -185,10 +200,10 @@ def predict_linear_bytes(fitted, X, n: int) -> int:
     wide = getattr(fitted, "coef_", np.zeros(1)).shape[-1]
     joint = max(np.size(result.point.a) // max(result.point.a.shape[-1], 1) for result in fitted.results_)
     matrices = 0 if wide > 2500 else 8 * 8 * (wide + 1) ** 2
-    return FIXED + 8 * VECTORS * n * joint + matrices + weigh(X) // 2
+    return FIXED_BYTES + 8 * LINEAR_FIT_VECTORS * n * joint + matrices + count_bytes(X) // 2
 
 
-def weigh(X) -> int:
+def count_bytes(X) -> int:
     """The bytes of the data as a fit holds them."""
     if sp.issparse(X):
         return sum(part.nbytes for part in (X.data, X.indices, X.indptr))

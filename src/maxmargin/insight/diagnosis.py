@@ -13,12 +13,15 @@ from ..model.kernels import Kernel, Linear, translate
 from ..model.sparse_format import check_sparse
 from ..solvers.result import Result, Status
 
-WIDE = 1e3  # a feature this many times wider than the others drowns them
-FAR = 50.0  # a feature whose mean is this many times its spread wastes the digits of the kernel
-UNEVEN = 10.0  # spreads that differ by more than this are not standardised ones
-LOOK = 2_000_000  # entries looked at, at most
-SLOW = 5.0  # seconds from which on a fit is announced
-MANY, ENTRIES = 1000, 5_000_000  # rows of kernel machines count as so many entries; with fewer no fit takes that long
+WIDE_SPREAD_RATIO = 1e3  # a feature this many times wider than the others drowns them
+FAR_MEAN_RATIO = 50.0  # a feature whose mean is this many times its spread wastes the digits of the kernel
+UNEVEN_SPREAD_RATIO = 10.0  # spreads that differ by more than this are not standardised ones
+MAX_SAMPLED_ENTRIES = 2_000_000  # entries looked at, at most
+ANNOUNCED_SECONDS = 5.0  # seconds from which on a fit is announced
+KERNEL_ENTRIES_PER_ROW, MIN_ANNOUNCED_ENTRIES = (
+    1000,
+    5_000_000,
+)  # rows of kernel machines count as so many entries; with fewer no fit takes that long
 
 
 # ---- the scale of the features --------------------------------------------------------------------------------------
@@ -26,7 +29,7 @@ MANY, ENTRIES = 1000, 5_000_000  # rows of kernel machines count as so many entr
 
 def measure_spans(X) -> tuple[np.ndarray, np.ndarray]:
     """The mean and the standard deviation of each feature, on at most LOOK entries."""
-    step = max(1, X.shape[0] * X.shape[1] // LOOK)
+    step = max(1, X.shape[0] * X.shape[1] // MAX_SAMPLED_ENTRIES)
     part = X[::step]
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
@@ -44,10 +47,10 @@ def find_odd_feature(X) -> str | None:
     means, spans = measure_spans(X)
     widest, moving = int(np.argmax(spans)), np.flatnonzero(spans > 0)
     others = moving[moving != widest]
-    if len(others) and spans[widest] >= WIDE * np.median(spans[others]):
+    if len(others) and spans[widest] >= WIDE_SPREAD_RATIO * np.median(spans[others]):
         ratio = spans[widest] / np.median(spans[others])
         return f"Feature {widest} spans {ratio:.0e} times the others; scale it (StandardScaler, MinMaxScaler)."
-    if len(moving) and (np.abs(means[moving]) >= FAR * spans[moving]).any():
+    if len(moving) and (np.abs(means[moving]) >= FAR_MEAN_RATIO * spans[moving]).any():
         far = moving[np.argmax(np.abs(means[moving]) / spans[moving])]
         return f"Feature {far} has mean {means[far]:.2g} and spread {spans[far]:.2g}; centre it (StandardScaler)."
     return None
@@ -62,7 +65,7 @@ def describe_scale(X) -> list[str]:
         said.append(f"Feature {constant[0]} is constant and says nothing; leave it out.")
     elif len(constant) and not sp.issparse(X):
         said.append(f"{len(constant)} features are constant and say nothing, such as {constant[0]}; leave them out.")
-    if odd is None and len(moving) > 1 and moving.max() > UNEVEN * moving.min() and not sp.issparse(X):
+    if odd is None and len(moving) > 1 and moving.max() > UNEVEN_SPREAD_RATIO * moving.min() and not sp.issparse(X):
         said.append(
             f"The features have spreads from {moving.min():.2g} to {moving.max():.2g}; those of small spread have "
             "little say, unless they are standardised (StandardScaler)."
@@ -169,13 +172,17 @@ def announce(model, X, y, sample_weight) -> str | None:
     if model.max_seconds is not None or not hasattr(model, "_first_problem") or not hasattr(X, "shape"):
         return None
     kernel = getattr(model, "kernel", None)
-    if callable(kernel) or kernel == "precomputed" or X.shape[0] * (MANY if kernel else X.shape[1]) < ENTRIES:
+    if (
+        callable(kernel)
+        or kernel == "precomputed"
+        or X.shape[0] * (KERNEL_ENTRIES_PER_ROW if kernel else X.shape[1]) < MIN_ANNOUNCED_ENTRIES
+    ):
         return None
     try:
         diagnosis = diagnose(model, X, y, sample_weight)
     except Exception:
         return None
-    return " ".join([diagnosis.headline, *diagnosis.scale[:1]]) if diagnosis.seconds >= SLOW else None
+    return " ".join([diagnosis.headline, *diagnosis.scale[:1]]) if diagnosis.seconds >= ANNOUNCED_SECONDS else None
 
 
 # ---- after a fit ----------------------------------------------------------------------------------------------------

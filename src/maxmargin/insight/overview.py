@@ -26,7 +26,7 @@ KINDS = {
     "absolute": "Linear machines, |w|_1",
     "classes": "Linear machines of many classes or targets at once",
 }
-MARKS = {"free": "f", "regularised": "r", "none": "n"}
+INTERCEPT_MARKS = {"free": "f", "regularised": "r", "none": "n"}
 X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, -1.0], [0.5, 0.5], [1.5, 0.0], [1.0, 1.0]])
 TARGETS = {
     "label": np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]),
@@ -92,7 +92,7 @@ def pose_classes(loss: Loss, intercept: str) -> Problem:
     return Problem(ClassDesign(make_features("linear", intercept), many), y, np.ones(6), loss, balance)
 
 
-class Answer(NamedTuple):
+class SolverReply(NamedTuple):
     """What a solver says to a probe: None, or why not."""
 
     solver: str
@@ -100,10 +100,12 @@ class Answer(NamedTuple):
     reason: str | None
 
 
-def ask_solvers() -> list[Answer]:
+def ask_solvers() -> list[SolverReply]:
     """Every solver of the registry about every probe."""
     probes = list(make_probes())
-    return [Answer(name, probe, make().accepts(probe.problem)) for name, make in SOLVERS.items() for probe in probes]
+    return [
+        SolverReply(name, probe, make().accepts(probe.problem)) for name, make in SOLVERS.items() for probe in probes
+    ]
 
 
 def describe_solvers() -> str:
@@ -114,10 +116,10 @@ def describe_solvers() -> str:
     str
         Markdown.
     """
-    answers = ask_solvers()
+    replies = ask_solvers()
     parts = [INTRODUCTION, list_solvers(), TABLES.replace("KERNELS", ", ".join(KERNELS))]
-    parts += [f"### {title}\n\n{tabulate(kind, answers)}" for kind, title in KINDS.items()]
-    parts += [REFUSALS, list_refusals(answers)]
+    parts += [f"### {title}\n\n{tabulate(kind, replies)}" for kind, title in KINDS.items()]
+    parts += [REFUSALS, list_refusals(replies)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -131,38 +133,38 @@ def list_solvers() -> str:
     return "\n".join(rows)
 
 
-def tabulate(kind: str, answers: list[Answer]) -> str:
+def tabulate(kind: str, replies: list[SolverReply]) -> str:
     """Losses down, solvers across; in a cell the intercepts that are taken."""
-    answers = [answer for answer in answers if answer.probe.kind == kind]
-    takers = [name for name in SOLVERS if any(each.solver == name and each.reason is None for each in answers)]
-    losses = list(dict.fromkeys(answer.probe.loss for answer in answers))
+    replies = [reply for reply in replies if reply.probe.kind == kind]
+    takers = [name for name in SOLVERS if any(each.solver == name and each.reason is None for each in replies)]
+    losses = list(dict.fromkeys(reply.probe.loss for reply in replies))
     rows = ["| loss | " + " | ".join(f"`{name}`" for name in takers) + " |", "|---" * (len(takers) + 1) + "|"]
     for loss in losses:
-        cells = [show_cell([a for a in answers if a.solver == name and a.probe.loss == loss]) for name in takers]
+        cells = [show_cell([a for a in replies if a.solver == name and a.probe.loss == loss]) for name in takers]
         rows.append(f"| {loss} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
 
-def show_cell(answers: list[Answer]) -> str:
+def show_cell(replies: list[SolverReply]) -> str:
     """The letters of the intercepts that are taken."""
-    return " ".join(MARKS[answer.probe.intercept] for answer in answers if answer.reason is None)
+    return " ".join(INTERCEPT_MARKS[reply.probe.intercept] for reply in replies if reply.reason is None)
 
 
-def list_refusals(answers: list[Answer]) -> str:
+def list_refusals(replies: list[SolverReply]) -> str:
     """For each solver its sentences, each once; the names of losses in them are left open."""
     parts = []
     for name in SOLVERS:
         sentences = dict.fromkeys(
-            generalise(answer) for answer in answers if answer.solver == name and answer.reason is not None
+            generalise(reply) for reply in replies if reply.solver == name and reply.reason is not None
         )
         if sentences:
             parts.append("\n".join([f"**`{name}`**", "", *(f"- {sentence}" for sentence in sentences)]))
     return "\n\n".join(parts)
 
 
-def generalise(answer: Answer) -> str:
+def generalise(reply: SolverReply) -> str:
     """A sentence without the name of the loss and the number of scores it was asked about."""
-    sentence = answer.reason.replace(repr(answer.probe.problem.loss.name), "*the loss*")
+    sentence = reply.reason.replace(repr(reply.probe.problem.loss.name), "*the loss*")
     return re.sub(r"this problem has \d+", "this problem has several", sentence)
 
 

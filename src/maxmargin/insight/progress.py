@@ -20,11 +20,13 @@ import numpy as np
 
 from ..solvers.result import Progress
 
-EVERY = 0.1  # seconds between two changes of the line
-LOOKS, YOUNG = 5, 0.3  # looks at the gap, and seconds, before the time left is guessed at
-RISE = 3.0  # times its least is a gap that counts as another one: samples that were set aside are looked at again, say
-KEPT = 1000  # looks that are remembered; of more every second one is forgotten
-WINDOW = 0.5  # of the time so far is what a guess goes by: the gap falls in phases, and the last one counts
+REFRESH_SECONDS = 0.1  # seconds between two changes of the line
+MIN_OBSERVATIONS, MIN_FORECAST_SECONDS = 5, 0.3  # looks at the gap, and seconds, before the time left is guessed at
+GAP_RESET_FACTOR = (
+    3.0  # times its least is a gap that counts as another one: samples that were set aside are looked at again, say
+)
+MAX_OBSERVATIONS = 1000  # looks that are remembered; of more every second one is forgotten
+FIT_WINDOW_SHARE = 0.5  # of the time so far is what a guess goes by: the gap falls in phases, and the last one counts
 
 
 class Forecast:
@@ -44,23 +46,28 @@ class Forecast:
         gap = abs(progress.relative_gap)
         if not np.isfinite(gap) or progress.seconds <= 0:
             return
-        if self.gaps and gap > RISE * self.gaps[-1]:
+        if self.gaps and gap > GAP_RESET_FACTOR * self.gaps[-1]:
             self.seconds, self.gaps = [], []
-        if len(self.gaps) >= KEPT:
+        if len(self.gaps) >= MAX_OBSERVATIONS:
             self.seconds, self.gaps = self.seconds[1::2], self.gaps[1::2]
         self.seconds.append(progress.seconds)
         self.gaps.append(min(gap, self.gaps[-1]) if self.gaps else gap)
 
     def seconds_left(self, tol: float | None) -> float | None:
         """Seconds until the gap is tol, or None where nobody knows: too early, or the gap does not fall."""
-        if tol is None or not tol > 0 or len(self.seconds) < LOOKS or self.seconds[-1] < YOUNG:
+        if (
+            tol is None
+            or not tol > 0
+            or len(self.seconds) < MIN_OBSERVATIONS
+            or self.seconds[-1] < MIN_FORECAST_SECONDS
+        ):
             return None
         t, gap = np.array(self.seconds), np.maximum(self.gaps, 1e-300)
-        recent = t >= (1.0 - WINDOW) * t[-1]
+        recent = t >= (1.0 - FIT_WINDOW_SHARE) * t[-1]
         t, falls = t[recent], np.log(gap[recent])
         if gap[-1] <= tol:
             return 0.0
-        if len(t) < LOOKS or falls[0] - falls[-1] < 0.01:
+        if len(t) < MIN_OBSERVATIONS or falls[0] - falls[-1] < 0.01:
             return None
         ends = [self.extrapolate(t, falls, np.log(tol), scale) for scale in (np.asarray, np.log)]
         left = min(ends)[1] - t[-1]
@@ -126,7 +133,7 @@ class ProgressLine:
             return
         try:
             self.forecast.note(progress)
-            if time.perf_counter() - self.shown >= EVERY:
+            if time.perf_counter() - self.shown >= REFRESH_SECONDS:
                 self.shown = time.perf_counter()
                 self.screen.write(self.describe(progress))
         finally:

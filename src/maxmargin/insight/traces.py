@@ -12,13 +12,15 @@ import numpy as np
 
 from ..certificates.in_memory import Certificate, judge
 from ..model.problem import Point, Problem
-from ..runtime.threads import quiet_blas
-from ..solvers.choice import name_of, plan
-from ..solvers.loop import SLICE, BestCertified, goes_by_rule
+from ..runtime.threads import single_threaded_blas
+from ..solvers.choice import get_solver_name, plan
+from ..solvers.loop import SLICE_SECONDS, BestCertified, has_own_stopping_rule
 from ..solvers.result import Outcome
 
-EVERY = 100  # steps that are all judged
-WIDER = 1.02  # times the last iteration comes the next one that is judged, so that judging costs less than the run
+DENSE_ITERATIONS = 100  # steps that are all judged
+ITERATION_GROWTH = (
+    1.02  # times the last iteration comes the next one that is judged, so that judging costs less than the run
+)
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,13 @@ def record(
     """
     check_limits(tol, max_iter, max_seconds)
     solver = plan(problem, solver, tol)[0].solver
-    with quiet_blas():
-        log = Log(problem, solver, tol)
-        log.look()
-        while not log.is_over(max_iter, max_seconds):
-            log.go_on(min(next_look(log.run.n_iter), max_iter), max_seconds)
-            log.look()
-    return log.trajectory()
+    with single_threaded_blas():
+        recorder = TrajectoryRecorder(problem, solver, tol)
+        recorder.certify_current()
+        while not recorder.is_over(max_iter, max_seconds):
+            recorder.advance_to(min(next_certified_iteration(recorder.run.n_iter), max_iter), max_seconds)
+            recorder.certify_current()
+    return recorder.trajectory()
 
 
 def check_limits(tol: float, max_iter: int, max_seconds: float) -> None:
@@ -90,12 +92,12 @@ def check_limits(tol: float, max_iter: int, max_seconds: float) -> None:
             raise ValueError(f"{name} must be {what}, got {value!r}.")
 
 
-def next_look(n_iter: int) -> int:
+def next_certified_iteration(n_iter: int) -> int:
     """The iteration that is judged after this one."""
-    return n_iter + 1 if n_iter < EVERY else ceil(WIDER * n_iter)
+    return n_iter + 1 if n_iter < DENSE_ITERATIONS else ceil(ITERATION_GROWTH * n_iter)
 
 
-class Log:
+class TrajectoryRecorder:
     """A run, its seconds, and what the judge found at every look."""
 
     def __init__(self, problem: Problem, solver, tol: float):
@@ -107,31 +109,31 @@ class Log:
         self.rows: list[tuple[int, float, Certificate]] = []
         self.points: list[Point] = []
 
-    def go_on(self, target: int, max_seconds: float) -> None:
+    def advance_to(self, target: int, max_seconds: float) -> None:
         """Steps until an iteration, the end of the time, or what the run takes for its own end."""
         while self.outcome is Outcome.GOING and self.run.n_iter < target and self.seconds < max_seconds:
             began = time.perf_counter()
-            self.outcome = self.run.advance(target - self.run.n_iter, min(SLICE, max_seconds - self.seconds))
+            self.outcome = self.run.advance(target - self.run.n_iter, min(SLICE_SECONDS, max_seconds - self.seconds))
             self.seconds += time.perf_counter() - began
 
-    def look(self) -> None:
+    def certify_current(self) -> None:
         """Judge the point of the run; a second look at an iteration replaces the first."""
         if self.rows and self.rows[-1][0] == self.run.n_iter:
             self.rows.pop(), self.points.pop()
-        point = observe(self.problem, self.run)
+        point = read_point(self.problem, self.run)
         self.rows.append((self.run.n_iter, self.seconds, judge(self.problem, point)))
         self.points.append(point)
 
     def is_over(self, max_iter: int, max_seconds: float) -> bool:
         """Whether tol, a limit or the end of the run is reached; where the judge does not agree, the run goes on."""
         certificate = self.rows[-1][2]
-        if certificate.relative_gap <= self.tol and not goes_by_rule(self.solver):
+        if certificate.relative_gap <= self.tol and not has_own_stopping_rule(self.solver):
             return True
         if self.run.n_iter >= max_iter or self.seconds >= max_seconds:
             return True
         if self.outcome is Outcome.GOING:
             return False
-        status = self.best.weigh(self.run, self.outcome, self.solver)
+        status = self.best.check_outcome(self.run, self.outcome, self.solver)
         self.outcome = Outcome.GOING
         return status is not None
 
@@ -139,10 +141,10 @@ class Log:
         """What was seen."""
         n_iter, seconds, certificates = zip(*self.rows, strict=True)
         primal, dual = (np.array([getattr(each, name) for each in certificates], float) for name in ("primal", "dual"))
-        return Trajectory(name_of(self.solver), np.array(n_iter), np.array(seconds), primal, dual, self.points)
+        return Trajectory(get_solver_name(self.solver), np.array(n_iter), np.array(seconds), primal, dual, self.points)
 
 
-def observe(problem: Problem, run) -> Point:
+def read_point(problem: Problem, run) -> Point:
     """Where a run stands; one whose point is the best so far may have `here`, the place where it is now."""
     watched = copy_run(problem, run)
     return getattr(watched, "here", watched.point)()

@@ -17,21 +17,21 @@ from typing import NamedTuple
 import numpy as np
 
 from ..runtime.pace import Pace
-from ..runtime.rounding import UNIT, Enclosed, Remainder, add_up_sizes, bound_sum
+from ..runtime.rounding import UNIT, Enclosed, Remainder, bound_absolute_sum, bound_sum
 from ..runtime.threads import cached_property
 from .kernels import FORMULAS, Kernel, Linear, choose_formula
-from .samples import WIDEN, Dense, suit
+from .samples import BOUND_INFLATION, Dense, choose_storage_format
 from .tiles import SMALL_TILE, count_rows, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square
 
-FULL = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
-GAUGED_ROWS = 1024  # samples whose kernel values among each other are timed
-STREAMED = 1 << 23  # numbers of a linear product that is timed: more than caches hold
-PRODUCTS = 3  # of the data with w or with the duals, in a certificate of a linear machine
-GAUGE_SECONDS = 0.02  # of a measurement: shorter ones see a busy machine between two turns of other programs only
-PULL = 1.0 + 1e-12  # of duals on a feature that counts as 1, its limit with the penalty |w|_1
-FEW = 1000  # samples up to which the whole matrix takes no longer than the rows that are needed
-SINGLE_FEATURES = 100  # up to which rows are evaluated one at a time although the whole matrix could be formed
-SINGLE_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
+MAX_FULL_GRAM_SAMPLES = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
+PACE_SAMPLES = 1024  # samples whose kernel values among each other are timed
+PACE_PRODUCT_ENTRIES = 1 << 23  # numbers of a linear product that is timed: more than caches hold
+PRODUCTS_PER_CERTIFICATE = 3  # of the data with w or with the duals, in a certificate of a linear machine
+PACE_SECONDS = 0.02  # of a measurement: shorter ones see a busy machine between two turns of other programs only
+L1_DUAL_LIMIT = 1.0 + 1e-12  # of duals on a feature that counts as 1, its limit with the penalty |w|_1
+SINGLE_ROWS_MIN_SAMPLES = 1000  # samples up to which the whole matrix takes no longer than the rows that are needed
+SINGLE_ROWS_MAX_FEATURES = 100  # up to which rows are evaluated one at a time although the whole matrix could be formed
+FLOAT32_MIN_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
 
 
 class Gram:
@@ -50,21 +50,27 @@ class Gram:
 
     @classmethod
     def from_data(
-        cls, kernel: Kernel, X, offset: float = 0.0, weight: np.ndarray | None = None, translates: bool = False
+        cls,
+        kernel: Kernel,
+        X,
+        offset: float = 0.0,
+        weight: np.ndarray | None = None,
+        translation_invariant: bool = False,
     ) -> Gram:
         """Bind the kernel to the training data X and lay the Gram matrix over it.
 
-        `translates` says that the machine may be had from data that are moved, as `Formulation.translates` does.
+        `translation_invariant` says that the data may be moved before the fit, as `Formulation.translation_invariant`
+        does.
         """
         kernel = kernel.bind(X, weight)
-        kernel = kernel.centre(X) if translates else kernel
+        kernel = kernel.centre(X) if translation_invariant else kernel
         samples = kernel.samples(X)
-        return cls(kernel, samples if samples.n <= FULL else suit(samples), offset)
+        return cls(kernel, samples if samples.n <= MAX_FULL_GRAM_SAMPLES else choose_storage_format(samples), offset)
 
     @property
     def small(self) -> bool:
         """Whether the whole matrix may be formed."""
-        return self.n <= FULL
+        return self.n <= MAX_FULL_GRAM_SAMPLES
 
     @property
     def d(self) -> float:
@@ -105,34 +111,34 @@ class Gram:
         """Nanoseconds of a kernel value on one core, in float32."""
         return self.kernel.cost(self.samples)
 
-    def gauge(self) -> None:
+    def measure_pace(self) -> None:
         """Measure the pace of scores on some of the samples and all cores, if that was not done lately."""
         if self.is_quick or not self.pace.is_stale:
             return
         if self.by_weights:
-            self.gauge_product(-(-self.n * STREAMED // self.samples.size))
+            self.measure_product_pace(-(-self.n * PACE_PRODUCT_ENTRIES // self.samples.size))
         else:
             if self.pace.work == 0.0:  # few first, on one core: a kernel of the user's own may be slow
-                self.gauge_values(GAUGED_ROWS // 8)
-            if self.pace.estimate(GAUGED_ROWS**2) < 10 * GAUGE_SECONDS:
-                self.gauge_values(GAUGED_ROWS)
+                self.measure_kernel_pace(PACE_SAMPLES // 8)
+            if self.pace.estimate(PACE_SAMPLES**2) < 10 * PACE_SECONDS:
+                self.measure_kernel_pace(PACE_SAMPLES)
 
-    def gauge_product(self, rows: int) -> None:
+    def measure_product_pace(self, rows: int) -> None:
         """Time X w over some rows."""
         part = self.samples.take(slice(0, rows))
         w = np.ones(part.d)
-        self.pace.sample(lambda: part.project(w), part.size, GAUGE_SECONDS)
+        self.pace.sample(lambda: part.project(w), part.size, PACE_SECONDS)
 
-    def gauge_values(self, rows: int) -> None:
+    def measure_kernel_pace(self, rows: int) -> None:
         """Time the kernel values of some rows among each other."""
         part, coef = self.samples.take(slice(0, rows)), np.ones(rows)
-        self.pace.sample(lambda: evaluate_scores(self.kernel, part, part, coef), rows**2, GAUGE_SECONDS)
+        self.pace.sample(lambda: evaluate_scores(self.kernel, part, part, coef), rows**2, PACE_SECONDS)
 
     def estimate_seconds(self, support: int) -> float:
         """How long a certificate takes with so many nonzero coefficients, at the pace of this run."""
         if self.is_quick:
             return 0.0
-        return self.pace.estimate(PRODUCTS * self.samples.size if self.by_weights else self.n * support)
+        return self.pace.estimate(PRODUCTS_PER_CERTIFICATE * self.samples.size if self.by_weights else self.n * support)
 
     @property
     def by_weights(self) -> bool:
@@ -143,9 +149,9 @@ class Gram:
     def is_quick(self) -> bool:
         """Whether scores take next to no time whatever the coefficients."""
         if self.by_weights:
-            return self.samples.size < STREAMED
+            return self.samples.size < PACE_PRODUCT_ENTRIES
         own = type(self.kernel) in FORMULAS  # else one of the user's, which may be slow
-        return self.whole is not None or self.n <= (max(FULL, GAUGED_ROWS) if own else GAUGED_ROWS)
+        return self.whole is not None or self.n <= (max(MAX_FULL_GRAM_SAMPLES, PACE_SAMPLES) if own else PACE_SAMPLES)
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """The coefficients of w = sum_i a_i phi(x_i): a itself, its layers added up."""
@@ -161,7 +167,7 @@ class Gram:
             return self.samples.project(w) + self.offset * coef.sum()
         if len(support) == 0:
             return np.zeros(self.n)
-        with self.pace.measure(self.n * len(support) if len(support) >= GAUGED_ROWS else 0):
+        with self.pace.measure(self.n * len(support) if len(support) >= PACE_SAMPLES else 0):
             scores = evaluate_scores(self.kernel, self.samples, self.samples.take(support), coef[support])
         return scores + self.offset * coef.sum()
 
@@ -169,11 +175,11 @@ class Gram:
         """|w|^2 = coef' K coef."""
         return float(coef @ scores)
 
-    def penalise(self, coef: np.ndarray, scores: np.ndarray) -> float:
+    def penalty_value(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """R(w) = 1/2 |w|^2, the regulariser."""
         return 0.5 * self.square_norm(coef, scores)
 
-    price = penalise  # its conjugate R*, which is 1/2 |w|^2 too
+    penalty_conjugate = penalty_value  # its conjugate R*, which is 1/2 |w|^2 too
 
     # ---- what rounding may do, for the judge ----------------------------------------------------------------
 
@@ -274,7 +280,7 @@ class Gram:
         """R(w) = coef' K coef / 2, from the scores of coef."""
         half, sizes = 0.5 * self.square_norm(coef, scores.value), np.abs(coef)
         rounded = bound_sum(np.count_nonzero(coef) + 8) * float(sizes @ np.abs(scores.value))
-        return Enclosed(half, 0.5 * WIDEN * (float(sizes @ scores.error) + rounded))
+        return Enclosed(half, 0.5 * BOUND_INFLATION * (float(sizes @ scores.error) + rounded))
 
     def measure_remainder(
         self, coef: np.ndarray, a: np.ndarray, moved: float, closely: bool = False, drift: float = 0.0
@@ -293,13 +299,13 @@ class Gram:
             distance += 2.0 * UNIT * float(np.abs(coef) @ self.sizes + np.abs(pulled) @ self.sizes)
         return Remainder(0.5 * distance * distance * (1.0 + 8.0 * UNIT), plain, distance)
 
-    def bound_price(self, penalty: float, remainder: Remainder) -> float:
+    def bound_penalty_conjugate(self, penalty: float, remainder: Remainder) -> float:
         """R*(v) = |v|^2 / 2, from above: |v| is at most |w| + |w - v|."""
         return 0.5 * (np.sqrt(2.0 * np.maximum(penalty, 0.0)) + remainder.distance) ** 2 * (1.0 + 16.0 * UNIT)
 
     def subset(self, index: np.ndarray) -> Gram:
         """The Gram matrix of some of the samples; a whole matrix is not evaluated again."""
-        part = Gram(self.kernel, self.samples.take(index), self.offset, cut(self.whole, index))
+        part = Gram(self.kernel, self.samples.take(index), self.offset, take_submatrix(self.whole, index))
         part.pace = self.pace
         if "sizes" in self.__dict__:
             part.sizes = self.sizes[index]
@@ -313,10 +319,10 @@ class Gram:
         """
         if not (type(self.kernel) in FORMULAS and isinstance(self.samples, Dense)):
             return
-        if self.small and self.d > SINGLE_FEATURES:
+        if self.small and self.d > SINGLE_ROWS_MAX_FEATURES:
             self.form()
         else:
-            half = None if exact else self.kernel.halve(self.samples, 0.0)
+            half = None if exact else self.kernel.to_float32(self.samples, 0.0)
             samples = self.samples if half is None else half
             _ = samples.norms
             ends = [*starts[1:], self.n]
@@ -337,7 +343,12 @@ class Gram:
 
     def source(self) -> tuple | None:
         """What `compiled.single_rows` evaluates rows from; None if rows must be fetched, or are all there."""
-        if self.segments is None and self.whole is None and FEW < self.n <= FULL and self.d <= SINGLE_FEATURES:
+        if (
+            self.segments is None
+            and self.whole is None
+            and SINGLE_ROWS_MIN_SAMPLES < self.n <= MAX_FULL_GRAM_SAMPLES
+            and self.d <= SINGLE_ROWS_MAX_FEATURES
+        ):
             self.pack(np.zeros(1, int))
         if self.segments is None:
             return None
@@ -394,7 +405,7 @@ class Design(Gram):
     @cached_property
     def sizes(self) -> np.ndarray:
         """|(x_i, scaling)|."""
-        return np.hypot(self.samples.radii, self.scaling) * (1.0 + 8.0 * UNIT)
+        return np.hypot(self.samples.norm_bounds, self.scaling) * (1.0 + 8.0 * UNIT)
 
     def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
         """f = X w + scaling w_0, and a bound on the rounding error of each."""
@@ -417,10 +428,10 @@ class Design(Gram):
 
     def enclose_penalty(self, coef: np.ndarray, scores: Enclosed) -> Enclosed:
         """R(w): a sum of terms of which none is negative, so rounding is relative."""
-        penalty = self.penalise(coef, scores.value)
+        penalty = self.penalty_value(coef, scores.value)
         return Enclosed(penalty, bound_sum(np.size(coef) + 8) * penalty)
 
-    def enclose_pull(self, a: np.ndarray, closely: bool = False) -> Enclosed:
+    def enclose_dual_weights(self, a: np.ndarray, closely: bool = False) -> Enclosed:
         """v = sum_i a_i (x_i, scaling), and a bound on the length of its error."""
         a = Gram.combine(self, a)
         sizes = float(np.abs(a) @ self.sizes)
@@ -434,7 +445,7 @@ class Design(Gram):
         self, coef: np.ndarray, a: np.ndarray, moved: float, closely: bool = False, drift: float = 0.0
     ) -> Remainder:
         """|w - v|^2 / 2 for v = sum_i a_i (x_i, scaling), from above."""
-        pulled = self.enclose_pull(a, closely)
+        pulled = self.enclose_dual_weights(a, closely)
         rounded = 2.0 * UNIT * float(np.linalg.norm(coef))
         apart = float(np.linalg.norm(coef - pulled.value))
         distance = apart + pulled.error + rounded + moved * self.largest_size
@@ -443,7 +454,7 @@ class Design(Gram):
 
     def subset(self, index: np.ndarray) -> Design:
         """The design of some of the samples."""
-        part = type(self)(self.samples.take(index), self.scaling, cut(self.whole, index))
+        part = type(self)(self.samples.take(index), self.scaling, take_submatrix(self.whole, index))
         part.pace = self.pace
         return part
 
@@ -453,38 +464,38 @@ class AbsoluteDesign(Design):
 
     penalty = "l1"
 
-    def penalise(self, coef: np.ndarray, scores: np.ndarray) -> float:
+    def penalty_value(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """|w|_1 + |w_0|."""
         return float(np.abs(coef).sum())
 
-    def price(self, coef: np.ndarray, scores: np.ndarray) -> float:
+    def penalty_conjugate(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """0 where no feature pulls by more than 1, else infinite."""
-        return 0.0 if np.abs(coef).max(initial=0.0) <= PULL else np.inf
+        return 0.0 if np.abs(coef).max(initial=0.0) <= L1_DUAL_LIMIT else np.inf
 
     def measure_remainder(
         self, coef: np.ndarray, a: np.ndarray, moved: float, closely: bool = False, drift: float = 0.0
     ) -> Remainder:
         """|w|_1 - <w, v> with the pull v of duals that are made smaller until none is above 1, from above."""
-        pulled = self.enclose_pull(a, closely)
+        pulled = self.enclose_dual_weights(a, closely)
         error = pulled.error + moved * self.largest_size
         shrink = max(float(np.abs(pulled.value).max(initial=0.0)) + error - 1.0, 0.0)
         sizes = np.abs(coef)
         apart = float(np.sum(sizes - coef * pulled.value / (1.0 + shrink)))
-        rounded = bound_sum(len(coef) + 8) * 2.0 * add_up_sizes(coef)
-        return Remainder(apart + rounded + error * add_up_sizes(coef), max(apart, 0.0), shrink=shrink)
+        rounded = bound_sum(len(coef) + 8) * 2.0 * bound_absolute_sum(coef)
+        return Remainder(apart + rounded + error * bound_absolute_sum(coef), max(apart, 0.0), shrink=shrink)
 
-    def bound_price(self, penalty: float, remainder: Remainder) -> float:
+    def bound_penalty_conjugate(self, penalty: float, remainder: Remainder) -> float:
         """0: the duals are made as small as that takes."""
         return 0.0
 
-    def relax(self, a: np.ndarray) -> np.ndarray:
+    def scale_to_feasible(self, a: np.ndarray) -> np.ndarray:
         """The duals divided by the largest pull on a feature, where that is more than 1.
 
         Where large duals nearly cancel, their pull is rounding to some digits, other rounding after every division:
         then they are divided by a little more each time, until no pull is left that shows.
         """
         margin = 1e-14
-        while (pull := float(np.abs(self.combine(a)).max(initial=0.0))) > PULL:
+        while (pull := float(np.abs(self.combine(a)).max(initial=0.0))) > L1_DUAL_LIMIT:
             a, margin = a / (pull * (1.0 + margin)), 10.0 * margin
         return a
 
@@ -512,11 +523,11 @@ class ClassDesign:
         """sum_k |w_k|^2."""
         return float(np.sum(coef * coef))
 
-    def penalise(self, coef: np.ndarray, scores: np.ndarray) -> float:
+    def penalty_value(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """R(w) = 1/2 sum_k |w_k|^2, the regulariser."""
         return 0.5 * self.square_norm(coef, scores)
 
-    price = penalise  # its conjugate
+    penalty_conjugate = penalty_value  # its conjugate
 
     def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
         """f_ki, one row a class, and a bound on the rounding error of each."""
@@ -540,11 +551,11 @@ class ClassDesign:
         distance = float(np.linalg.norm([part.distance for part in parts])) * (1.0 + 8.0 * UNIT)
         return Remainder(sum(part.value for part in parts), sum(part.plain for part in parts), distance)
 
-    bound_price = Gram.bound_price
+    bound_penalty_conjugate = Gram.bound_penalty_conjugate
 
-    def gauge(self) -> None:
+    def measure_pace(self) -> None:
         """Measure the pace of a product with the samples, if that was not done lately."""
-        self.design.gauge()
+        self.design.measure_pace()
 
     def estimate_seconds(self, support: int) -> float:
         """How long a certificate takes: as long as one for each class."""
@@ -568,7 +579,7 @@ class SignedGram:
     @property
     def small(self) -> bool:
         """Whether the whole matrix may be formed."""
-        return self.n <= FULL
+        return self.n <= MAX_FULL_GRAM_SAMPLES
 
     def form(self) -> np.ndarray | None:
         """The whole matrix if n is small, else None."""
@@ -599,9 +610,9 @@ class SignedGram:
         """Nanoseconds of a kernel value on one core, in float32."""
         return self.gram.cost
 
-    def gauge(self) -> None:
+    def measure_pace(self) -> None:
         """Measure the pace of scores, if that was not done lately."""
-        self.gram.gauge()
+        self.gram.measure_pace()
 
     def estimate_seconds(self, support: int) -> float:
         """How long a certificate takes with so many nonzero coefficients, at the pace of this run."""
@@ -615,8 +626,8 @@ class SignedGram:
         """f_k = s_k <w, phi(x_i(k))>."""
         return self.sign * self.gram.scores(coef)[self.index]
 
-    penalise = price = Gram.penalise
-    measure_remainder, bound_price = Gram.measure_remainder, Gram.bound_price
+    penalty_value = penalty_conjugate = Gram.penalty_value
+    measure_remainder, bound_penalty_conjugate = Gram.measure_remainder, Gram.bound_penalty_conjugate
 
     def bound_public_errors(self, coef: np.ndarray, b: float, penalty: float, drift: float) -> float | np.ndarray:
         """How far the machine that users see may be from the one that is judged, in units of the score."""
@@ -662,11 +673,11 @@ class SignedGram:
         """The features of some of the variables."""
         samples, place = np.unique(self.index[keep], return_inverse=True)
         part = SignedGram(self.gram.subset(samples), place, self.sign[keep])
-        part.whole = cut(self.whole, keep)
+        part.whole = take_submatrix(self.whole, keep)
         return part
 
 
-def cut(whole: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
+def take_submatrix(whole: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
     """whole[index, index]; by blocks where the index is a few runs, which is five times faster."""
     if whole is None:
         return None

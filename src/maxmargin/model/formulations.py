@@ -17,7 +17,7 @@ from .losses import Hinge, Loss, Novelty, Quantile
 from .problem import Point, Problem
 
 HINGE = Hinge()
-ROUNDING = 1e-12  # of the sum of |coef|: a smaller sum of coef is zero
+ZERO_SUM_TOLERANCE = 1e-12  # of the sum of |coef|: a smaller sum of coef is zero
 INTERCEPTS = ("free", "regularised", "none")
 
 
@@ -51,7 +51,7 @@ class Formulation:
         return self.intercept == "free"
 
     @property
-    def translates(self) -> bool:
+    def translation_invariant(self) -> bool:
         """Whether phi(x) - m in place of phi(x) changes b alone, whatever m: where all duals sum to zero together."""
         return self.free
 
@@ -59,14 +59,14 @@ class Formulation:
         """b where it is free, else what the constant column amounts to."""
         return b if self.free else self.offset * fsum(coef)
 
-    def stray(self, machine: Machine) -> float:
+    def intercept_excess(self, machine: Machine) -> float:
         """What a machine's intercept has beyond the one its coefficients imply: zero, unless someone moved it."""
         return machine.b - self.intercept_of(machine.coef, machine.b)
 
 
 def sums_to_zero(coef: np.ndarray) -> bool:
     """Whether the coefficients of each machine, one row each, sum to zero to rounding: those of others need not."""
-    return bool((np.abs(coef.sum(axis=-1)) <= ROUNDING * np.abs(coef).sum(axis=-1)).all())
+    return bool((np.abs(coef.sum(axis=-1)) <= ZERO_SUM_TOLERANCE * np.abs(coef).sum(axis=-1)).all())
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Risk(Formulation):
 
     def write(self, problem: Problem, machine: Machine) -> Point:
         """a = coef."""
-        return Point(machine.coef, machine.b if self.free else self.stray(machine), w=machine.w)
+        return Point(machine.coef, machine.b if self.free else self.intercept_excess(machine), w=machine.w)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class OneClass(Formulation):
     """min 1/2 |w|^2 - nu (sum c) rho + sum_i c_i max(0, rho - <w, phi(x_i)>), with b = -rho."""
 
     nu: float = 0.5
-    translates = False  # the duals sum to nu sum(c), and rho does not stand for b
+    translation_invariant = False  # the duals sum to nu sum(c), and rho does not stand for b
 
     def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
         """Novelty at rho = 0 with the balance nu sum(c)."""
@@ -131,7 +131,7 @@ class NuClassification(Formulation):
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a / rho, b / rho."""
         coef = problem.features.combine(point.a)
-        low, high = choose_walls(problem, point) if self.free else (point.b, -point.b)
+        low, high = choose_margin_intercepts(problem, point) if self.free else (point.b, -point.b)
         rho = 0.5 * (high - low)
         scale = 1.0 / rho if rho > 0 else 1.0
         coef = coef * scale
@@ -144,13 +144,13 @@ class NuClassification(Formulation):
         a = rho * machine.coef
         if self.free:
             return Point(np.array([np.maximum(a, 0.0), np.minimum(a, 0.0)]), rho * (machine.b + np.array([-1.0, 1.0])))
-        return Point(problem.features.sign * a, -rho + np.abs(rho * self.stray(machine)))
+        return Point(problem.features.sign * a, -rho + np.abs(rho * self.intercept_excess(machine)))
 
 
-NEGLIGIBLE = 1e-3  # a class with less than this share of the weight is outvoted
+NEGLIGIBLE_CLASS_SHARE = 1e-3  # a class with less than this share of the weight is outvoted
 
 
-def choose_walls(problem: Problem, point: Point) -> np.ndarray:
+def choose_margin_intercepts(problem: Problem, point: Point) -> np.ndarray:
     """b - rho and b + rho; the wall of a class of negligible weight is moved beyond all samples.
 
     Where all duals of the lighter class are at their bound, P does not hold its wall: it may move away, rho growing
@@ -159,7 +159,10 @@ def choose_walls(problem: Problem, point: Point) -> np.ndarray:
     """
     walls, weights = np.array(point.b, float), problem.c.sum(axis=1)
     light = int(np.argmin(weights))
-    if weights[light] > NEGLIGIBLE * weights.sum() or np.abs(point.a[light]).sum() < (1 - 1e-12) * weights[light]:
+    if (
+        weights[light] > NEGLIGIBLE_CLASS_SHARE * weights.sum()
+        or np.abs(point.a[light]).sum() < (1 - 1e-12) * weights[light]
+    ):
         return walls
     heavy = problem.y[1 - light, 0]
     scores = problem.features.scores(problem.features.combine(point.a))
@@ -203,12 +206,12 @@ class NuRegression(Formulation):
         parts = np.array([np.maximum(machine.coef, 0.0), np.minimum(machine.coef, 0.0)])
         parts = add_to_both_sides(parts, problem)
         b = machine.b if self.free else 0.0
-        epsilon = self.best_tube(problem, machine, b)
+        epsilon = self.best_tube_width(problem, machine, b)
         if self.free:
             return Point(parts, b + np.array([epsilon, -epsilon]))
-        return Point(np.concatenate([parts[0], -parts[1]]), epsilon + np.abs(self.stray(machine)))
+        return Point(np.concatenate([parts[0], -parts[1]]), epsilon + np.abs(self.intercept_excess(machine)))
 
-    def best_tube(self, problem: Problem, machine: Machine, b: float) -> float:
+    def best_tube_width(self, problem: Problem, machine: Machine, b: float) -> float:
         """argmin over epsilon of nu (sum c) epsilon + sum_i c_i max(0, |r_i| - epsilon): a quantile of |r|."""
         n = len(machine.coef)
         scores = problem.features.scores(machine.coef)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .loss_oracle import Answer
+from .loss_oracle import LossResponse
 
-BALANCED = 2e-2  # of the tolerance may be lost where the intercept is not at its very best
-ROUNDS = 100  # of false position
+INTERCEPT_TOLERANCE_SHARE = 2e-2  # of the tolerance may be lost where the intercept is not at its very best
+MAX_FALSE_POSITION_STEPS = 100  # of false position
 
 
-class Settled(NamedTuple):
+class InterceptMinimum(NamedTuple):
     """The risk at some scores, the best intercept, the duals, the offset of the cut, and what is kept of the duals."""
 
     value: float
@@ -29,39 +29,42 @@ class Intercept:
     of the jump, mixed so that they balance, are a subgradient of the minimum over b.
     """
 
-    def __init__(self, answers, balance: float, scale: float):
-        self.answers, self.balance, self.scale = answers, balance, scale
+    def __init__(self, loss_oracle, balance: float, scale: float):
+        self.loss_oracle, self.balance, self.scale = loss_oracle, balance, scale
         self.last, self.width, self.risk = 0.0, 1.0, scale  # the last b, how far it moved, and the risk there
 
-    def settle(self, f: np.ndarray, near: float, tol: float) -> Settled:
+    def minimise_intercept(self, f: np.ndarray, near: float, tol: float) -> InterceptMinimum:
         """The best intercept, the risk there, and duals that balance."""
         low, high = self.bracket(f, near, tol)
         places = (low, high) if low < high else (low,)
-        ends = [self.answers.answer(f, b) for b in places]
-        values = [answer.value + self.balance * b for answer, b in zip(ends, places, strict=True)]
-        if not np.isfinite([*values, *(answer.product for answer in ends)]).all():
-            return Settled(np.inf, low, ends[0].a, np.inf, [])
+        ends = [self.loss_oracle.loss_response(f, b) for b in places]
+        values = [loss_response.value + self.balance * b for loss_response, b in zip(ends, places, strict=True)]
+        if not np.isfinite([*values, *(loss_response.product for loss_response in ends)]).all():
+            return InterceptMinimum(np.inf, low, ends[0].a, np.inf, [])
         best = int(np.argmin(values))
         self.risk, self.last = abs(values[best]), places[best]
-        shares = self.share_out(ends)
-        return Settled(
+        shares = self.balancing_weights(ends)
+        return InterceptMinimum(
             values[best],
             self.last,
-            sum(share * answer.a for share, answer in zip(shares, ends, strict=True)),
-            sum(share * (answer.value + answer.product) for share, answer in zip(shares, ends, strict=True)),
-            [(s, self.answers.keep(each, f, b)) for s, each, b in zip(shares, ends, places, strict=True) if s > 0],
+            sum(share * loss_response.a for share, loss_response in zip(shares, ends, strict=True)),
+            sum(
+                share * (loss_response.value + loss_response.product)
+                for share, loss_response in zip(shares, ends, strict=True)
+            ),
+            [(s, self.loss_oracle.keep(each, f, b)) for s, each, b in zip(shares, ends, places, strict=True) if s > 0],
         )
 
-    def share_out(self, ends: list[Answer]) -> list[float]:
+    def balancing_weights(self, ends: list[LossResponse]) -> list[float]:
         """The shares of two answers whose duals sum to the balance."""
         if len(ends) == 1:
             return [1.0]
         above, below = ends[0].total - self.balance, self.balance - ends[1].total
         return [below / (above + below), above / (above + below)]
 
-    def surplus(self, f: np.ndarray, b: float) -> float:
+    def dual_surplus(self, f: np.ndarray, b: float) -> float:
         """sum_i a_i(f + b) - balance, which falls as b grows; cut off, since an exponential overflows."""
-        return float(np.clip(self.answers.weigh(f, b) - self.balance, -1e200, 1e200))
+        return float(np.clip(self.loss_oracle.sum_duals(f, b) - self.balance, -1e200, 1e200))
 
     def bracket(self, f: np.ndarray, near: float, tol: float) -> tuple[float, float]:
         """Two intercepts with the best one between them, as near to each other as the tolerance asks; or the best one.
@@ -71,16 +74,16 @@ class Intercept:
         low, high = self.enclose(f, near)
         if low[0] == high[0]:
             return low[0], low[0]
-        enough = BALANCED * tol * max(min(self.scale, self.risk), 1e-12 * self.scale, 1e-300)
+        enough = INTERCEPT_TOLERANCE_SHARE * tol * max(min(self.scale, self.risk), 1e-12 * self.scale, 1e-300)
         weights = [low[1], high[1]]
-        for _ in range(ROUNDS):
+        for _ in range(MAX_FALSE_POSITION_STEPS):
             span = high[0] - low[0]
             lost = span * low[1] * -high[1] / (low[1] - high[1])
             if lost <= enough or span <= 1e-15 * (abs(low[0]) + abs(high[0])):
                 break
             share = weights[0] / (weights[0] - weights[1])
             b = low[0] + span * min(max(share, 0.02), 0.98)
-            now = self.surplus(f, b)
+            now = self.dual_surplus(f, b)
             if now == 0.0:
                 return b, b
             low, high = ((b, now), high) if now > 0 else (low, (b, now))
@@ -93,7 +96,7 @@ class Intercept:
         low = high = None
         b, width = near, max(self.width, 1e-9 * (1.0 + abs(near)))
         while low is None or high is None:
-            now = self.surplus(f, b)
+            now = self.dual_surplus(f, b)
             if now == 0.0 or now != now:
                 return (b, now), (b, now)
             low, high = ((b, now), high) if now > 0 else (low, (b, now))

@@ -11,23 +11,27 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..runtime.rounding import UNIT, bound_sum
-from ..runtime.threads import heed
-from .samples import TILE, WIDEN, Dense, Given, Sparse, mark_moved, wrap
+from ..runtime.threads import check_interrupt
+from .samples import BOUND_INFLATION, TILE_ENTRIES, Dense, PrecomputedRows, Sparse, mark_moved, wrap
 
-Samples = Dense | Sparse | Given
-SAFE = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up
-MOST = 0.99  # of the samples must be that safe; what the others spoil the judge sees, and the run goes on in float64
+Samples = Dense | Sparse | PrecomputedRows
+FLOAT32_MAX_ERROR = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up
+FLOAT32_SAFE_SAMPLE_SHARE = (
+    0.99  # of the samples must be that safe; what the others spoil the judge sees, and the run goes on in float64
+)
 SINGLE_UNIT = 2.0**-24  # rounding error of float32
 TINY = float(np.finfo(float).tiny)
-LARGEST = float(np.finfo(float).max)
-ROUNDING = 1e-10  # of the size of its terms: a smaller difference is rounding
-CANCELLED = 4e-9  # error of an exponent above which it is formed from differences, not from norms and products
-EXP = 4.0 * UNIT  # error of exp in float64, relative: `exp_nonpositive` was measured to be within 1.5 u
-LEAST_EXP = 1e-130  # more than exp(-300), below which `exp_nonpositive` does not go
-TANH = 8.0 * UNIT  # error of tanh in float64
-PROBE = 256  # samples among which the spread of the kernel is looked at
-FAR = 0.99  # of the mean of |x|^2 that |m|^2 must be, m the mean of the samples, for them to be moved there
-NEAR = 0.8  # the same share for a few samples: below it the others are not looked at
+MAX_FLOAT = float(np.finfo(float).max)
+VARIANCE_ROUNDING = 1e-10  # of the size of its terms: a smaller difference is rounding
+MAX_EXPONENT_ERROR = 4e-9  # error of an exponent above which it is formed from differences, not from norms and products
+EXP_RELATIVE_ERROR = 4.0 * UNIT  # error of exp in float64, relative: `exp_nonpositive` was measured to be within 1.5 u
+EXP_UNDERFLOW_BOUND = 1e-130  # more than exp(-300), below which `exp_nonpositive` does not go
+TANH_ERROR = 8.0 * UNIT  # error of tanh in float64
+SPREAD_CHECK_SAMPLES = 256  # samples among which the spread of the kernel is looked at
+SHIFT_MIN_MEAN_SHARE = (
+    0.99  # of the mean of |x|^2 that |m|^2 must be, m the mean of the samples, for them to be moved there
+)
+SPREAD_MAX_MEAN_SHARE = 0.8  # the same share for a few samples: below it the others are not looked at
 
 
 def list_entries(X, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -35,13 +39,13 @@ def list_entries(X, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray
     if sp.issparse(X):
         samples = wrap(X)
         stored = np.diff(samples.indptr)
-        step = max(1, TILE // 4 * samples.n // max(len(samples.data), 1))
+        step = max(1, TILE_ENTRIES // 4 * samples.n // max(len(samples.data), 1))
         for k in range(0, samples.n, step):
             begin, end = samples.indptr[k], samples.indptr[min(k + step, samples.n)]
             yield samples.data[begin:end, None], np.repeat(weight[k : k + step], stored[k : k + step])
         yield np.zeros((1, 1)), np.array([weight @ (samples.d - stored)])
     else:
-        step = max(1, TILE // 4 // X.shape[1])
+        step = max(1, TILE_ENTRIES // 4 // X.shape[1])
         for k in range(0, X.shape[0], step):
             yield X[k : k + step], weight[k : k + step]
 
@@ -64,7 +68,7 @@ def measure_variance(X, weight: np.ndarray | None = None) -> float:
             square += float(w @ np.einsum("ij,ij->i", apart, apart)) / count
     if not np.isfinite(square):
         return np.inf
-    return square - away**2 if square - away**2 > ROUNDING * square else 0.0
+    return square - away**2 if square - away**2 > VARIANCE_ROUNDING * square else 0.0
 
 
 def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> float:
@@ -74,7 +78,7 @@ def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> fl
     """
     if gamma == "scale":
         variance = measure_variance(X, weight)
-        return min(1.0 / (X.shape[1] * variance), LARGEST) if variance != 0.0 else 1.0
+        return min(1.0 / (X.shape[1] * variance), MAX_FLOAT) if variance != 0.0 else 1.0
     if gamma == "auto":
         return 1.0 / X.shape[1]
     return float(gamma)
@@ -92,24 +96,26 @@ def find_shift(X) -> np.ndarray | None:
             if (mean := average_full_features(samples)) is None:
                 return None
             square = samples.norms.mean()
-        elif is_spread_out(X[:: max(1, len(X) // PROBE)]):
+        elif is_spread_out(X[:: max(1, len(X) // SPREAD_CHECK_SAMPLES)]):
             return None
         else:
             mean, square = X.mean(axis=0, dtype=np.float64), np.einsum("ij,ij->", X, X, dtype=np.float64) / len(X)
         far = mean @ mean
-        return mean if far > FAR * square and np.isfinite(far) else None
+        return mean if far > SHIFT_MIN_MEAN_SHARE * square and np.isfinite(far) else None
 
 
 def is_spread_out(X: np.ndarray) -> bool:
     """Whether |m|^2 <= NEAR times the mean of |x|^2, of a few samples: then all of them need not be looked at."""
     mean = X.mean(axis=0, dtype=np.float64)
-    return bool(mean @ mean <= NEAR * np.einsum("ij,ij->", X, X, dtype=np.float64) / len(X))
+    return bool(mean @ mean <= SPREAD_MAX_MEAN_SHARE * np.einsum("ij,ij->", X, X, dtype=np.float64) / len(X))
 
 
 def average_full_features(samples: Sparse) -> np.ndarray | None:
     """The mean of each feature of which every sample has an entry, 0 for the others; None where there is none."""
     full = samples.take(slice(0, 1)).X.indices
-    for k in range(0, samples.n, max(1, samples.n // PROBE)):  # of most data no feature passes a few of these
+    for k in range(
+        0, samples.n, max(1, samples.n // SPREAD_CHECK_SAMPLES)
+    ):  # of most data no feature passes a few of these
         full = np.intersect1d(full, samples.take(slice(k, k + 1)).X.indices)
         if not len(full):
             return None
@@ -136,30 +142,30 @@ def translate(X, shift: np.ndarray | None):
     return sp.csr_array(X - sp.csr_array(np.ones((samples.n, 1))) @ row)
 
 
-def add_products(b: np.ndarray, w, shift: np.ndarray) -> np.ndarray:
+def add_shift_product(b: np.ndarray, w, shift: np.ndarray) -> np.ndarray:
     """b + <w, shift> for each row of w, dense or sparse, rounded once."""
     moved = np.flatnonzero(shift)
     rows = w[:, moved].toarray() if sp.issparse(w) else np.atleast_2d(w)[:, moved]
     b, rows = np.broadcast_to(np.ravel(b), len(rows)), np.asarray(rows, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        products, errors = multiply_exactly(rows, shift[moved])
+        products, errors = two_product(rows, shift[moved])
         plain = b + products.sum(axis=1)
     if not (np.isfinite(plain).all() and np.isfinite(errors).all()):
         return plain
     return np.array([math.fsum((each, *p, *e)) for each, p, e in zip(b, products, errors, strict=True)])
 
 
-def multiply_exactly(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def two_product(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The products a b as sums p + e of two numbers, p being rounded and e what rounding took away (Dekker 1971)."""
     p = A * B
-    (a, a_rest), (b, b_rest) = (halve_digits(each) for each in (A, B))
+    (a, a_rest), (b, b_rest) = (split_mantissa(each) for each in (A, B))
     return p, a_rest * b_rest - (((p - a * b) - a_rest * b) - a * b_rest)
 
 
-def halve_digits(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def split_mantissa(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A as the sum of two numbers of 26 digits each (Veltkamp 1968)."""
-    large = 134217729.0 * A  # 2^27 + 1
-    high = large - (large - A)
+    upper_quantile = 134217729.0 * A  # 2^27 + 1
+    high = upper_quantile - (upper_quantile - A)
     return high, A - high
 
 
@@ -212,13 +218,13 @@ class Kernel:
         pass over all of them. One that knows a bound gives it here instead.
         """
         if self.psd:
-            return np.sqrt(np.maximum(self.diagonal(samples), 0.0)) * WIDEN
-        largest, step = 0.0, max(1, TILE // max(samples.n, 1))
+            return np.sqrt(np.maximum(self.diagonal(samples), 0.0)) * BOUND_INFLATION
+        largest, step = 0.0, max(1, TILE_ENTRIES // max(samples.n, 1))
         for start in range(0, samples.n, step):
-            heed()
+            check_interrupt()
             K = self.evaluate(samples.take(slice(start, start + step)), samples)
             largest = max(largest, float(np.abs(K).max(initial=0.0)))
-        return np.full(samples.n, np.sqrt(largest) * WIDEN)
+        return np.full(samples.n, np.sqrt(largest) * BOUND_INFLATION)
 
     def bound_value_errors(self, samples: Samples, support: Samples, coef: np.ndarray) -> np.ndarray:
         """Bounds on sum_j |coef_j| |fl k(x_i, s_j) - k(x_i, s_j)| for values in float64, whatever the order of sums.
@@ -237,16 +243,16 @@ class Kernel:
         """A bound on the error of a kernel value that is evaluated in float32."""
         return np.inf
 
-    def blur(self, samples: Samples) -> float:
+    def bound_relative_rounding(self, samples: Samples) -> float:
         """The same, over the size of the differences between kernel values that matter."""
         return self.bound_rounding(samples)
 
-    def halve(self, samples: Samples, megabytes: float = np.inf) -> Samples | None:
+    def to_float32(self, samples: Samples, megabytes: float = np.inf) -> Samples | None:
         """The samples for evaluation in float32 with an error below SAFE, or None if that cannot be had."""
         if not isinstance(samples, Dense | Sparse) or not samples.n:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            return samples.halve(megabytes) if self.blur(samples) < SAFE else None
+            return samples.to_float32(megabytes) if self.bound_relative_rounding(samples) < FLOAT32_MAX_ERROR else None
 
     def __call__(self, A, B=None) -> np.ndarray:
         """K_ij = k(a_i, b_j) for two matrices of samples."""
@@ -285,11 +291,11 @@ class Linear(Formula):
 
     def move_to_origin(self, w, b: np.ndarray) -> np.ndarray:
         """b - <w, shift>: with <w, x> in place of <w, x - shift>; w has a row for each b."""
-        return b if self.shift is None else add_products(b, w, -self.shift)
+        return b if self.shift is None else add_shift_product(b, w, -self.shift)
 
     def move_to_shift(self, w, b: np.ndarray) -> np.ndarray:
         """b + <w, shift>: with <w, x - shift> in place of <w, x>."""
-        return b if self.shift is None else add_products(b, w, self.shift)
+        return b if self.shift is None else add_shift_product(b, w, self.shift)
 
     def evaluate(self, A, B, out=None):
         """<a_i, b_j>."""
@@ -297,7 +303,7 @@ class Linear(Formula):
 
     def sizes(self, samples):
         """|x_i|."""
-        return samples.radii
+        return samples.norm_bounds
 
     def bound_value_errors(self, samples, support, coef):
         """gamma_{d+6} |x_i| sum_j |coef_j| |s_j|: d products and sums (Higham 2002, section 3.1), moved samples too."""
@@ -305,9 +311,9 @@ class Linear(Formula):
 
     def bound_rounding(self, samples):
         """8 u |x|^2."""
-        return 8.0 * SINGLE_UNIT * large(samples.norms)
+        return 8.0 * SINGLE_UNIT * upper_quantile(samples.norms)
 
-    def blur(self, samples):
+    def bound_relative_rounding(self, samples):
         """8 u |x|^2 over the mean of |x - z|^2 / 2: products of samples far from the origin hide their distances."""
         return self.bound_rounding(samples) / measure_spread(samples)
 
@@ -361,7 +367,7 @@ class Polynomial(Formula):
     def sizes(self, samples):
         """(|gamma| |x_i|^2 + |coef0|)^(degree / 2), whatever the signs of gamma and coef0."""
         with np.errstate(over="ignore"):
-            return (abs(self.gamma) * samples.radii**2 + abs(self.coef0)) ** (0.5 * self.degree) * WIDEN
+            return (abs(self.gamma) * samples.norm_bounds**2 + abs(self.coef0)) ** (0.5 * self.degree) * BOUND_INFLATION
 
     def bound_value_errors(self, samples, support, coef):
         """gamma_{p (d+6)} r_i sum_j |coef_j| r_j with r as in `sizes` and the degree p.
@@ -370,15 +376,15 @@ class Polynomial(Formula):
         """
         roundings = bound_sum(self.degree * (max(samples.terms, support.terms) + 6))
         with np.errstate(over="ignore", invalid="ignore"):
-            errors = roundings * self.sizes(samples) * float(np.abs(coef) @ self.sizes(support)) * WIDEN
-            return set_unknown(errors + float(np.abs(coef).sum()) * TINY)
+            errors = roundings * self.sizes(samples) * float(np.abs(coef) @ self.sizes(support)) * BOUND_INFLATION
+            return replace_nan_by_infinity(errors + float(np.abs(coef).sum()) * TINY)
 
     def bound_rounding(self, samples):
         """As for <x, z>, the error of the power being `degree` times that of its base at most."""
-        largest = (abs(self.gamma) * large(samples.norms) + abs(self.coef0)) ** self.degree
+        largest = (abs(self.gamma) * upper_quantile(samples.norms) + abs(self.coef0)) ** self.degree
         return 8.0 * SINGLE_UNIT * max(self.degree, 1) * largest
 
-    def blur(self, samples):
+    def bound_relative_rounding(self, samples):
         """That of the power over the mean of the differences between values."""
         return self.bound_rounding(samples) / measure_kernel_spread(self, samples)
 
@@ -436,7 +442,7 @@ class RBF(Formula):
         2 |gamma| gamma_{d+8} (|x|^2 + |z|^2): norms and products have d roundings, sums and factors a few more, and so
         have samples that were moved.
         """
-        factor = 2.0 * abs(self.gamma) * WIDEN
+        factor = 2.0 * abs(self.gamma) * BOUND_INFLATION
         return factor * bound_sum(terms + 8) * norms + factor * (terms * 2.0**-1070)
 
     def cancels(self, A, B) -> bool:
@@ -444,20 +450,20 @@ class RBF(Formula):
         if A.dtype != np.float64:  # rows in float32 are evaluated by the thousand, and have a bound of their own
             return False
         terms = max(A.terms, B.terms)
-        if self.bound_exponents(A.norm_of_all + B.norm_of_all, terms) <= CANCELLED:
+        if self.bound_exponents(A.norm_of_all + B.norm_of_all, terms) <= MAX_EXPONENT_ERROR:
             return False
-        return not self.bound_exponents(A.largest_norm + B.largest_norm, terms) <= CANCELLED
+        return not self.bound_exponents(A.largest_norm + B.largest_norm, terms) <= MAX_EXPONENT_ERROR
 
     def cost(self, samples):
         """Nanoseconds of a kernel value: differences have no BLAS."""
-        return count_differences(samples) if self.cancels(samples, samples) else super().cost(samples)
+        return estimate_difference_cost(samples) if self.cancels(samples, samples) else super().cost(samples)
 
     def sizes(self, samples):
         """1; with gamma < 0, exp(2 |gamma| |x_i|^2)."""
         if self.gamma >= 0:
-            return np.full(samples.n, WIDEN)
+            return np.full(samples.n, BOUND_INFLATION)
         with np.errstate(over="ignore"):
-            return np.exp(2.0 * max(-self.gamma, 0.0) * samples.radii**2) * WIDEN
+            return np.exp(2.0 * max(-self.gamma, 0.0) * samples.norm_bounds**2) * BOUND_INFLATION
 
     def bound_value_errors(self, samples, support, coef):
         """sum_j |coef_j| (t_i + t_j + 4 u) with t as in `bound_exponents`, or by differences, where t is large.
@@ -473,13 +479,13 @@ class RBF(Formula):
         errors = bound_exponentials(rows, columns, weight, bound_exp_errors(terms))
         if samples.rounding or support.rounding:
             slope = np.sqrt(2.0 * self.gamma / np.e)
-            moved = [slope * each.rounding * each.radii for each in (samples, support)]
-            errors += WIDEN * (moved[0] * float(weight.sum()) + float(weight @ moved[1]))
-        return set_unknown(errors)
+            moved = [slope * each.rounding * each.norm_bounds for each in (samples, support)]
+            errors += BOUND_INFLATION * (moved[0] * float(weight.sum()) + float(weight @ moved[1]))
+        return replace_nan_by_infinity(errors)
 
     def bound_rounding(self, samples):
         """The exponent is off by at most about 8 u gamma |x|^2: safe for data that are scaled."""
-        return 8.0 * SINGLE_UNIT * abs(self.gamma) * large(samples.norms)
+        return 8.0 * SINGLE_UNIT * abs(self.gamma) * upper_quantile(samples.norms)
 
     def diagonal(self, A):
         """1."""
@@ -512,7 +518,7 @@ class Laplacian(Formula):
 
     def cost(self, samples):
         """Nanoseconds of a kernel value: distances have no BLAS."""
-        return count_differences(samples)
+        return estimate_difference_cost(samples)
 
     @property
     def parameters(self):
@@ -521,33 +527,35 @@ class Laplacian(Formula):
 
     def bound_exponents(self, lengths, terms: int):
         """t with an exponent -gamma (|z|_1 + sum_k (|x_k - z_k| - |z_k|)) off by at most t_i + t_j in float64."""
-        return 4.0 * abs(self.gamma) * bound_sum(2 * terms + 8) * lengths * WIDEN
+        return 4.0 * abs(self.gamma) * bound_sum(2 * terms + 8) * lengths * BOUND_INFLATION
 
     def cancels(self, A, B) -> bool:
         """Whether |b|_1 + sum_k (|a_k - b_k| - |b_k|) of sparse samples would lose digits that the values need."""
         if A.dtype != np.float64 or not isinstance(A, Sparse):
             return False
-        return not self.bound_exponents(A.largest_length + B.largest_length, max(A.terms, B.terms)) <= CANCELLED
+        return (
+            not self.bound_exponents(A.largest_length + B.largest_length, max(A.terms, B.terms)) <= MAX_EXPONENT_ERROR
+        )
 
     def sizes(self, samples):
         """1; with gamma < 0, exp(|gamma| |x_i|_1)."""
         with np.errstate(over="ignore"):
-            return np.exp(max(-self.gamma, 0.0) * samples.reaches) * WIDEN
+            return np.exp(max(-self.gamma, 0.0) * samples.l1_norm_bounds) * BOUND_INFLATION
 
     def bound_value_errors(self, samples, support, coef):
         """sum_j |coef_j| (gamma_{d+4} / e + 4 u) from differences; of sparse samples as for the Gaussian kernel."""
         weight, terms = np.abs(coef), max(samples.terms, support.terms)
         if self.gamma < 0:
             return np.full(samples.n, np.inf)
-        errors = np.full(samples.n, WIDEN * float(weight.sum()) * bound_exp_errors(2 * terms))
+        errors = np.full(samples.n, BOUND_INFLATION * float(weight.sum()) * bound_exp_errors(2 * terms))
         if isinstance(support, Sparse):
             rows, columns = (self.bound_exponents(each.lengths, terms) for each in (samples, support))
             errors += bound_exponentials(rows, columns, weight, 0.0)
-        return set_unknown(errors)
+        return replace_nan_by_infinity(errors)
 
     def bound_rounding(self, samples):
         """Rounded samples move the exponent by 2 u gamma |x|_1 at most, the sum of d terms by as much again."""
-        return 4.0 * SINGLE_UNIT * abs(self.gamma) * large(samples.lengths)
+        return 4.0 * SINGLE_UNIT * abs(self.gamma) * upper_quantile(samples.lengths)
 
     def diagonal(self, A):
         """1."""
@@ -590,12 +598,12 @@ class Sigmoid(Formula):
         total, roundings = float(np.abs(coef).sum()), bound_sum(max(samples.terms, support.terms) + 6)
         with np.errstate(over="ignore", invalid="ignore"):
             errors = abs(self.gamma) * bound_products(samples, support, coef)
-            errors += (abs(self.coef0) * roundings + TANH) * total
-        return np.fmin(errors, 2.0 * total) * WIDEN
+            errors += (abs(self.coef0) * roundings + TANH_ERROR) * total
+        return np.fmin(errors, 2.0 * total) * BOUND_INFLATION
 
     def bound_rounding(self, samples):
         """The argument is off by at most about 8 u (gamma |x|^2 + coef0)."""
-        return 8.0 * SINGLE_UNIT * (abs(self.gamma) * large(samples.norms) + abs(self.coef0))
+        return 8.0 * SINGLE_UNIT * (abs(self.gamma) * upper_quantile(samples.norms) + abs(self.coef0))
 
     def diagonal(self, A):
         """tanh(gamma |a_i|^2 + coef0)."""
@@ -611,7 +619,7 @@ class Precomputed(Kernel):
 
     def samples(self, X):
         """The rows of the matrix X."""
-        return Given(np.asarray(X))
+        return PrecomputedRows(np.asarray(X))
 
     def evaluate(self, A, B):
         """X[i, j]."""
@@ -619,7 +627,7 @@ class Precomputed(Kernel):
 
     def sizes(self, samples):
         """sqrt(max |K|)."""
-        return np.full(samples.n, np.sqrt(np.abs(samples.matrix).max(initial=0.0)) * WIDEN)
+        return np.full(samples.n, np.sqrt(np.abs(samples.matrix).max(initial=0.0)) * BOUND_INFLATION)
 
     def diagonal(self, A):
         """X[i, i]."""
@@ -653,10 +661,10 @@ class Custom(Precomputed):
         if not np.isfinite(K).all():
             i, j = np.argwhere(~np.isfinite(K))[0]
             raise ValueError(f"kernel(X, Y) must return finite values, but returned {K[i, j]} at [{i}, {j}].")
-        return Given(K)
+        return PrecomputedRows(K)
 
 
-def count_differences(samples: Dense | Sparse) -> float:
+def estimate_difference_cost(samples: Dense | Sparse) -> float:
     """Nanoseconds of a kernel value from differences, on one core in float32."""
     return 0.8 + (len(samples.data) / max(samples.n, 1) if isinstance(samples, Sparse) else samples.d) / 8.0
 
@@ -665,7 +673,9 @@ def bound_products(samples: Samples, support: Samples, coef: np.ndarray) -> np.n
     """gamma_{d+6} |x_i| sum_j |coef_j| |s_j|: what sum_j |coef_j| |fl <x_i, s_j> - <x_i, s_j>| is at most."""
     roundings = bound_sum(max(samples.terms, support.terms) + 6)
     with np.errstate(over="ignore", invalid="ignore"):
-        return set_unknown(roundings * samples.radii * float(np.abs(coef) @ support.radii) * WIDEN)
+        return replace_nan_by_infinity(
+            roundings * samples.norm_bounds * float(np.abs(coef) @ support.norm_bounds) * BOUND_INFLATION
+        )
 
 
 def bound_exponentials(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray, more: float) -> np.ndarray:
@@ -676,22 +686,22 @@ def bound_exponentials(rows: np.ndarray, columns: np.ndarray, weight: np.ndarray
     """
     from ..compiled.row_sums import add_exponents
 
-    return WIDEN * add_exponents(rows, columns, weight, CANCELLED, more)
+    return BOUND_INFLATION * add_exponents(rows, columns, weight, MAX_EXPONENT_ERROR, more)
 
 
 def bound_exp_errors(terms: int) -> float:
     """What exp(-s) is off by where s is a sum of so many differences, each as far off as its own roundings."""
-    return min(0.4 * bound_sum(terms + 8), 1.0) + EXP + LEAST_EXP
+    return min(0.4 * bound_sum(terms + 8), 1.0) + EXP_RELATIVE_ERROR + EXP_UNDERFLOW_BOUND
 
 
-def set_unknown(errors: np.ndarray) -> np.ndarray:
+def replace_nan_by_infinity(errors: np.ndarray) -> np.ndarray:
     """Infinity where a bound is not a number."""
     return errors if np.isfinite(errors.sum()) else np.where(np.isnan(errors), np.inf, errors)
 
 
-def large(sizes: np.ndarray) -> float:
+def upper_quantile(sizes: np.ndarray) -> float:
     """A size that all but a few of the samples stay below."""
-    place = min(int(MOST * len(sizes)), len(sizes) - 1)
+    place = min(int(FLOAT32_SAFE_SAMPLE_SHARE * len(sizes)), len(sizes) - 1)
     return float(np.partition(sizes, place)[place])
 
 
@@ -703,7 +713,7 @@ def measure_spread(samples: Dense | Sparse) -> float:
 
 def measure_kernel_spread(kernel: Kernel, samples: Dense | Sparse) -> float:
     """The mean of (k(x, x) + k(z, z)) / 2 - k(x, z) over pairs of PROBE samples."""
-    probe = samples.take(np.arange(0, samples.n, max(1, samples.n // PROBE)))
+    probe = samples.take(np.arange(0, samples.n, max(1, samples.n // SPREAD_CHECK_SAMPLES)))
     K = kernel.evaluate(probe, probe)
     return max(float(np.trace(K) / len(K) - K.mean()), TINY)
 
@@ -713,7 +723,7 @@ KERNELS: dict[str, type[Kernel]] = {
 }
 
 FORMULAS = {Linear: 0, Polynomial: 1, RBF: 2, Sigmoid: 3, Laplacian: 4}  # as in compiled.single_rows
-RBF_APART = 5
+RBF_FROM_DIFFERENCES = 5
 
 
 def read_formula(kernel: Kernel) -> tuple[int, float, float, int]:
@@ -724,7 +734,7 @@ def read_formula(kernel: Kernel) -> tuple[int, float, float, int]:
 def choose_formula(kernel: Kernel, samples: Samples) -> tuple[int, float, float, int]:
     """The same for rows in float64 or float32: the Gaussian kernel from differences where its exponent would cancel."""
     apart = type(kernel) is RBF and kernel.cancels(samples, samples)
-    return (RBF_APART, *kernel.parameters) if apart else read_formula(kernel)
+    return (RBF_FROM_DIFFERENCES, *kernel.parameters) if apart else read_formula(kernel)
 
 
 def make_kernel(kernel: str | Callable | Kernel, *, gamma="scale", degree=3, coef0=0.0) -> Kernel:

@@ -27,10 +27,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..runtime.rounding import bound_sum
-from ..runtime.threads import cached_property, heed
+from ..runtime.threads import cached_property, check_interrupt
 from .losses import Loss
 
-STEPS = (1.0, 0.1, 0.01)  # how far scores are moved to see whether others suit the duals better
+TRIAL_STEP_LENGTHS = (1.0, 0.1, 0.01)  # how far scores are moved to see whether others suit the duals better
 
 
 class ListTerms:
@@ -54,13 +54,13 @@ class ListTerms:
 
     steepness: np.ndarray  # the largest |a_i| that the loss can answer with: how fast R changes with each score
 
-    def bound_value_error(self, f: np.ndarray, wide: np.ndarray, value: float) -> float:
-        """What `value` = C R(f) may be off by at scores that are off by `wide`, and by its evaluation.
+    def bound_value_error(self, f: np.ndarray, score_error: np.ndarray, value: float) -> float:
+        """What `value` = C R(f) may be off by at scores that are off by `score_error`, and by its evaluation.
 
         A sum of n products, and a labelling that is the worst one but for the rounding of such sums.
         """
         size = abs(value) + float(self.steepness @ np.abs(f))
-        return float(self.steepness @ wide) + 2.0 * bound_sum(len(f) + 16) * size
+        return float(self.steepness @ score_error) + 2.0 * bound_sum(len(f) + 16) * size
 
     def violation(self, a: np.ndarray, f: np.ndarray) -> float:
         """(h(f) - min_g h(g)) / sum_i |a_i| with h(g) = C R(g) + a.g, over a few trial scores g: zero at the optimum.
@@ -71,10 +71,10 @@ class ListTerms:
         value, vertex = self.cut(f)
         downhill = vertex - a
         length = float(np.abs(downhill).max(initial=0.0))
-        trials = [np.zeros_like(f)] + [f + step / length * downhill for step in STEPS if length > 0]
+        trials = [np.zeros_like(f)] + [f + step / length * downhill for step in TRIAL_STEP_LENGTHS if length > 0]
         lowest = np.inf
         for g in trials:
-            heed()
+            check_interrupt()
             lowest = min(lowest, self.cut(g)[0] + float(a @ g))
         size = max(float(np.abs(a).sum()), float(np.abs(vertex).sum()), np.finfo(float).tiny)
         return max(value + float(a @ f) - lowest, 0.0) / size
@@ -126,17 +126,17 @@ class _TopTerms(ListTerms):
     adds its score, and loses the price if it is positive. A selection finds them, so there is nothing to sort.
     """
 
-    def __init__(self, y: np.ndarray, c: np.ndarray, k: int, price: float, name: str):
-        self.C, self.k, self.price, self.positive = common_weight(c, name), k, price, y > 0
+    def __init__(self, y: np.ndarray, c: np.ndarray, k: int, true_positive_gain: float, name: str):
+        self.C, self.k, self.true_positive_gain, self.positive = common_weight(c, name), k, true_positive_gain, y > 0
         self.shift_invariant = k == np.count_nonzero(self.positive)
         self.steepness = np.full(len(y), self.C)
 
     def cut(self, f):
         out = len(f) - self.k
         chosen = np.zeros(len(f), bool)
-        chosen[np.argpartition(f - self.price * self.positive, min(out, len(f) - 1))[out:]] = True
+        chosen[np.argpartition(f - self.true_positive_gain * self.positive, min(out, len(f) - 1))[out:]] = True
         a = self.C * (self.positive.astype(float) - chosen)
-        loss = len(f) - self.price * np.count_nonzero(chosen & self.positive)
+        loss = len(f) - self.true_positive_gain * np.count_nonzero(chosen & self.positive)
         return self.C * loss - float(a @ f), a
 
 
@@ -303,13 +303,13 @@ class QueryPairs:
 
     def sort(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The samples query by query, by rising score in each, and their scores; an order that still holds stays."""
-        from ..compiled.ranking_pairs import deal_out
+        from ..compiled.ranking_pairs import sort_by_group
 
         ranked = f[self.order]
         falls = ranked[1:] < ranked[:-1]
         falls[self.starts[1:-1] - 1] = False
         if falls.any():
-            self.order = deal_out(np.argsort(f), self.group, self.starts)
+            self.order = sort_by_group(np.argsort(f), self.group, self.starts)
             ranked = f[self.order]
         return self.order, ranked
 

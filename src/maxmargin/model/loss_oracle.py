@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..runtime.threads import STRIPS, run_strips
-from .losses import Row
+from .losses import PiecewiseConjugate
 from .problem import Mixture
 
-SHARED = 60_000  # rows from which on the cores share them
+PARALLEL_MIN_ROWS = 60_000  # rows from which on the cores share them
 
 
-class Answer(NamedTuple):
+class LossResponse(NamedTuple):
     """Duals a at some scores, sum c l, sum of a (for each class), and sum a.f."""
 
     a: np.ndarray
@@ -28,12 +28,12 @@ class Answer(NamedTuple):
     product: float
 
 
-class RowAnswers:
+class PiecewiseLossOracle:
     """Losses with a row: one compiled pass, in strips on all cores."""
 
     unit = 1.0  # duals are kept in these units: those of C r are C times those of r
 
-    def __init__(self, row: Row):
+    def __init__(self, row: PiecewiseConjugate):
         self.row = [np.ascontiguousarray(part) for part in row]
         self.kinked = not self.row[1].any()
 
@@ -45,37 +45,39 @@ class RowAnswers:
             part = slice(start, stop)
             sums.append((start, pass_over(part, [each[part] for each in self.row])))
 
-        run_strips(work, n, max(n, 1) if n < SHARED else -(-n // STRIPS))
+        run_strips(work, n, max(n, 1) if n < PARALLEL_MIN_ROWS else -(-n // STRIPS))
         return [each for _, each in sorted(sums)]
 
-    def answer(self, f: np.ndarray, b: float) -> Answer:
+    def loss_response(self, f: np.ndarray, b: float) -> LossResponse:
         """The duals at f + b."""
-        from ..compiled.loss_rows import answer_rows
+        from ..compiled.loss_rows import respond_rows
 
         a = np.empty_like(f)
-        sums = self.sweep(lambda part, row: answer_rows(f[part], b, *row, a[part]), len(f))
-        return Answer(a, *(sum(each[k] for each in sums) for k in range(3)))
+        sums = self.sweep(lambda part, row: respond_rows(f[part], b, *row, a[part]), len(f))
+        return LossResponse(a, *(sum(each[k] for each in sums) for k in range(3)))
 
-    def lean(self, f: np.ndarray, step: np.ndarray, t: float, b: float) -> float:
+    def directional_derivative(self, f: np.ndarray, step: np.ndarray, t: float, b: float) -> float:
         """sum a step at f + t step + b."""
-        from ..compiled.loss_rows import lean_rows
+        from ..compiled.loss_rows import differentiate_rows
 
-        return sum(self.sweep(lambda part, row: lean_rows(f[part], step[part], t, b, self.kinked, *row), len(f)))
+        return sum(
+            self.sweep(lambda part, row: differentiate_rows(f[part], step[part], t, b, self.kinked, *row), len(f))
+        )
 
-    def weigh(self, f: np.ndarray, b: float) -> float:
+    def sum_duals(self, f: np.ndarray, b: float) -> float:
         """sum a at f + b."""
-        from ..compiled.loss_rows import weigh_rows
+        from ..compiled.loss_rows import sum_row_duals
 
-        return sum(self.sweep(lambda part, row: weigh_rows(f[part], b, self.kinked, *row), len(f)))
+        return sum(self.sweep(lambda part, row: sum_row_duals(f[part], b, self.kinked, *row), len(f)))
 
-    def keep(self, answer: Answer, scores: np.ndarray, b: float) -> np.ndarray:
+    def keep(self, loss_response: LossResponse, scores: np.ndarray, b: float) -> np.ndarray:
         """What is kept of an answer: a byte a row, or the duals."""
         from ..compiled.loss_rows import encode_rows
 
         if not self.kinked:
-            return answer.a / self.unit
-        codes = np.empty(len(answer.a), np.int8)
-        encode_rows(answer.a, self.row[3], self.row[4], codes)
+            return loss_response.a / self.unit
+        codes = np.empty(len(loss_response.a), np.int8)
+        encode_rows(loss_response.a, self.row[3], self.row[4], codes)
         return codes
 
     def mix(self, kept: list[tuple[float, np.ndarray]], shape: tuple[int, ...]) -> np.ndarray:
@@ -91,7 +93,7 @@ class RowAnswers:
         return total
 
 
-class TermAnswers:
+class SeparableLossOracle:
     """Losses without a row, of one score a sample or of one for each class."""
 
     unit = 1.0  # as in RowAnswers
@@ -99,26 +101,26 @@ class TermAnswers:
     def __init__(self, terms):
         self.terms = terms
 
-    def answer(self, f: np.ndarray, b) -> Answer:
+    def loss_response(self, f: np.ndarray, b) -> LossResponse:
         """The duals at f + b; b may be a column, one for each class."""
         f = f + b
         with np.errstate(over="ignore", invalid="ignore"):
             a = self.terms.response(f)[0]
-            return Answer(a, float(self.terms.value(f).sum()), a.sum(axis=-1), float(np.sum(a * f)))
+            return LossResponse(a, float(self.terms.value(f).sum()), a.sum(axis=-1), float(np.sum(a * f)))
 
-    def lean(self, f: np.ndarray, step: np.ndarray, t: float, b) -> float:
+    def directional_derivative(self, f: np.ndarray, step: np.ndarray, t: float, b) -> float:
         """sum a step at f + t step + b."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.sum(self.terms.response(f + t * step + b)[0] * step))
 
-    def weigh(self, f: np.ndarray, b: float) -> float:
+    def sum_duals(self, f: np.ndarray, b: float) -> float:
         """sum a at f + b."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(self.terms.response(f + b)[0].sum())
 
-    def keep(self, answer: Answer, scores: np.ndarray, b) -> np.ndarray:
+    def keep(self, loss_response: LossResponse, scores: np.ndarray, b) -> np.ndarray:
         """The duals."""
-        return answer.a / self.unit
+        return loss_response.a / self.unit
 
     def mix(self, kept: list[tuple[float, np.ndarray]], shape: tuple[int, ...]) -> np.ndarray:
         """sum of weight a over what was kept."""
@@ -128,28 +130,28 @@ class TermAnswers:
         return total
 
 
-class ListAnswers:
+class ListwiseLossOracle:
     """Losses of the whole list of scores: what is kept are the scores, from which the judge finds the duals again."""
 
     def __init__(self, terms):
         self.terms, self.seconds = terms, 0.0  # the longest time of an answer so far
 
-    def answer(self, f: np.ndarray, b: float) -> Answer:
+    def loss_response(self, f: np.ndarray, b: float) -> LossResponse:
         """The duals at f + b."""
         f, began = f + b, time.perf_counter()
         value, a = self.terms.cut(f)
         self.seconds = max(self.seconds, time.perf_counter() - began)
-        return Answer(a, float(value), float(a.sum()), float(a @ f))
+        return LossResponse(a, float(value), float(a.sum()), float(a @ f))
 
-    def lean(self, f: np.ndarray, step: np.ndarray, t: float, b: float) -> float:
+    def directional_derivative(self, f: np.ndarray, step: np.ndarray, t: float, b: float) -> float:
         """sum a step at f + t step + b."""
         return float(self.terms.cut(f + t * step + b)[1] @ step)
 
-    def weigh(self, f: np.ndarray, b: float) -> float:
+    def sum_duals(self, f: np.ndarray, b: float) -> float:
         """sum a at f + b."""
         return float(self.terms.cut(f + b)[1].sum())
 
-    def keep(self, answer: Answer, scores: np.ndarray, b: float) -> np.ndarray:
+    def keep(self, loss_response: LossResponse, scores: np.ndarray, b: float) -> np.ndarray:
         """The scores."""
         return scores + b
 
@@ -165,8 +167,8 @@ class ListAnswers:
         return Mixture(np.array([weight for weight, _ in kept]), np.array([scores for _, scores in kept]))
 
 
-def choose_answers(problem):
+def choose_loss_oracle(problem):
     """The answers that suit the loss of a problem."""
     if problem.row is not None:
-        return RowAnswers(problem.row)
-    return ListAnswers(problem.terms) if problem.terms.joint else TermAnswers(problem.terms)
+        return PiecewiseLossOracle(problem.row)
+    return ListwiseLossOracle(problem.terms) if problem.terms.joint else SeparableLossOracle(problem.terms)

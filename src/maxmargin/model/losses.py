@@ -10,11 +10,11 @@ Each loss l(f; y) enters a problem with weights c through its *terms*, four func
 
 and, where the loss has no row, three bounds for the judge, which must know what rounding may hide:
 
-    bound_value_error(f, wide)     of c l at scores that are off by `wide`, and of its evaluation
+    bound_value_error(f, wide)     of c l at scores that are off by `score_error`, and of its evaluation
     bound_conjugate_error(a)       of the evaluation of the conjugate
     bound_slope(a, f, moved)       what it costs, per unit, to move so much of the duals elsewhere
 
-For every piecewise linear or quadratic loss they all follow from one `Row`.
+For every piecewise linear or quadratic loss they all follow from one `PiecewiseConjugate`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ import numpy as np
 
 from ..runtime.rounding import UNIT
 
-FEW = 16.0 * UNIT  # what the few roundings of a term amount to, of its size
-RANK = 1e-12  # of the largest eigenvalue of M: a smaller one counts as zero
-STEEP = 750.0  # |log t| of every share t that float64 can hold
+TERM_RELATIVE_ERROR = 16.0 * UNIT  # what the few roundings of a term amount to, of its size
+RANK_TOLERANCE = 1e-12  # of the largest eigenvalue of M: a smaller one counts as zero
+MAX_ABS_LOG_SHARE = 750.0  # |log t| of every share t that float64 can hold
 
 
-def soften(x: np.ndarray, e: np.ndarray) -> np.ndarray:
+def soft_threshold(x: np.ndarray, e: np.ndarray) -> np.ndarray:
     """sign(x) max(|x| - e, 0), the soft threshold."""
     return x - np.clip(x, -e, e)
 
 
-class Row(NamedTuple):
+class PiecewiseConjugate(NamedTuple):
     """conj(a) = p a + d a^2/2 + e |a| on [lo, hi], infinite outside."""
 
     p: np.ndarray
@@ -60,7 +60,7 @@ class Row(NamedTuple):
         push = -(f + self.p)
         rest = np.clip(0.0, self.lo, self.hi)
         curved = self.d > 0
-        inner = np.clip(soften(push, self.e) / np.where(curved, self.d, 1.0), self.lo, self.hi)
+        inner = np.clip(soft_threshold(push, self.e) / np.where(curved, self.d, 1.0), self.lo, self.hi)
         left = np.where(push > self.e, self.hi, np.where(push > -self.e, rest, self.lo))
         right = np.where(push >= self.e, self.hi, np.where(push >= -self.e, rest, self.lo))
         return np.where(curved, inner, left), np.where(curved, inner, right)
@@ -83,9 +83,11 @@ class Loss:
 
     name: ClassVar[str]
     target: ClassVar[str]  # "label" (+1/-1), "real", "count" or "none"
-    explosive: ClassVar[bool] = False  # whether it grows like an exponential, and may leave the numbers there are
+    grows_exponentially: ClassVar[bool] = (
+        False  # whether it grows like an exponential, and may leave the numbers there are
+    )
 
-    def row(self, y: np.ndarray, c: np.ndarray) -> Row | None:
+    def row(self, y: np.ndarray, c: np.ndarray) -> PiecewiseConjugate | None:
         """The five numbers (p, d, e, lo, hi) of c l(.; y), or None if the loss has no such row."""
         return None
 
@@ -116,7 +118,7 @@ class Loss:
         return 1.0 / row.d[0] if row is not None and row.d[0] > 0 else np.inf
 
 
-def _row(p, d, e, lo, hi, like: np.ndarray) -> Row:
+def _row(p, d, e, lo, hi, like: np.ndarray) -> PiecewiseConjugate:
     """The five numbers as full arrays of one shape; what is one already is not copied, since nobody writes to a row."""
     zero = np.zeros(np.broadcast(p, lo, hi, like).shape)
 
@@ -124,7 +126,7 @@ def _row(p, d, e, lo, hi, like: np.ndarray) -> Row:
         full = isinstance(part, np.ndarray) and part.shape == zero.shape and part.dtype == zero.dtype
         return part if full else zero if np.ndim(part) == 0 and part == 0.0 else zero + part
 
-    return Row(fill(p), fill(d), fill(e), fill(lo), fill(hi))
+    return PiecewiseConjugate(fill(p), fill(d), fill(e), fill(lo), fill(hi))
 
 
 def _inverse(c: np.ndarray) -> np.ndarray:
@@ -132,7 +134,7 @@ def _inverse(c: np.ndarray) -> np.ndarray:
     return np.divide(1.0, c, out=np.zeros_like(np.asarray(c, float)), where=np.asarray(c) > 0)
 
 
-def _reach(c: np.ndarray) -> np.ndarray:
+def _infinite_bound(c: np.ndarray) -> np.ndarray:
     """The bound of a dual that is free to grow: infinite, but 0 where c = 0."""
     return np.where(np.asarray(c) > 0, np.inf, 0.0)
 
@@ -159,7 +161,7 @@ class SquaredHinge(Loss):
 
     def row(self, y, c):
         """p = -y, d = 1/(2c), a on the side of y."""
-        reach = _reach(c)
+        reach = _infinite_bound(c)
         return _row(-y, 0.5 * _inverse(c), 0.0, np.where(y > 0, 0.0, -reach), np.where(y > 0, reach, 0.0), c)
 
 
@@ -185,7 +187,7 @@ class LeastSquares(Loss):
 
     def row(self, y, c):
         """p = -y, d = 1/c, a unbounded."""
-        return _row(-y, _inverse(c), 0.0, -_reach(c), _reach(c), c)
+        return _row(-y, _inverse(c), 0.0, -_infinite_bound(c), _infinite_bound(c), c)
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ class SquaredEpsilonInsensitive(Loss):
 
     def row(self, y, c):
         """p = -y, d = 1/(2c), e = epsilon, a unbounded."""
-        return _row(-y, 0.5 * _inverse(c), self.epsilon, -_reach(c), _reach(c), c)
+        return _row(-y, 0.5 * _inverse(c), self.epsilon, -_infinite_bound(c), _infinite_bound(c), c)
 
 
 @dataclass(frozen=True)
@@ -262,12 +264,12 @@ def _entropy(t: np.ndarray) -> np.ndarray:
     return np.where(t >= 0, safe * np.log(safe), np.inf)
 
 
-def _close(c: np.ndarray, a: np.ndarray, conjugate: np.ndarray) -> np.ndarray:
+def _conjugate_of_weighted(c: np.ndarray, a: np.ndarray, conjugate: np.ndarray) -> np.ndarray:
     """The conjugate, or where c = 0 that of the zero function: 0 at a = 0, infinite elsewhere."""
     return np.where(c > 0, conjugate, np.where(a == 0, 0.0, np.inf))
 
 
-def _weigh(c: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _multiply_by_weight(c: np.ndarray, values: np.ndarray) -> np.ndarray:
     """c values, and 0 where c = 0 even if the value has overflowed."""
     return np.multiply(c, values, out=np.zeros(np.broadcast_shapes(np.shape(c), np.shape(values))), where=c > 0)
 
@@ -302,7 +304,7 @@ class _LogisticTerms(NamedTuple):
             a = self.c * self.y / (1.0 + np.exp(self.y * f))
         return a, a
 
-    def bend(self, f):
+    def second_derivative(self, f):
         with np.errstate(over="ignore"):
             t = 1.0 / (1.0 + np.exp(self.y * f))
         return self.c * t * (1.0 - t)
@@ -311,24 +313,24 @@ class _LogisticTerms(NamedTuple):
         t = a * self.y * _inverse(self.c)
         rest = np.where(t < 1.0, 1.0 - t, 1.0)
         other = np.where(t <= 1.0, rest * np.log1p(-np.where(t < 1.0, t, 0.0)), np.inf)  # exact also where t is small
-        return _close(self.c, a, self.c * (_entropy(t) + other))
+        return _conjugate_of_weighted(self.c, a, self.c * (_entropy(t) + other))
 
     def slopes(self, a):
         t = a * self.y * _inverse(self.c)
         slope = self.y * (_log(t) - _log(1.0 - t))
         return slope, slope
 
-    def bound_value_error(self, f, wide):
+    def bound_value_error(self, f, score_error):
         """The slope at the near end of the interval of f, times its width."""
         with np.errstate(over="ignore"):
-            steepest = self.c / (1.0 + np.exp(self.y * f - wide))
-        return steepest * wide + FEW * self.value(f)
+            steepest = self.c / (1.0 + np.exp(self.y * f - score_error))
+        return steepest * score_error + TERM_RELATIVE_ERROR * self.value(f)
 
     def bound_conjugate_error(self, a):
         """A few roundings of t log t, t, and (1 - t) log(1 - t)."""
         t = np.clip(a * self.y * _inverse(self.c), 0.0, 1.0)
         near = -np.log1p(-np.minimum(t, 1.0 - UNIT))
-        return FEW * self.c * (np.abs(_entropy(t)) + t + t * near)
+        return TERM_RELATIVE_ERROR * self.c * (np.abs(_entropy(t)) + t + t * near)
 
     def bound_slope(self, a, f, moved):
         """log t - log(1 - t) at the dual furthest from both ends."""
@@ -363,32 +365,34 @@ class _ExponentialTerms(NamedTuple):
 
     def value(self, f):
         with np.errstate(over="ignore"):
-            return _weigh(self.c, np.exp(-self.y * f))
+            return _multiply_by_weight(self.c, np.exp(-self.y * f))
 
     def response(self, f):
         a = self.y * self.value(f)
         return a, a
 
-    def bend(self, f):
+    def second_derivative(self, f):
         return self.value(f)
 
     def conjugate(self, a):
         t = a * self.y * _inverse(self.c)
-        return _close(self.c, a, self.c * (_entropy(t) - t))
+        return _conjugate_of_weighted(self.c, a, self.c * (_entropy(t) - t))
 
     def slopes(self, a):
         slope = self.y * _log(a * self.y * _inverse(self.c))
         return slope, slope
 
-    def bound_value_error(self, f, wide):
+    def bound_value_error(self, f, score_error):
         """exp(-y f) (exp(wide) - 1), and a few roundings."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.nan_to_num(self.value(f) * (np.expm1(wide) + FEW), nan=np.inf, posinf=np.inf)
+            return np.nan_to_num(
+                self.value(f) * (np.expm1(score_error) + TERM_RELATIVE_ERROR), nan=np.inf, posinf=np.inf
+            )
 
     def bound_conjugate_error(self, a):
         """A few roundings of t log t and of t."""
         t = np.maximum(a * self.y * _inverse(self.c), 0.0)
-        return FEW * self.c * (np.abs(_entropy(t)) + t)
+        return TERM_RELATIVE_ERROR * self.c * (np.abs(_entropy(t)) + t)
 
     def bound_slope(self, a, f, moved):
         """log t at the largest dual."""
@@ -401,7 +405,7 @@ class Exponential(Loss):
     """exp(-y f)."""
 
     name = "exponential"
-    explosive = True
+    grows_exponentially = True
     target = "label"
     curvature = np.inf
 
@@ -419,37 +423,39 @@ class _PoissonTerms(NamedTuple):
 
     def value(self, f):
         with np.errstate(over="ignore"):
-            return _weigh(self.c, np.exp(f) - self.y * f)
+            return _multiply_by_weight(self.c, np.exp(f) - self.y * f)
 
     def response(self, f):
         with np.errstate(over="ignore"):
-            a = _weigh(self.c, self.y - np.exp(f))
+            a = _multiply_by_weight(self.c, self.y - np.exp(f))
         return a, a
 
-    def bend(self, f):
+    def second_derivative(self, f):
         with np.errstate(over="ignore"):
-            return _weigh(self.c, np.exp(f))
+            return _multiply_by_weight(self.c, np.exp(f))
 
     def conjugate(self, a):
         t = self.y - a * _inverse(self.c)
-        return _close(self.c, a, self.c * (_entropy(t) - t))
+        return _conjugate_of_weighted(self.c, a, self.c * (_entropy(t) - t))
 
     def slopes(self, a):
         slope = -_log(self.y - a * _inverse(self.c))
         return slope, slope
 
-    def bound_value_error(self, f, wide):
+    def bound_value_error(self, f, score_error):
         """exp(f) (exp(wide) - 1) + y wide, and a few roundings."""
         with np.errstate(over="ignore", invalid="ignore"):
-            grown = np.exp(f) * (np.expm1(wide) + FEW) + self.y * (wide + FEW * np.abs(f))
-        return _weigh(self.c, np.nan_to_num(grown, nan=np.inf, posinf=np.inf))
+            grown = np.exp(f) * (np.expm1(score_error) + TERM_RELATIVE_ERROR) + self.y * (
+                score_error + TERM_RELATIVE_ERROR * np.abs(f)
+            )
+        return _multiply_by_weight(self.c, np.nan_to_num(grown, nan=np.inf, posinf=np.inf))
 
     def bound_conjugate_error(self, a):
         """A few roundings of t log t and of t, and what the difference y - a/c has lost."""
         share = a * _inverse(self.c)
         t, sizes = np.maximum(self.y - share, 0.0), np.abs(self.y) + np.abs(share)
         lost = sizes * (1.0 + np.abs(np.log(np.maximum(t, np.maximum(UNIT * sizes, 1e-300)))))
-        return FEW * self.c * (np.abs(_entropy(t)) + t + lost)
+        return TERM_RELATIVE_ERROR * self.c * (np.abs(_entropy(t)) + t + lost)
 
     def bound_slope(self, a, f, moved):
         """log t at the largest t, which is off by what the difference y - a/c has lost."""
@@ -471,7 +477,7 @@ class Poisson(Loss):
     """exp(f) - y f."""
 
     name = "poisson"
-    explosive = True
+    grows_exponentially = True
     target = "count"
     curvature = np.inf
 
@@ -508,7 +514,7 @@ class _ClassTerms(NamedTuple):
         total = -a.sum(axis=0)
         a *= np.minimum(1.0, self.c * _inverse(total))
         a[self.own] = -a.sum(axis=0)
-        return a if balance is None else even_out_classes(a, self.y, self.c, balance)
+        return a if balance is None else balance_classes(a, self.y, self.c, balance)
 
     def fill_own(self, f, value):
         """f with the score of each sample's own class replaced."""
@@ -517,7 +523,7 @@ class _ClassTerms(NamedTuple):
         return f
 
 
-def even_out_classes(a: np.ndarray, y: np.ndarray, c: np.ndarray, balance: np.ndarray) -> np.ndarray:
+def balance_classes(a: np.ndarray, y: np.ndarray, c: np.ndarray, balance: np.ndarray) -> np.ndarray:
     """Duals of which every class sums to its balance: what a rich class has too much goes to a poor one.
 
     For a sample, the dual of one falls and that of the other rises by the same: to zero, or to c if it is the sample's
@@ -559,23 +565,23 @@ class _SoftmaxTerms(_ClassTerms):
         astray = np.abs(t.sum(axis=0) - 1.0) > 1e-9
         return np.where(astray & (self.c > 0), np.inf, self.c * _entropy(t).sum(axis=0))
 
-    def bound_value_error(self, f, wide):
+    def bound_value_error(self, f, score_error):
         """The slopes at f times the widths, what they change by, and roundings of scores that are subtracted."""
-        widest = wide.max(axis=0)
+        widest = score_error.max(axis=0)
         return (
-            (np.abs(self.response(f)[0]) * wide).sum(axis=0) + self.c * widest**2
-            + FEW * self.c * (np.abs(f.max(axis=0)) + np.abs(f[self.own]) + np.log(len(f)) + 1.0)
+            (np.abs(self.response(f)[0]) * score_error).sum(axis=0) + self.c * widest**2
+            + TERM_RELATIVE_ERROR * self.c * (np.abs(f.max(axis=0)) + np.abs(f[self.own]) + np.log(len(f)) + 1.0)
         )  # fmt: skip
 
     def bound_conjugate_error(self, a):
         """A few roundings of every share; the sample's own is what the others leave."""
         t = np.clip(self.shares(a), 0.0, 1.0)
         own = 1.0 - np.log(np.maximum(t[self.own], UNIT))
-        return FEW * self.c * ((np.abs(_entropy(t)) + t).sum(axis=0) + len(t) * own)
+        return TERM_RELATIVE_ERROR * self.c * ((np.abs(_entropy(t)) + t).sum(axis=0) + len(t) * own)
 
     def bound_slope(self, a, f, moved):
         """A share goes from one class to another: twice the largest score, and log t at both."""
-        return 2.0 * float(np.abs(f).max(initial=0.0)) + 2.0 * STEEP if moved else 0.0
+        return 2.0 * float(np.abs(f).max(initial=0.0)) + 2.0 * MAX_ABS_LOG_SHARE if moved else 0.0
 
     def violation(self, a, f):
         """How far log t is from f, both taken from their largest: in units of the score."""
@@ -641,19 +647,19 @@ class _MulticlassHingeTerms:
         if balance is None:
             return a
         most = self.c if self.scales is None else self.c * self.scales.max(axis=0)
-        a = even_out_classes(a, self.y, most, balance)
+        a = balance_classes(a, self.y, most, balance)
         return a / max(1.0, float(self.shares(a).sum(axis=0).max(initial=0.0)))
 
-    def bound_value_error(self, f, wide):
+    def bound_value_error(self, f, score_error):
         """Gamma_k (wide_k + wide_y) of the classes whose raised score may be above zero, the largest of them."""
         scales, costs = (1.0 if self.scales is None else self.scales), (1.0 if self.costs is None else self.costs)
-        lost = FEW * (np.abs(f) + np.abs(f[self.own]) + costs)
-        reach = scales * (wide + wide[self.own] + lost)
+        lost = TERM_RELATIVE_ERROR * (np.abs(f) + np.abs(f[self.own]) + costs)
+        reach = scales * (score_error + score_error[self.own] + lost)
         return self.c * np.where(self.raise_scores(f) + reach > 0.0, reach, 0.0).max(axis=0)
 
     def bound_conjugate_error(self, a):
         """A few roundings of every a_k Delta_k."""
-        return FEW * len(a) * (np.abs(a) * (1.0 if self.costs is None else self.costs)).sum(axis=0)
+        return TERM_RELATIVE_ERROR * len(a) * (np.abs(a) * (1.0 if self.costs is None else self.costs)).sum(axis=0)
 
     def bound_slope(self, a, f, moved):
         """A share goes from one class to another: the difference of two raised scores."""
@@ -695,18 +701,20 @@ class _MultivariateTerms:
             return a
         return a - np.outer(self.projection @ (a.sum(axis=1) - balance), self.c / max(float(self.c.sum()), 1e-300))
 
-    def bound_value_error(self, f, wide):
+    def bound_value_error(self, f, score_error):
         """c |M| |f - y| times the widths, c |M| widths^2 / 2, and a few roundings."""
         sizes, r = np.abs(self.M), np.abs(f - self.y)
-        wide = wide + FEW * (np.abs(f) + np.abs(self.y))
-        return self.c * ((sizes @ r) * (wide + FEW * len(r) * r) + 0.5 * (sizes @ wide) * wide).sum(axis=0)
+        score_error = score_error + TERM_RELATIVE_ERROR * (np.abs(f) + np.abs(self.y))
+        return self.c * (
+            (sizes @ r) * (score_error + TERM_RELATIVE_ERROR * len(r) * r) + 0.5 * (sizes @ score_error) * score_error
+        ).sum(axis=0)
 
     def bound_conjugate_error(self, a):
         """Roundings of a.y and of a' M^+ a, and what M^+ is off by.
 
         With z the computed M^+ a and r = a - M z, a' M^+ a = a'z + z'r + r' M^+ r, and r' M^+ r <= |r|^2 / least.
         """
-        sizes, z, few = np.abs(a), self.inverse @ a, FEW * len(a)
+        sizes, z, few = np.abs(a), self.inverse @ a, TERM_RELATIVE_ERROR * len(a)
         missed = np.abs(a - self.M @ z) + few * (sizes + np.abs(self.M) @ np.abs(z))
         quadratic = (np.abs(z) * (missed + few * sizes) + np.square(missed) / self.least).sum(axis=0)
         return (0.5 * _inverse(self.c) * quadratic + few * (sizes * np.abs(self.y)).sum(axis=0)) * (1.0 + few)
@@ -783,7 +791,7 @@ def resolve_metric(M: np.ndarray) -> Metric:
     """
     values, V = np.linalg.eigh(M)
     top, k = max(float(values[-1]), 1e-300), len(M)
-    kept = values > RANK * top
+    kept = values > RANK_TOLERANCE * top
     if not kept.all():
         V, values = V[:, kept], values[kept]
         M = (V * values) @ V.T

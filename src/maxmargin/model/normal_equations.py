@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor
 
-from ..runtime.threads import droppable, run_apart, step_aside
-from .samples import TILE, Dense, Sparse, add_strips
+from ..runtime.threads import abortable, release_interpreter, run_on_own_thread
+from .samples import TILE_ENTRIES, Dense, Sparse, add_strips
 
-ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache
-BROAD = 512  # features beyond which strips do not each have a matrix of their own
-LONG = 1000  # rows of a matrix from which on its factors take longer than a thread costs
-LIFT = 1e-10  # of the trace, added to the diagonal where rounding leaves a matrix without factors
+TILE_ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache
+MAX_FEATURES_OF_STRIP_MATRICES = 512  # features beyond which strips do not each have a matrix of their own
+THREADED_FACTOR_MIN_ROWS = 1000  # rows of a matrix from which on its factors take longer than a thread costs
+RIDGE_SHARE_OF_TRACE = 1e-10  # of the trace, added to the diagonal where rounding leaves a matrix without factors
 
 
 def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: float = 0.0) -> np.ndarray:
@@ -33,26 +33,26 @@ def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: fl
     -------
     ndarray of shape (d + 1, d + 1)
     """
-    bent = np.flatnonzero(weight)
-    if len(bent) < samples.n and (len(bent) < samples.n // 2 or isinstance(samples, Sparse)):
-        samples, weight = samples.take(bent), weight[bent]
+    weighted_rows = np.flatnonzero(weight)
+    if len(weighted_rows) < samples.n and (len(weighted_rows) < samples.n // 2 or isinstance(samples, Sparse)):
+        samples, weight = samples.take(weighted_rows), weight[weighted_rows]
     add = add_dense_squares if isinstance(samples, Dense) else add_sparse_squares
     if samples.n == 0:
         return np.zeros((samples.d + 1, samples.d + 1))
-    if samples.d > BROAD and isinstance(samples, Sparse):
-        with droppable():
-            return run_apart(lambda: add(samples, weight, constant, slice(0, samples.n)))
-    with droppable():
+    if samples.d > MAX_FEATURES_OF_STRIP_MATRICES and isinstance(samples, Sparse):
+        with abortable():
+            return run_on_own_thread(lambda: add(samples, weight, constant, slice(0, samples.n)))
+    with abortable():
         return add_strips(samples, lambda part: add(samples, weight, constant, part))
 
 
 def factor_matrix(matrix: np.ndarray, *, lower: bool = False, overwrite: bool = True) -> tuple[np.ndarray, bool]:
     """The factors L L' = M as `scipy.linalg.cho_solve` takes them; LinAlgError where M is not positive definite."""
-    if len(matrix) < LONG:
-        with step_aside():
+    if len(matrix) < THREADED_FACTOR_MIN_ROWS:
+        with release_interpreter():
             return cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False)
-    with droppable():
-        return run_apart(lambda: cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False))
+    with abortable():
+        return run_on_own_thread(lambda: cho_factor(matrix, lower=lower, overwrite_a=overwrite, check_finite=False))
 
 
 def factor_semidefinite(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -60,13 +60,13 @@ def factor_semidefinite(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
     try:
         return factor_matrix(matrix, overwrite=False)
     except LinAlgError:
-        return factor_matrix(matrix + LIFT * np.trace(matrix) * np.eye(len(matrix)))
+        return factor_matrix(matrix + RIDGE_SHARE_OF_TRACE * np.trace(matrix) * np.eye(len(matrix)))
 
 
 def add_dense_squares(samples: Dense, weight: np.ndarray, constant: float, part: slice) -> np.ndarray:
     """The sum over some rows: BLAS on tiles of rows times the root of their weight."""
     d = samples.d
-    step = max(1, min(ROWS, TILE // (d + 1)))
+    step = max(1, min(TILE_ROWS, TILE_ENTRIES // (d + 1)))
     total, tile = np.zeros((d + 1, d + 1)), np.empty((step, d + 1))
     root = np.sqrt(weight[part])
     for start in range(part.start, part.stop, step):

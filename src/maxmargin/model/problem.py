@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime.rounding import BALANCED, Enclosed
+from ..runtime.rounding import BALANCE_TOLERANCE, Enclosed
 from ..runtime.threads import cached_property
-from .losses import Loss, Row
+from .losses import Loss, PiecewiseConjugate
 
 TINY = float(np.finfo(float).tiny)
 FLOOR = 1e-280  # below this P and D count as zero: products of such numbers have no digits left
@@ -75,21 +75,21 @@ class Problem:
     loss: Loss
     balance: float | np.ndarray | None = 0.0
     terms: object = field(init=False, repr=False)
-    sharpens = True  # whether a point that is judged closely shows more
+    supports_close_certificate = True  # whether a point that is judged closely shows more
 
     def __post_init__(self):
         object.__setattr__(self, "terms", self.loss.terms(self.y, self.c))
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> PiecewiseConjugate | None:
         """The five numbers of every conj_i, or None if the loss has none."""
-        return self.terms if isinstance(self.terms, Row) else None
+        return self.terms if isinstance(self.terms, PiecewiseConjugate) else None
 
     @cached_property
     def kinked(self) -> bool:
         """Whether any loss that counts has a kink: no curvature of its own, nor that of an exponential."""
         if self.row is None:
-            return not self.loss.explosive and not np.isfinite(self.loss.curvature)
+            return not self.loss.grows_exponentially and not np.isfinite(self.loss.curvature)
         return bool(((self.row.d <= 0) & (self.row.hi > self.row.lo)).any())
 
     @cached_property
@@ -136,9 +136,9 @@ class Problem:
         """The number of samples."""
         return self.features.n
 
-    def gauge(self) -> None:
+    def measure_pace(self) -> None:
         """Measure how fast certificates are computed now, if that was not measured lately."""
-        self.features.gauge()
+        self.features.measure_pace()
 
     def estimate_seconds(self, support: int) -> float:
         """How long a certificate takes, at the pace that was measured."""
@@ -189,9 +189,9 @@ class Problem:
         """P = R(w) + sum_i c_i l(f_i; y_i) + balance b."""
         return penalty + float(self.terms.value(self.shift(scores, b)).sum()) + self.offset(b)
 
-    def dual_value(self, a: np.ndarray, price: float) -> float:
+    def dual_value(self, a: np.ndarray, penalty_conjugate: float) -> float:
         """D = -R*(sum_i a_i phi(x_i)) - sum_i conj_i(a_i)."""
-        return -price - float(self.terms.conjugate(a).sum())
+        return -penalty_conjugate - float(self.terms.conjugate(a).sum())
 
     def expand(self, point: Point) -> np.ndarray:
         """The coefficients of w at a point: those of its duals, unless it has others."""
@@ -210,14 +210,14 @@ class Problem:
             return self.primal_value(self.features.enclose_weighted(point.w).value, penalty, point.b)
         coef = self.expand(point)
         scores = self.features.scores(coef)
-        return self.primal_value(scores, self.features.penalise(coef, scores), point.b)
+        return self.primal_value(scores, self.features.penalty_value(coef, scores), point.b)
 
     def dual(self, a: np.ndarray) -> float:
         """D at the duals a; -inf where they are not feasible."""
         if self.imbalance(a) > 1e-9:
             return -np.inf
         coef = self.features.combine(a)
-        return self.dual_value(a, self.features.price(coef, self.features.scores(coef)))
+        return self.dual_value(a, self.features.penalty_conjugate(coef, self.features.scores(coef)))
 
     def feasible(self, a: np.ndarray) -> np.ndarray:
         """The duals a clipped to their domain, and topped up or drained in index order until they balance."""
@@ -226,10 +226,10 @@ class Problem:
             repair = getattr(self.terms, "repair", None)
             return np.asarray(a, float) if repair is None else repair(a, self.balance)
         a = np.minimum(np.maximum(a, row.lo), row.hi)
-        if self.imbalance(a) <= BALANCED:
+        if self.imbalance(a) <= BALANCE_TOLERANCE:
             return a
         missing = np.asarray(np.subtract(self.balance, a.sum(axis=-1)))[..., None]
-        a = lend(a, missing, row)
+        a = absorb_rounding_imbalance(a, missing, row)
         missing = np.subtract(self.balance, a.sum(axis=-1))[..., None]
         missing = np.where(np.abs(missing) > 1e-14 * np.abs(a).sum(axis=-1, keepdims=True), missing, 0.0)
         room = np.where(missing > 0, row.hi - a, a - row.lo)
@@ -254,7 +254,7 @@ class Problem:
         return max(float(np.max(np.abs(self.balance))), rounding, TINY)
 
 
-def lend(a: np.ndarray, missing: np.ndarray, row: Row) -> np.ndarray:
+def absorb_rounding_imbalance(a: np.ndarray, missing: np.ndarray, row: PiecewiseConjugate) -> np.ndarray:
     """The duals with a rounding's worth of imbalance taken up by the one furthest from its bounds.
 
     Taken up by a dual at its bound, it would make that dual look free, and its sample a violator.
@@ -263,6 +263,6 @@ def lend(a: np.ndarray, missing: np.ndarray, row: Row) -> np.ndarray:
     inner = np.argmax(slack, axis=-1)[..., None]
     small = np.abs(missing) <= 1e-9 * np.abs(a).sum(axis=-1, keepdims=True)
     fits = small & (np.take_along_axis(slack, inner, -1) > np.abs(missing))
-    lent = np.zeros_like(a)
-    np.put_along_axis(lent, inner, np.where(fits, missing, 0.0), -1)
-    return a + lent
+    correction = np.zeros_like(a)
+    np.put_along_axis(correction, inner, np.where(fits, missing, 0.0), -1)
+    return a + correction

@@ -10,9 +10,9 @@ from ..runtime.threads import STRIPS, Interrupted, run_strips
 from .features import Gram
 from .tiles import open_tile
 
-AT_ONCE = 512  # rows held where they are evaluated one at a time; what is missing costs microseconds
+MAX_SINGLE_ROWS = 512  # rows held where they are evaluated one at a time; what is missing costs microseconds
 
-DEAR = 2.0  # nanoseconds of a kernel value above which a square is worth its mirror
+MIRROR_MIN_NANOSECONDS = 2.0  # nanoseconds of a kernel value above which a square is worth its mirror
 
 
 class RowCache:
@@ -26,10 +26,10 @@ class RowCache:
     def __init__(self, features: Gram, megabytes: float, whole: bool = False):
         self.features, self.megabytes = features, megabytes
         n, self.source = features.n, None if whole else getattr(features, "source", lambda: None)()
-        whole = None if self.at_once else features.form()
+        whole = None if self.evaluates_single_rows else features.form()
         self.capacity = n if whole is not None else int(np.clip(megabytes * 2**20 // (8 * n), min(2, n), n))
-        if self.at_once:
-            self.capacity = min(self.capacity, AT_ONCE)
+        if self.evaluates_single_rows:
+            self.capacity = min(self.capacity, MAX_SINGLE_ROWS)
             dtype = features.segments[0].packed.dtype
             # Pairs of classes come by the hundred: memory that was touched before is quicker than memory of their own.
             many = len(features.segments) == 2
@@ -41,7 +41,7 @@ class RowCache:
         self.stamp = np.full(self.capacity, -1)
 
     @property
-    def at_once(self) -> bool:
+    def evaluates_single_rows(self) -> bool:
         """Whether compiled loops evaluate the rows they miss by themselves."""
         return self.source is not None
 
@@ -56,13 +56,13 @@ class RowCache:
         self.stamp[oldest] = clock - 1
         self.stamp[oldest[0]] = clock
 
-    def narrow(self, keep: np.ndarray) -> None:
+    def restrict_to(self, keep: np.ndarray) -> None:
         """Cut every row down to the columns `keep`, in place, so that more rows fit into the same bytes."""
         width = len(keep)
         features = self.features.subset(keep)
         features.counters = self.features.counters
-        source = features.source() if self.at_once else None
-        if features.whole is not None or width <= 2 or (self.at_once and source is None):
+        source = features.source() if self.evaluates_single_rows else None
+        if features.whole is not None or width <= 2 or (self.evaluates_single_rows and source is None):
             self.__init__(features, self.megabytes)
             return
         self.source = source
@@ -91,7 +91,7 @@ class RowStore:
     def __init__(self, features: Gram, megabytes: float, exact: bool = False):
         self.features = features
         samples = getattr(features, "samples", None)
-        half = None if exact or samples is None else features.kernel.halve(samples, megabytes / 4)
+        half = None if exact or samples is None else features.kernel.to_float32(samples, megabytes / 4)
         self.dtype = np.dtype(np.float64 if half is None else np.float32)
         spent = getattr(samples, "copied", 0)
         if half is not None and half.nbytes != samples.nbytes:
@@ -112,7 +112,7 @@ class RowStore:
         self.slot, self.holder = np.full(self.n, -1), np.full(capacity, -1)
         self.stamp = np.full(capacity, -1)
 
-    def sharpen(self) -> None:
+    def switch_to_float64(self) -> None:
         """Hold rows in float64 from now on, in the same bytes."""
         self.dtype = np.dtype(np.float64)
         self.buffer = self.buffer[: self.buffer.size // 2 * 2].view(np.float64)
@@ -127,7 +127,7 @@ class RowStore:
         part = self.half.take(work)
 
         def evaluate(start: int, stop: int) -> None:
-            if self.features.cost < DEAR:  # to mirror one half costs more than to evaluate it
+            if self.features.cost < MIRROR_MIN_NANOSECONDS:  # to mirror one half costs more than to evaluate it
                 self.features.kernel.write(part.take(slice(start, stop)), part, K[start:stop])
                 return
             rows, columns = part.take(slice(start, stop)), part.take(slice(0, stop))
@@ -204,7 +204,7 @@ class RowStore:
         self.slot[new[:count]] = oldest
         return oldest
 
-    def narrow(self, keep: np.ndarray) -> None:
+    def restrict_to(self, keep: np.ndarray) -> None:
         """Cut every row down to the columns `keep`, in place, so that more rows fit into the same bytes."""
         width = len(keep)
         place = np.full(self.n, -1)

@@ -1,6 +1,7 @@
 """Samples as kernels see them: rows that can be taken, multiplied and measured, dense, sparse or given by index.
 
-`dtype` is the precision of the arithmetic, float64 unless `halve` was called; the numbers themselves stay as they were
+`dtype` is the precision of the arithmetic, float64 unless `to_float32` was called; the numbers themselves stay as they
+were
 given, and are converted tile by tile where the two differ.
 """
 
@@ -16,19 +17,26 @@ import scipy.sparse as sp
 from ..runtime.rounding import UNIT, bound_sum
 from ..runtime.threads import STRIPS, cached_property, run_strips
 
-TILE = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
-NARROW = 400  # features up to which that table holds four vectors of each, and still stays near the first cache
-PACKED = 1 << 24  # bytes of the table in which sparse products unpack samples; wider data go through scipy
-GROUP = 8  # rows of a vector in float64
-DENORMAL = 2.0**-1000  # more than all that products lose where they are too small for float64
-WIDEN = 1.0 + 1e-7  # of a bound that is itself summed with rounding
-THIN, SPARE = 0.35, 32  # dense data with a smaller share of nonzeros, and more features, are multiplied as sparse
+TILE_ENTRIES = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
+FOUR_VECTOR_MAX_FEATURES = (
+    400  # features up to which that table holds four vectors of each, and still stays near the first cache
+)
+SPARSE_TABLE_MAX_BYTES = (
+    1 << 24
+)  # bytes of the table in which sparse products unpack samples; wider data go through scipy
+GROUP_ROWS = 8  # rows of a vector in float64
+UNDERFLOW_ALLOWANCE = 2.0**-1000  # more than all that products lose where they are too small for float64
+BOUND_INFLATION = 1.0 + 1e-7  # of a bound that is itself summed with rounding
+SPARSE_MAX_DENSITY, SPARSE_MIN_FEATURES = (
+    0.35,
+    32,
+)  # dense data with a smaller share of nonzeros, and more features, are multiplied as sparse
 
 Part = TypeVar("Part")
 _tables = threading.local()
 
 
-class Rows:
+class SampleRows:
     """What dense and sparse rows share. `rounding` is the relative error of their numbers against the data as given.
 
     It is 0, or u where the samples were moved to another origin: fl(x - shift) is off by u |fl(x - shift)| at most.
@@ -39,14 +47,14 @@ class Rows:
     norm_of_all = np.inf  # the largest |x|^2 of the samples that these are a part of, once it is known
 
     @cached_property
-    def radii(self) -> np.ndarray:
+    def norm_bounds(self) -> np.ndarray:
         """|x_i|, or a little more: rounding is on the safe side, and u |x_i|^2 is not denormal."""
         with np.errstate(over="ignore"):
             norms = self.norms.astype(np.float64, copy=False)
-            return np.sqrt(norms + self.terms * DENORMAL) * (1.0 + bound_sum(self.terms + 4))
+            return np.sqrt(norms + self.terms * UNDERFLOW_ALLOWANCE) * (1.0 + bound_sum(self.terms + 4))
 
     @property
-    def reaches(self) -> np.ndarray:
+    def l1_norm_bounds(self) -> np.ndarray:
         """|x_i|_1, or a little more."""
         with np.errstate(over="ignore"):
             return self.lengths.astype(np.float64, copy=False) * (1.0 + bound_sum(self.terms + 4))
@@ -72,12 +80,12 @@ class Rows:
         high, low = np.zeros(self.d), np.zeros(self.d)
         with np.errstate(over="ignore", invalid="ignore"):
             for more, rest in parts:
-                high, lost = add_exactly(high, more)
+                high, lost = two_sum(high, more)
                 low = low + (lost + rest)
-            high, low = add_exactly(high, low)
-            size = float(np.abs(coef) @ self.radii)
+            high, low = two_sum(high, low)
+            size = float(np.abs(coef) @ self.norm_bounds)
             square = bound_sum(self.n + 4 * len(parts) + 16) ** 2
-            error = (square + self.rounding) * size * WIDEN + (self.n + 8) * self.d * DENORMAL
+            error = (square + self.rounding) * size * BOUND_INFLATION + (self.n + 8) * self.d * UNDERFLOW_ALLOWANCE
         sound = np.isfinite(error) and np.isfinite(high).all() and np.isfinite(low).all()
         return high, low, error if sound else np.inf
 
@@ -89,19 +97,19 @@ class Rows:
         """
         out = fill_strips(self, (2,), lambda part, out: self._project_closely(part, high, low, out))
         with np.errstate(over="ignore", invalid="ignore"):
-            length = float(np.linalg.norm(high)) * WIDEN + np.sqrt(len(high)) * 2.0**-537
+            length = float(np.linalg.norm(high)) * BOUND_INFLATION + np.sqrt(len(high)) * 2.0**-537
             relative = bound_sum(self.terms + 24) ** 2 + self.rounding
-            errors = relative * length * self.radii * WIDEN + (self.terms + 8) * DENORMAL
+            errors = relative * length * self.norm_bounds * BOUND_INFLATION + (self.terms + 8) * UNDERFLOW_ALLOWANCE
             errors[~np.isfinite(errors + out.sum(axis=1))] = np.inf
         return out[:, 0].copy(), out[:, 1].copy(), errors
 
 
-class Dense(Rows):
+class Dense(SampleRows):
     """Rows x_i of an ndarray in float64 or float32."""
 
     def __init__(self, X: np.ndarray, dtype=np.float64):
         # A small float32 matrix is widened once; a large one stays as it is and is widened tile by tile.
-        self.X = X.astype(dtype) if X.dtype != dtype and X.size <= TILE else X
+        self.X = X.astype(dtype) if X.dtype != dtype and X.size <= TILE_ENTRIES else X
         self.dtype = np.dtype(dtype)
         self.n, self.d = X.shape
 
@@ -121,7 +129,7 @@ class Dense(Rows):
 
     def take(self, index) -> Dense:
         """The rows of an index or a slice."""
-        return pass_on(self, Dense(self.X[index], self.dtype), index)
+        return inherit_norms(self, Dense(self.X[index], self.dtype), index)
 
     @property
     def values(self) -> np.ndarray:
@@ -148,12 +156,12 @@ class Dense(Rows):
         dense_differences(out, np.ascontiguousarray(self.values), np.ascontiguousarray(other.values), True)
         return out
 
-    def halve(self, megabytes: float = np.inf) -> Dense:
+    def to_float32(self, megabytes: float = np.inf) -> Dense:
         """The same rows for arithmetic in float32, as a copy if it is no larger than granted."""
         copy = self.X.dtype == np.float32 or 4 * self.X.size <= megabytes * 2**20
         half = Dense(self.X.astype(np.float32, copy=False) if copy else self.X, np.float32)
         half.norms = self.norms.astype(np.float32)
-        return round_alike(self, half)
+        return inherit_rounding(self, half)
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i, for one or several rows of coef."""
@@ -169,7 +177,7 @@ class Dense(Rows):
 
     def take_features(self, index: np.ndarray) -> Dense:
         """The samples with some of their features."""
-        return self if len(index) == self.d else round_alike(self, Dense(self.X[:, index], self.dtype))
+        return self if len(index) == self.d else inherit_rounding(self, Dense(self.X[:, index], self.dtype))
 
     @property
     def terms(self) -> int:
@@ -205,7 +213,7 @@ class Dense(Rows):
         return self.X.nbytes
 
 
-class Sparse(Rows):
+class Sparse(SampleRows):
     """Rows of a CSR matrix, 32- or 64-bit indices, float32 or float64 values.
 
     A slice of rows shares the arrays of the whole: its `indptr` simply does not begin at zero.
@@ -256,13 +264,13 @@ class Sparse(Rows):
         if isinstance(index, slice):
             first, last, _ = index.indices(self.n)
             indptr = self.indptr[first : max(first, last) + 1]
-            return pass_on(self, Sparse.of(self.data, self.indices, indptr, self.d, self.dtype), index)
+            return inherit_norms(self, Sparse.of(self.data, self.indices, indptr, self.d, self.dtype), index)
         index = np.arange(self.n)[index]
         counts = np.diff(self.indptr)[index]
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(self.indptr.dtype)
         places = np.arange(indptr[-1]) + np.repeat(self.indptr[index] - indptr[:-1], counts)
         part = Sparse.of(self.data[places], self.indices[places], indptr, self.d, self.dtype)
-        return pass_on(self, part, index)
+        return inherit_norms(self, part, index)
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -277,7 +285,7 @@ class Sparse(Rows):
         from ..compiled.kernel_rows import sparse_dots
 
         out = np.empty((self.n, other.n), self.dtype) if out is None else out
-        table = self._table(4 if self.d <= NARROW else 2)
+        table = self._table(4 if self.d <= FOUR_VECTOR_MAX_FEATURES else 2)
         if table is None:
             mine, its = drop_absent_features(self.X, other.X)
             out[:] = (mine @ its.T).toarray()
@@ -322,20 +330,20 @@ class Sparse(Rows):
     def _table(self, vectors: int = 2) -> np.ndarray | None:
         """Zeros of this thread, for d features of so many vectors; None where that would be too much."""
         size = vectors * 64 // self.dtype.itemsize * self.d
-        if size * self.dtype.itemsize > PACKED:
+        if size * self.dtype.itemsize > SPARSE_TABLE_MAX_BYTES:
             return None
         tables = _tables.__dict__.setdefault("held", {})
         if self.dtype not in tables or tables[self.dtype].size < size:
             tables[self.dtype] = np.zeros(size, self.dtype)
         return tables[self.dtype][:size].reshape(self.d, -1)
 
-    def halve(self, megabytes: float = np.inf) -> Sparse:
+    def to_float32(self, megabytes: float = np.inf) -> Sparse:
         """The same rows for arithmetic in float32, as a copy of the values if it is no larger than granted."""
         copy = self.data.dtype == np.float32 or 4 * self.data.size <= megabytes * 2**20
         data = self.data.astype(np.float32, copy=False) if copy else self.data
         half = Sparse.of(data, self.indices, self.indptr, self.d, np.float32)
         half.norms = self.norms.astype(np.float32)
-        return round_alike(self, half)
+        return inherit_rounding(self, half)
 
     def combine(self, coef: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i, for one or several rows of coef."""
@@ -373,7 +381,7 @@ class Sparse(Rows):
             return self
         part = sp.csr_array(self.X[:, index])
         part.sort_indices()
-        return round_alike(self, Sparse(part, self.dtype))
+        return inherit_rounding(self, Sparse(part, self.dtype))
 
     @cached_property
     def terms(self) -> int:
@@ -410,7 +418,7 @@ class Sparse(Rows):
         return self.data.nbytes + self.indices.nbytes + self.indptr.nbytes
 
 
-class Given:
+class PrecomputedRows:
     """Samples known only through a matrix of kernel values: row i of the matrix, column of each training sample."""
 
     dtype = np.dtype(np.float64)
@@ -420,18 +428,18 @@ class Given:
         self.index = np.arange(matrix.shape[0]) if index is None else index
         self.n, self.d = len(self.index), matrix.shape[1]
 
-    def take(self, index) -> Given:
+    def take(self, index) -> PrecomputedRows:
         """The samples of an index or a slice."""
-        return Given(self.matrix, self.index[index])
+        return PrecomputedRows(self.matrix, self.index[index])
 
-    def values(self, other: Given) -> np.ndarray:
+    def values(self, other: PrecomputedRows) -> np.ndarray:
         """matrix[i, j]."""
         return self.matrix[np.ix_(self.index, other.index)].astype(np.float64, copy=False)
 
     nbytes = 0
 
 
-def pass_on(samples, part, index):
+def inherit_norms(samples, part, index):
     """The part with those norms that were already known of the whole; thousands of tiles wait for it."""
     known, given = samples.__dict__, part.__dict__
     if "norms" in known:
@@ -439,10 +447,10 @@ def pass_on(samples, part, index):
         given["norm_of_all"] = known.get("largest_norm", samples.norm_of_all)
     if "lengths" in known:
         given["lengths"] = known["lengths"][index]
-    return round_alike(samples, part)
+    return inherit_rounding(samples, part)
 
 
-def round_alike(samples: Rows, part: Rows) -> Rows:
+def inherit_rounding(samples: SampleRows, part: SampleRows) -> SampleRows:
     """The part, its numbers as far from the data as those of the whole, its products of as many terms at most."""
     if samples.rounding:
         part.rounding, part.displacement = samples.rounding, samples.displacement
@@ -458,19 +466,19 @@ def make_writable(values: np.ndarray) -> np.ndarray:
 
 def pack_groups(samples: Dense | Sparse) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """features, values[place * GROUP + lane] and starts: the features that any row of a group has, in order."""
-    groups = -(-samples.n // GROUP)
+    groups = -(-samples.n // GROUP_ROWS)
     if isinstance(samples, Dense):
-        rows = np.zeros((groups * GROUP, samples.d))
+        rows = np.zeros((groups * GROUP_ROWS, samples.d))
         rows[: samples.n] = samples.X
-        values = rows.reshape(groups, GROUP, samples.d).transpose(0, 2, 1).reshape(-1)
+        values = rows.reshape(groups, GROUP_ROWS, samples.d).transpose(0, 2, 1).reshape(-1)
         return np.tile(np.arange(samples.d), groups), values, np.arange(groups + 1) * samples.d
     data, indices, indptr = samples.entries
-    lane = np.repeat(np.arange(samples.n) % GROUP, np.diff(indptr))
+    lane = np.repeat(np.arange(samples.n) % GROUP_ROWS, np.diff(indptr))
     features, values = [np.zeros(0, np.int64)], [np.zeros(0)]
-    for first in range(0, samples.n, GROUP):
-        inside = slice(indptr[first], indptr[min(first + GROUP, samples.n)])
+    for first in range(0, samples.n, GROUP_ROWS):
+        inside = slice(indptr[first], indptr[min(first + GROUP_ROWS, samples.n)])
         union, place = np.unique(indices[inside], return_inverse=True)
-        block = np.zeros((len(union), GROUP))
+        block = np.zeros((len(union), GROUP_ROWS))
         block[place, lane[inside]] = data[inside]
         features.append(union)
         values.append(block.reshape(-1))
@@ -481,7 +489,7 @@ def pack_groups(samples: Dense | Sparse) -> tuple[np.ndarray, np.ndarray, np.nda
 def strip_rows(samples) -> int:
     """Rows of a strip that a core takes at a time: an eighth of all, but not a few, and no more than a tile of them."""
     entries = samples.d if isinstance(samples, Dense) else max(1, len(samples.data) // max(samples.n, 1))
-    fewest, most = (max(1, size // max(entries, 1)) for size in (TILE // 16, TILE))
+    fewest, most = (max(1, size // max(entries, 1)) for size in (TILE_ENTRIES // 16, TILE_ENTRIES))
     return int(np.clip(-(-samples.n // STRIPS), fewest, most))
 
 
@@ -510,7 +518,7 @@ def add_strips(samples, add: Callable[[slice], np.ndarray]) -> np.ndarray:
     return sum(parts[1:], parts[0]) if parts else add(slice(0, 0))
 
 
-def add_exactly(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """s = fl(a + b) and e with a + b = s + e (Knuth)."""
     s = a + b
     other = s - a
@@ -519,7 +527,7 @@ def add_exactly(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def tile_rows(samples: Dense) -> int:
     """Rows of such a piece."""
-    return max(1, TILE // max(samples.d, 1))
+    return max(1, TILE_ENTRIES // max(samples.d, 1))
 
 
 def cut_tiles(samples: Dense) -> Iterator[Dense]:
@@ -562,27 +570,27 @@ def mark_moved(samples: Dense | Sparse, shift: np.ndarray | None) -> Dense | Spa
     return samples
 
 
-def suit(samples: Dense | Sparse) -> Dense | Sparse:
+def choose_storage_format(samples: Dense | Sparse) -> Dense | Sparse:
     """The samples in the form in which their products are quicker: sparse where few numbers are not zero.
 
     A product of two dense rows costs d/20 cycles in BLAS, one of sparse rows about nnz/16 cycles and the unpacking.
     """
-    if not isinstance(samples, Dense) or samples.d <= SPARE or samples.n == 0:
+    if not isinstance(samples, Dense) or samples.d <= SPARSE_MIN_FEATURES or samples.n == 0:
         return samples
     probe = samples.X[:: max(1, samples.n // 256)]
-    if np.count_nonzero(probe) >= THIN * probe.size:
+    if np.count_nonzero(probe) >= SPARSE_MAX_DENSITY * probe.size:
         return samples
-    sparse = thin(samples)
+    sparse = convert_to_sparse(samples)
     sparse.copied = sparse.nbytes
     return sparse
 
 
-def thin(samples: Dense) -> Sparse:
+def convert_to_sparse(samples: Dense) -> Sparse:
     """Dense samples as sparse ones."""
     part = Sparse(sp.csr_array(samples.X), samples.dtype)
-    return pass_on(samples, part, slice(None))
+    return inherit_norms(samples, part, slice(None))
 
 
-def match(samples, others):
+def match_storage_format(samples, others):
     """The samples in the form of the others, so that the two can be multiplied."""
-    return thin(samples) if isinstance(others, Sparse) and isinstance(samples, Dense) else samples
+    return convert_to_sparse(samples) if isinstance(others, Sparse) and isinstance(samples, Dense) else samples

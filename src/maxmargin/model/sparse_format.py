@@ -51,7 +51,7 @@ def find_compressed_fault(X) -> str:
     if falls.any():
         place = int(np.argmax(falls))
         return f"indptr must not fall, and indptr[{place + 1}] is {X.indptr[place + 1]} after {X.indptr[place]}"
-    return find_stranger("indices", X.indices[: X.indptr[-1]], d)
+    return find_index_out_of_range("indices", X.indices[: X.indptr[-1]], d)
 
 
 def find_coordinate_fault(X) -> str:
@@ -61,7 +61,7 @@ def find_coordinate_fault(X) -> str:
             return fault
         if np.shape(X.data) != array.shape:
             return f"{part} has {len(array)} entries and data has the shape {np.shape(X.data)}"
-        if fault := find_stranger(part, array, length):
+        if fault := find_index_out_of_range(part, array, length):
             return fault
     return ""
 
@@ -83,7 +83,7 @@ def find_list_fault(X) -> str:
         if len(columns) != len(values):
             return f"rows[{i}] has {len(columns)} entries and data[{i}] has {len(values)}"
         array = np.array(columns or [0])
-        if fault := find_index_fault(f"rows[{i}]", array) or find_stranger(f"rows[{i}]", array, X.shape[1]):
+        if fault := find_index_fault(f"rows[{i}]", array) or find_index_out_of_range(f"rows[{i}]", array, X.shape[1]):
             return fault
     return ""
 
@@ -102,7 +102,7 @@ def find_index_fault(part: str, array: np.ndarray) -> str:
     return ""
 
 
-def find_stranger(part: str, array: np.ndarray, length: int) -> str:
+def find_index_out_of_range(part: str, array: np.ndarray, length: int) -> str:
     """A place that is not among so many."""
     if not array.size or (array.min() >= 0 and array.max() < length):
         return ""

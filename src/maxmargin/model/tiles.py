@@ -7,29 +7,39 @@ from threading import local
 import numpy as np
 
 from ..runtime.rounding import UNIT, bound_sum
-from ..runtime.threads import STRIPS, heed_within_strip, run_strips, step_aside
+from ..runtime.threads import STRIPS, check_interrupt_within_strip, release_interpreter, run_strips
 from .kernels import FORMULAS, Kernel, Laplacian, read_formula
-from .samples import DENORMAL, GROUP, TILE, WIDEN, Dense, match, pack_groups
+from .samples import (
+    BOUND_INFLATION,
+    GROUP_ROWS,
+    TILE_ENTRIES,
+    UNDERFLOW_ALLOWANCE,
+    Dense,
+    match_storage_format,
+    pack_groups,
+)
 
-ROWS = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
-COLUMNS = 4096  # support vectors at a time, in twice the precision: tens of milliseconds for a strip of samples
-SMALL_TILE = TILE // 8  # entries that are not worth sharing among cores
+TILE_SIDE_SAMPLES = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
+DOUBLED_PRECISION_SUPPORT_VECTORS = (
+    4096  # support vectors at a time, in twice the precision: tens of milliseconds for a strip of samples
+)
+SMALL_TILE = TILE_ENTRIES // 8  # entries that are not worth sharing among cores
 
 
 def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.ndarray:
     """f_i = sum_j coef_j k(x_i, s_j) for one or several columns of coef, in tiles of bounded memory, on all cores."""
-    warm_norms(samples, support)
-    if samples.n * support.n <= SMALL_TILE and not converts(samples, support):
-        tile = match(samples, support)
-        with step_aside():
+    precompute_norms(samples, support)
+    if samples.n * support.n <= SMALL_TILE and not needs_conversion(samples, support):
+        tile = match_storage_format(samples, support)
+        with release_interpreter():
             return kernel.write(tile, support, open_tile(tile.n, support.n, tile.dtype)) @ coef
     f = np.zeros((samples.n, *coef.shape[1:]))
     parts = [(part, support.take(part)) for part in cut_rows(support)]
 
     def evaluate(start: int, stop: int) -> None:
-        tile = match(samples.take(slice(start, stop)), support)
+        tile = match_storage_format(samples.take(slice(start, stop)), support)
         for part, columns in parts:
-            heed_within_strip()
+            check_interrupt_within_strip()
             f[start:stop] += kernel.write(tile, columns, open_tile(tile.n, columns.n, tile.dtype)) @ coef[part]
 
     run_strips(evaluate, samples.n, min(count_rows(samples), max(32, -(-samples.n // STRIPS))))
@@ -54,7 +64,9 @@ def evaluate_scores_closely(kernel: Kernel, samples, support, coef: np.ndarray) 
     with np.errstate(over="ignore", invalid="ignore"):
         f = sums[:, 0] + sums[:, 1]
         square = bound_sum(2 * support.n + 64) ** 2
-        errors = (sums[:, 2] + square * sums[:, 3] + UNIT * np.abs(f)) * WIDEN + (support.n + 8) * DENORMAL
+        errors = (sums[:, 2] + square * sums[:, 3] + UNIT * np.abs(f)) * BOUND_INFLATION + (
+            support.n + 8
+        ) * UNDERFLOW_ALLOWANCE
         errors[~np.isfinite(f + errors)] = np.inf
     return f, errors
 
@@ -67,10 +79,12 @@ def add_formula(kernel: Kernel, samples, support, coef: np.ndarray, sums: np.nda
     formula = (*read_formula(kernel), relative)
     with np.errstate(over="ignore", invalid="ignore"):
         both = samples, support
-        sizes, z_sizes = (each.reaches if isinstance(kernel, Laplacian) else each.radii for each in both)
+        sizes, z_sizes = (each.l1_norm_bounds if isinstance(kernel, Laplacian) else each.norm_bounds for each in both)
         slacks, z_slacks = samples.rounding * sizes, support.rounding * z_sizes
-    step = min(COLUMNS, max(1, TILE // GROUP // max(support.terms, 1)) * GROUP)
-    rows = max(1, min(ROWS, TILE // max(samples.terms, 1)))
+    step = min(
+        DOUBLED_PRECISION_SUPPORT_VECTORS, max(1, TILE_ENTRIES // GROUP_ROWS // max(support.terms, 1)) * GROUP_ROWS
+    )
+    rows = max(1, min(TILE_SIDE_SAMPLES, TILE_ENTRIES // max(samples.terms, 1)))
     for first in range(0, support.n, step):
         part = slice(first, min(first + step, support.n))
         group = (*pack_groups(support.take(part)), *pad_groups(z_sizes[part], z_slacks[part]))
@@ -85,20 +99,20 @@ def add_formula(kernel: Kernel, samples, support, coef: np.ndarray, sums: np.nda
 
 def pad_groups(*parts: np.ndarray) -> list[np.ndarray]:
     """The arrays with zeros up to whole groups."""
-    return [np.pad(part, (0, -len(part) % GROUP)) for part in parts]
+    return [np.pad(part, (0, -len(part) % GROUP_ROWS)) for part in parts]
 
 
 def add_evaluated(kernel: Kernel, samples, support, coef: np.ndarray, sums: np.ndarray) -> None:
     """Add the scores of a kernel whose values are exact as they are evaluated."""
     from ..compiled.close_scores import add_given_values
 
-    warm_norms(samples, support)
+    precompute_norms(samples, support)
     parts = [(part, support.take(part)) for part in cut_rows(support)]
 
     def add(start: int, stop: int) -> None:
-        tile = match(samples.take(slice(start, stop)), support)
+        tile = match_storage_format(samples.take(slice(start, stop)), support)
         for part, columns in parts:
-            heed_within_strip()
+            check_interrupt_within_strip()
             K = kernel.write(tile, columns, open_tile(tile.n, columns.n, tile.dtype))
             add_given_values(np.ascontiguousarray(K, np.float64), coef[part], sums[start:stop])
 
@@ -107,29 +121,29 @@ def add_evaluated(kernel: Kernel, samples, support, coef: np.ndarray, sums: np.n
 
 def evaluate_rows(kernel: Kernel, samples, others) -> np.ndarray:
     """K_ij = k(x_i, z_j), its columns shared among all cores."""
-    if samples.n * others.n < SMALL_TILE and not converts(samples, others):
+    if samples.n * others.n < SMALL_TILE and not needs_conversion(samples, others):
         return kernel.evaluate(samples, others)
     K = np.empty((samples.n, others.n))
-    warm_norms(samples, others)
+    precompute_norms(samples, others)
 
     def evaluate(start: int, stop: int) -> None:
         tile = others.take(slice(start, stop))
         for part in cut_rows(samples):
-            heed_within_strip()
+            check_interrupt_within_strip()
             rows = samples.take(part)
             K[part, start:stop] = kernel.write(rows, tile, open_tile(rows.n, tile.n, tile.dtype))
 
-    step = int(np.clip(TILE // 16 // max(samples.n, 1), 256, 4096))
-    run_strips(evaluate, others.n, min(step, count_rows(others)) if converts(others) else step)
+    step = int(np.clip(TILE_ENTRIES // 16 // max(samples.n, 1), 256, 4096))
+    run_strips(evaluate, others.n, min(step, count_rows(others)) if needs_conversion(others) else step)
     return K
 
 
 def evaluate_square(kernel: Kernel, samples) -> np.ndarray:
     """K_ij = k(x_i, x_j), the lower half evaluated on all cores and mirrored."""
-    if samples.n < 500 and not converts(samples):
+    if samples.n < 500 and not needs_conversion(samples):
         return kernel.evaluate(samples, samples)
     K = np.empty((samples.n, samples.n))
-    warm_norms(samples)
+    precompute_norms(samples)
 
     def evaluate(start: int, stop: int) -> None:
         tile = samples.take(slice(start, stop))
@@ -153,14 +167,18 @@ def open_tile(rows: int, columns: int, dtype, purpose: str = "tile") -> np.ndarr
     return tiles[purpose][: rows * columns * dtype.itemsize].view(dtype).reshape(rows, columns)
 
 
-def converts(*parts) -> bool:
+def needs_conversion(*parts) -> bool:
     """Whether some of these samples are held in another precision than they are multiplied in."""
     return any(isinstance(samples, Dense) and samples.X.dtype != samples.dtype for samples in parts)
 
 
 def count_rows(samples) -> int:
     """Samples of a side of a tile; few enough that their conversion stays small."""
-    return max(1, min(ROWS, TILE // 4 // max(samples.d, 1))) if converts(samples) else ROWS
+    return (
+        max(1, min(TILE_SIDE_SAMPLES, TILE_ENTRIES // 4 // max(samples.d, 1)))
+        if needs_conversion(samples)
+        else TILE_SIDE_SAMPLES
+    )
 
 
 def cut_rows(samples, start: int = 0) -> list[slice]:
@@ -169,7 +187,7 @@ def cut_rows(samples, start: int = 0) -> list[slice]:
     return [slice(k, min(k + step, samples.n)) for k in range(start, samples.n, step)]
 
 
-def warm_norms(*parts) -> None:
+def precompute_norms(*parts) -> None:
     """Evaluate |x_i|^2, and the largest of them, before the strips share them; a given matrix has none."""
     for samples in parts:
         _ = getattr(samples, "largest_norm", None)

@@ -13,27 +13,27 @@ from .canvas import (
     add_legend,
     blend,
     check_resolution,
-    frame,
-    lay_grid,
+    cycle,
+    draw_background,
+    make_grid,
     open_axes,
-    paint,
-    pick,
+    set_limits,
 )  # fmt: skip
 from .support import (
-    HINGES,
-    NEAR,
+    HINGE_LOSSES,
+    MARGIN_TOLERANCE,
     Support,
     as_matrix,
     check_model,
     check_rows,
     draw_rings,
-    dress,
-    is_bounded,
-    machine_of,
+    final_estimator,
+    has_bounded_duals,
+    match_container,
     split_duals,
 )  # fmt: skip
 
-SHADED = 1.5  # scores at which the shade is three quarters of the darkest: a little beyond the margin
+SHADE_SCALE = 1.5  # scores at which the shade is three quarters of the darkest: a little beyond the margin
 
 
 def plot_decision_boundary(model, X, y=None, *, ax=None, resolution: int = 300):
@@ -59,7 +59,7 @@ def plot_decision_boundary(model, X, y=None, *, ax=None, resolution: int = 300):
     -------
     matplotlib Axes
     """
-    check_model(model, decides=True)
+    check_model(model, is_classifier=True)
     check_resolution(resolution)
     data, X = X, as_matrix(X)
     if X.ndim != 2 or X.shape[1] != 2:
@@ -68,15 +68,15 @@ def plot_decision_boundary(model, X, y=None, *, ax=None, resolution: int = 300):
     check_rows(model, X, y, "X")
     labels = find_labels(model, y)
     ax = open_axes(ax)
-    frame(ax, X.min(axis=0), X.max(axis=0))
+    set_limits(ax, X.min(axis=0), X.max(axis=0))
     draw_samples(ax, X, y, labels)
     mark_support(ax, model, data, X, y)
     add_legend(ax, columns=2 if len(labels) <= 4 else 4)
-    *axes, grid = lay_grid(ax, resolution)
+    *axes, grid = make_grid(ax, resolution)
     if len(labels) <= 2 and hasattr(model, "decision_function"):
-        paint_scores(ax, axes, model.decision_function(dress(grid, data)), model)
+        paint_scores(ax, axes, model.decision_function(match_container(grid, data)), model)
     else:
-        paint_regions(ax, axes, np.searchsorted(labels, model.predict(dress(grid, data))), len(labels))
+        paint_regions(ax, axes, np.searchsorted(labels, model.predict(match_container(grid, data))), len(labels))
     return ax
 
 
@@ -87,16 +87,18 @@ def find_labels(model, y: np.ndarray | None) -> np.ndarray:
         if len(classes):
             raise ValueError("y must be given for a classifier, got None.")
         return classes
-    strange = ~np.isin(y, classes)
-    if strange.any():
-        raise ValueError(f"y must hold labels of the fit, {list(classes.tolist())}, got {y[strange][0]!r}.")
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(f"y must hold labels of the fit, {list(classes.tolist())}, got {y[unknown][0]!r}.")
     return classes
 
 
 def has_margins(model) -> bool:
     """Whether f = +-1 has a meaning: for machines with support vectors and for hinges."""
-    machine = machine_of(model)
-    return hasattr(model, "classes_") and (hasattr(machine, "support_") or getattr(machine, "loss", None) in HINGES)
+    machine = final_estimator(model)
+    return hasattr(model, "classes_") and (
+        hasattr(machine, "support_") or getattr(machine, "loss", None) in HINGE_LOSSES
+    )
 
 
 def draw_samples(ax, X: np.ndarray, y: np.ndarray | None, labels: np.ndarray) -> None:
@@ -104,34 +106,41 @@ def draw_samples(ax, X: np.ndarray, y: np.ndarray | None, labels: np.ndarray) ->
     if not len(labels):
         ax.scatter(*X.T, color=COLOURS[0], s=22, linewidths=0, zorder=3, label="samples")
     for place, label in enumerate(labels):
-        colour, mark = pick(COLOURS, place), pick(MARKS, place + place // len(COLOURS))  # the ninth has a mark anew
+        colour, mark = cycle(COLOURS, place), cycle(MARKS, place + place // len(COLOURS))  # the ninth has a mark anew
         ax.scatter(*X[y == label].T, color=colour, marker=mark, s=22, linewidths=0, zorder=3, label=f"class {label}")
 
 
 def mark_support(ax, model, data, X: np.ndarray, y: np.ndarray | None) -> None:
     """Rings around the support vectors, where there are any."""
-    machine = machine_of(model)
+    machine = final_estimator(model)
     if hasattr(machine, "support_"):
         support = split_duals(machine)
-        if is_bounded(machine):
+        if has_bounded_duals(machine):
             draw_rings(ax, X, support, ("free support vectors", "at the bound"))
         else:
             draw_rings(ax, X, Support(support.bounded, support.free), ("", "support vectors"))
     elif has_margins(model) and len(model.classes_) == 2:
         margins = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(data)
-        on, within = np.flatnonzero(np.abs(margins - 1.0) <= NEAR), np.flatnonzero(margins < 1.0 - NEAR)
-        draw_rings(ax, X, Support(on, within), ("on the margin" if is_bounded(machine) else "", "within the margin"))
+        on, within = (
+            np.flatnonzero(np.abs(margins - 1.0) <= MARGIN_TOLERANCE),
+            np.flatnonzero(margins < 1.0 - MARGIN_TOLERANCE),
+        )
+        draw_rings(
+            ax, X, Support(on, within), ("on the margin" if has_bounded_duals(machine) else "", "within the margin")
+        )
 
 
 def paint_scores(ax, axes, f: np.ndarray, model) -> None:
     """f(x) from the colour of one side over white to that of the other, the line f = 0, and the margins."""
     f = f.reshape(len(axes[1]), len(axes[0]))
     if hasattr(model, "classes_"):
-        shade = np.tanh(f / SHADED) if has_margins(model) else f / max(np.abs(f).max(), TINY)
-        paint(ax, shade, blend(COLOURS[0], "white", COLOURS[1]))
+        shade = np.tanh(f / SHADE_SCALE) if has_margins(model) else f / max(np.abs(f).max(), TINY)
+        draw_background(ax, shade, blend(COLOURS[0], "white", COLOURS[1]))
     else:  # one class: f is much smaller inside than it may be outside
         inside, outside = np.maximum(f, 0.0), np.minimum(f, 0.0)
-        paint(ax, inside / max(f.max(), TINY) + outside / max(-f.min(), TINY), blend(FAINT, "white", COLOURS[0]))
+        draw_background(
+            ax, inside / max(f.max(), TINY) + outside / max(-f.min(), TINY), blend(FAINT, "white", COLOURS[0])
+        )
     if has_margins(model):
         ax.contour(*axes, f, levels=[-1, 1], colors=INK, linewidths=1.2, linestyles="--", zorder=2)
     ax.contour(*axes, f, levels=[0], colors=INK, linewidths=2.2, zorder=2)
@@ -140,7 +149,7 @@ def paint_scores(ax, axes, f: np.ndarray, model) -> None:
 def paint_regions(ax, axes, chosen: np.ndarray, n_classes: int) -> None:
     """The region of each class in a light tone of its colour, and the lines between them."""
     chosen = chosen.reshape(len(axes[1]), len(axes[0]))
-    colours = [pick(COLOURS, place) for place in range(n_classes)]
+    colours = [cycle(COLOURS, place) for place in range(n_classes)]
     ax.contourf(*axes, chosen, levels=np.arange(n_classes + 1) - 0.5, colors=colours, alpha=0.25, zorder=0)
     for place in np.unique(chosen)[1:]:
         ax.contour(

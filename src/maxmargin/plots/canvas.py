@@ -11,7 +11,7 @@ DASHES = ("-", "--", "-.", ":")
 INK, FAINT, STAR = "#1f2937", "#9ca3af", "#F0E442"
 
 
-def pick(parts: tuple, place: int):
+def cycle(parts: tuple, place: int):
     """The colour, mark or dash at a place, from the beginning again where there are no more."""
     return parts[place % len(parts)]
 
@@ -30,7 +30,7 @@ def blend(*colours: str):
     return LinearSegmentedColormap.from_list("blend", colours)
 
 
-def frame(ax, low: np.ndarray, high: np.ndarray, margin: float = 0.08) -> None:
+def set_limits(ax, low: np.ndarray, high: np.ndarray, margin: float = 0.08) -> None:
     """Limits around the box [low, high], with a margin; a side without length gets one."""
     size = np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
     ax.set_xlim(low[0] - margin * size[0], high[0] + margin * size[0])
@@ -62,14 +62,14 @@ def make_room(ax, share: float) -> None:
     ax.set_ylim(*scale.inverted().transform(np.array([low, low + (high - low) / (1.0 - share)])))
 
 
-def paint(ax, values: np.ndarray, colours) -> None:
+def draw_background(ax, values: np.ndarray, colours) -> None:
     """Values from -1 to 1 on a grid over the limits, as a picture behind everything."""
     limits = (*ax.get_xlim(), *ax.get_ylim())
     ax.imshow(values, extent=limits, origin="lower", aspect=ax.get_aspect(), cmap=colours, vmin=-1.0, vmax=1.0,
               interpolation="bilinear", alpha=0.35, zorder=0)  # fmt: skip
 
 
-def lay_grid(ax, resolution: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def make_grid(ax, resolution: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Both axes of a grid over the limits, and its points as rows."""
     x, y = np.linspace(*ax.get_xlim(), resolution), np.linspace(*ax.get_ylim(), resolution)
     return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .canvas import COLOURS, DASHES, INK, add_legend, make_room, open_axes, pick
+from .canvas import COLOURS, DASHES, INK, add_legend, cycle, make_room, open_axes
 
 
 def plot_path(path, *, ax=None, most: int = 10):
@@ -30,8 +30,8 @@ def plot_path(path, *, ax=None, most: int = 10):
     largest = np.argsort(-np.abs(coefs).max(axis=0), kind="stable")
     for place, feature in enumerate(largest[:300]):
         named = place < most
-        ax.plot(Cs, coefs[:, feature], color=pick(COLOURS, place) if named else "#cccccc",
-                linestyle=pick(DASHES, place // len(COLOURS)) if named else "-", linewidth=1.8 if named else 0.6,
+        ax.plot(Cs, coefs[:, feature], color=cycle(COLOURS, place) if named else "#cccccc",
+                linestyle=cycle(DASHES, place // len(COLOURS)) if named else "-", linewidth=1.8 if named else 0.6,
                 zorder=2 if named else 1, label=f"feature {feature}" if named else None)  # fmt: skip
     ax.set_xscale("log")
     ax.set(xlabel="C", ylabel="coefficient", title=f"{path.loss}: {len(Cs)} certified fits")

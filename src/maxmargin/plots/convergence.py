@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..solvers.choice import name_of
-from .canvas import COLOURS, DASHES, MARKS, add_legend, open_axes, pick
+from ..solvers.choice import get_solver_name
+from .canvas import COLOURS, DASHES, MARKS, add_legend, cycle, open_axes
 
-AGAINST = {"iterations": "iterations", "seconds": "seconds"}
-ROUNDING = 4e-15  # of |P*|: a difference of two values that agree so far is none
+X_AXES = {"iterations": "iterations", "seconds": "seconds"}
+ROUNDING_SHARE = 4e-15  # of |P*|: a difference of two values that agree so far is none
 
 
 class Descent(NamedTuple):
@@ -54,9 +54,9 @@ def plot_convergence(
     -------
     matplotlib Axes
     """
-    if not isinstance(against, str) or against not in AGAINST:
-        raise ValueError(f"against must be one of {list(AGAINST)}, got {against!r}.")
-    descents = {name: read_descent(each) for name, each in name_all(trajectories).items()}
+    if not isinstance(against, str) or against not in X_AXES:
+        raise ValueError(f"against must be one of {list(X_AXES)}, got {against!r}.")
+    descents = {name: read_descent(each) for name, each in name_runs(trajectories).items()}
     best = find_optimum(descents) if optimum is None else float(optimum)
     if not np.isfinite(best):
         raise ValueError(f"optimum must be a finite number, got {best!r}.")
@@ -65,25 +65,25 @@ def plot_convergence(
     for place, (name, descent) in enumerate(descents.items()):
         if best_so_far:
             descent = descent._replace(primal=np.fmin.accumulate(descent.primal))
-        x, excess = cut_descent(descent, against, best)
-        mark = pick(MARKS, place) if len(x) <= 40 else None
-        ax.plot(x, excess / scale, color=pick(COLOURS, place), linestyle=pick(DASHES, place // len(COLOURS)),
+        x, excess = truncate_descent(descent, against, best)
+        mark = cycle(MARKS, place) if len(x) <= 40 else None
+        ax.plot(x, excess / scale, color=cycle(COLOURS, place), linestyle=cycle(DASHES, place // len(COLOURS)),
                 marker=mark, markersize=4, linewidth=1.8, label=name)  # fmt: skip
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.grid(True, color="#e5e7eb", zorder=0)
-    ax.set(xlabel=AGAINST[against], ylabel="(P - P*) / |P*|" if relative else "P - P*")
+    ax.set(xlabel=X_AXES[against], ylabel="(P - P*) / |P*|" if relative else "P - P*")
     add_legend(ax, columns=3)
     return ax
 
 
-def name_all(trajectories) -> dict[str, object]:
+def name_runs(trajectories) -> dict[str, object]:
     """The runs by name; those of a list by their solvers, numbered where two have the same."""
     if isinstance(trajectories, dict):
         named = {str(name): each for name, each in trajectories.items()}
     else:
         runs = list(trajectories) if isinstance(trajectories, list | tuple) else [trajectories]
-        names = [each.solver if isinstance(each.solver, str) else name_of(each.solver) for each in runs]
+        names = [each.solver if isinstance(each.solver, str) else get_solver_name(each.solver) for each in runs]
         twice = [
             f"{name} {names[:k].count(name) + 1}" if names.count(name) > 1 else name for k, name in enumerate(names)
         ]
@@ -107,11 +107,11 @@ def find_optimum(descents: dict[str, Descent]) -> float:
     return max(descent.bound for descent in descents.values())
 
 
-def cut_descent(descent: Descent, against: str, best: float) -> tuple[np.ndarray, np.ndarray]:
+def truncate_descent(descent: Descent, against: str, best: float) -> tuple[np.ndarray, np.ndarray]:
     """x and P - P* from the first step on, up to where the difference is rounding."""
     x = getattr(descent, against)
     excess = descent.primal - best
-    level = ROUNDING * max(abs(best), np.finfo(float).tiny)
+    level = ROUNDING_SHARE * max(abs(best), np.finfo(float).tiny)
     ended = np.flatnonzero(excess <= level)
     last = ended[0] + 1 if len(ended) else len(x)
     shown = (x[:last] > 0) & np.isfinite(excess[:last])

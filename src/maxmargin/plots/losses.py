@@ -7,10 +7,10 @@ from dataclasses import fields
 import numpy as np
 
 from ..model.losses import LOSSES, Loss
-from .canvas import COLOURS, DASHES, FAINT, add_legend, open_axes, pick
+from .canvas import COLOURS, DASHES, FAINT, add_legend, cycle, open_axes
 
-KINDS = {"classification": "label", "regression": "real"}
-AXES = {
+TARGET_OF_TASK = {"classification": "label", "regression": "real"}
+AXIS_LABELS = {
     "label": "margin z = y f", "real": "residual r = f - y", "count": "score f, at y = 1", "none": "score f",
 }  # fmt: skip
 
@@ -43,21 +43,21 @@ def plot_losses(losses=None, *, ax=None, reach: float = 3.0):
     for place, (loss, curve) in enumerate(zip(losses, curves, strict=True)):
         shown = np.where(curve <= top, curve, np.nan)  # the legend is above
         ax.plot(
-            x, shown, color=pick(COLOURS, place), linestyle=pick(DASHES, place), linewidth=2.2, label=describe(loss)
+            x, shown, color=cycle(COLOURS, place), linestyle=cycle(DASHES, place), linewidth=2.2, label=describe(loss)
         )
     ax.axvline(0.0, color=FAINT, linewidth=0.8, zorder=0)
     ax.axhline(0.0, color=FAINT, linewidth=0.8, zorder=0)
     ax.set_xlim(-reach, reach)
     ax.set_ylim(min(0.0, *(curve.min() for curve in curves)) - 0.04 * top, 1.02 * top)
-    ax.set(xlabel=AXES[losses[0].target], ylabel="loss l")
+    ax.set(xlabel=AXIS_LABELS[losses[0].target], ylabel="loss l")
     add_legend(ax, columns=1)
     return ax
 
 
 def list_losses(losses) -> list[Loss]:
     """The losses as objects, all of one kind of target."""
-    if losses is None or (isinstance(losses, str) and losses in KINDS):
-        target = KINDS[losses or "classification"]
+    if losses is None or (isinstance(losses, str) and losses in TARGET_OF_TASK):
+        target = TARGET_OF_TASK[losses or "classification"]
         return [loss() for loss in LOSSES.values() if loss.target == target]
     found = [find_loss(loss) for loss in ([losses] if isinstance(losses, str | Loss) else losses)]
     if not found:
@@ -66,8 +66,9 @@ def list_losses(losses) -> list[Loss]:
     other = next((loss for loss in found if loss.target != first.target), None)
     if other is not None:
         raise ValueError(
-            f"losses must be of one kind, and {first.name!r} is a function of the {AXES[first.target]}, {other.name!r} "
-            f"of the {AXES[other.target]}."
+            f"losses must be of one kind, and {first.name!r} is a function of the {AXIS_LABELS[first.target]}, "
+            f"{other.name!r} "
+            f"of the {AXIS_LABELS[other.target]}."
         )
     return found
 
@@ -76,7 +77,7 @@ def find_loss(loss) -> Loss:
     """The loss of a name, or the loss itself if it has one score a sample."""
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss]()
-    if isinstance(loss, Loss) and loss.target in AXES:
+    if isinstance(loss, Loss) and loss.target in AXIS_LABELS:
         return loss
     raise ValueError(f"losses must be names of {sorted(LOSSES)} or Loss objects of one score, got {loss!r}.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .canvas import COLOURS, DASHES, FAINT, INK, MARKS, add_legend, open_axes, pick
+from .canvas import COLOURS, DASHES, FAINT, INK, MARKS, add_legend, cycle, open_axes
 
 
 def plot_risk_bounds(values, bounds, *, name: str = "C", others: dict[str, np.ndarray] | None = None, ax=None):
@@ -32,7 +32,7 @@ def plot_risk_bounds(values, bounds, *, name: str = "C", others: dict[str, np.nd
     values = check_values(values)
     if len(bounds) != len(values):
         raise ValueError(f"bounds must be as many as values, got {len(bounds)} for {len(values)}.")
-    curves = gather(bounds)
+    curves = collect_curves(bounds)
     for key, errors in (others or {}).items():
         if np.shape(errors) != values.shape:
             raise ValueError(f"others[{key!r}] must have the shape {values.shape} of values, got {np.shape(errors)}.")
@@ -62,7 +62,7 @@ def check_values(values) -> np.ndarray:
     return values
 
 
-def gather(bounds) -> dict[str, np.ndarray]:
+def collect_curves(bounds) -> dict[str, np.ndarray]:
     """The curves by name, always in the same places; where a number is missing it is NaN."""
     proven = all(each.proven for each in bounds)
     curves = {
@@ -77,9 +77,9 @@ def gather(bounds) -> dict[str, np.ndarray]:
 def draw_curve(ax, values: np.ndarray, errors: np.ndarray, key: str, place: int) -> None:
     """One curve with its marks, and a ring around the least value; the training error is for comparison only."""
     background = key == "training"
-    colour = FAINT if background else pick(COLOURS, place)
-    ax.plot(values, errors, color=colour, linestyle=pick(DASHES, place // len(COLOURS)), linewidth=1.8, label=key,
-            marker=pick(MARKS, place), markersize=4, zorder=2)  # fmt: skip
+    colour = FAINT if background else cycle(COLOURS, place)
+    ax.plot(values, errors, color=colour, linestyle=cycle(DASHES, place // len(COLOURS)), linewidth=1.8, label=key,
+            marker=cycle(MARKS, place), markersize=4, zorder=2)  # fmt: skip
     if not background:
         least = int(np.nanargmin(errors))
         ax.plot(values[least], errors[least], "o", markersize=11, markerfacecolor="none", markeredgecolor=colour,

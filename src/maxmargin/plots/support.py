@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..model.sparse_format import check_sparse
 from .canvas import INK
 
-TUBES = ("epsilon_insensitive", "squared_epsilon_insensitive")
-HINGES = ("hinge", "squared_hinge")
-NEAR = 0.01  # of the margin: so near to it, a sample counts as being on it where the duals are not known
+TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+HINGE_LOSSES = ("hinge", "squared_hinge")
+MARGIN_TOLERANCE = 0.01  # of the margin: so near to it, a sample counts as being on it where the duals are not known
 
 
 class Support(NamedTuple):
@@ -23,26 +23,26 @@ class Support(NamedTuple):
     bounded: np.ndarray
 
 
-def machine_of(model):
+def final_estimator(model):
     """The last step of a pipeline, or the model itself."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def check_model(model, decides: bool) -> None:
+def check_model(model, is_classifier: bool) -> None:
     """Refuse what is no fitted model, and a classifier in place of a regressor or the other way round."""
     if not hasattr(model, "predict"):
         raise ValueError(f"model must have predict, and {type(model).__name__} has not.")
-    check_is_fitted(machine_of(model))
-    if decides != (hasattr(model, "classes_") or hasattr(model, "decision_function")):
-        wanted = "a classifier or a OneClassSVM" if decides else "a regressor"
-        raise ValueError(f"model must be {wanted}, got {type(machine_of(model)).__name__}.")
+    check_is_fitted(final_estimator(model))
+    if is_classifier != (hasattr(model, "classes_") or hasattr(model, "decision_function")):
+        wanted = "a classifier or a OneClassSVM" if is_classifier else "a regressor"
+        raise ValueError(f"model must be {wanted}, got {type(final_estimator(model)).__name__}.")
 
 
 def check_rows(model, X: np.ndarray, y: np.ndarray | None, name: str) -> None:
     """X and y have as many rows as each other and as the data of the fit, where support vectors are known by number."""
     if y is not None and np.shape(y) != (len(X),):
         raise ValueError(f"y must have one entry for each of the {len(X)} rows of {name}, got shape {np.shape(y)}.")
-    rows = getattr(machine_of(model), "shape_fit_", (len(X),))[0]
+    rows = getattr(final_estimator(model), "shape_fit_", (len(X),))[0]
     if rows != len(X):
         raise ValueError(f"{name} must be the data of the fit, which had {rows} rows, got {len(X)} rows.")
 
@@ -53,12 +53,12 @@ def as_matrix(X) -> np.ndarray:
     return X.toarray() if sp.issparse(X) else np.asarray(X, float)
 
 
-def dress(points: np.ndarray, like):
+def match_container(points: np.ndarray, like):
     """Points as a data frame with the names of the features, where the data came as one."""
     return type(like)(points, columns=like.columns) if hasattr(like, "columns") else points
 
 
-def is_bounded(machine) -> bool:
+def has_bounded_duals(machine) -> bool:
     """Whether the duals have an upper bound: not so for squared losses."""
     return not str(getattr(machine, "loss", "")).startswith("squared")
 

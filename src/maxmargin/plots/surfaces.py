@@ -9,15 +9,27 @@ import numpy as np
 from ..model.features import Design
 from ..model.problem import Point, Problem
 from ..solvers.loop import solve
-from ..solvers.paths import locate
-from .canvas import COLOURS, INK, MARKS, STAR, add_legend, blend, check_resolution, frame, lay_grid, open_axes, pick
+from ..solvers.paths import find_coefficients
+from .canvas import (
+    COLOURS,
+    INK,
+    MARKS,
+    STAR,
+    add_legend,
+    blend,
+    check_resolution,
+    cycle,
+    make_grid,
+    open_axes,
+    set_limits,
+)
 
-EXACT = 1e-10  # relative gap of the optimum
-SECONDS = 20.0  # for finding it
-LEVELS = 22  # lines, spaced geometrically above the optimum
-DEEPEST = 1e-5  # of the highest value in sight: the lowest line above the optimum
-TONES = ("#fdfdfb", "#a3b4ca")  # of the ground, from the valley to the walls: light, so that paths stand out
-MARKED = 40  # steps of a path up to which each has its mark
+OPTIMUM_GAP = 1e-10  # relative gap of the optimum
+OPTIMUM_SECONDS = 20.0  # for finding it
+N_LEVELS = 22  # lines, spaced geometrically above the optimum
+LOWEST_LEVEL_SHARE = 1e-5  # of the highest value in sight: the lowest line above the optimum
+SURFACE_COLOURS = ("#fdfdfb", "#a3b4ca")  # of the ground, from the valley to the walls: light, so that paths stand out
+MAX_MARKED_STEPS = 40  # steps of a path up to which each has its mark
 
 
 def plot_loss_surface(
@@ -59,12 +71,12 @@ def plot_loss_surface(
     ax = open_axes(ax)
     if surface3d and ax.get_subplotspec() is None:
         raise ValueError("ax must be one of a grid, as plt.subplots makes them, to be split for surface3d=True.")
-    ways = np.concatenate([best[list(axes)][None], *tracks.values()])
-    frame(ax, ways.min(axis=0), ways.max(axis=0), 0.12)
+    all_points = np.concatenate([best[list(axes)][None], *tracks.values()])
+    set_limits(ax, all_points.min(axis=0), all_points.max(axis=0), 0.12)
     draw_tracks(ax, tracks, best[list(axes)])
     ax.set(xlabel=names[axes[0]], ylabel=names[axes[1]])
     add_legend(ax, columns=3)
-    x, y, grid = lay_grid(ax, resolution)
+    x, y, grid = make_grid(ax, resolution)
     least = evaluate(problem, best, axes, best[list(axes)][None])[0]
     excess = (evaluate(problem, best, axes, grid) - least).reshape(resolution, resolution)
     draw_levels(ax, x, y, excess)
@@ -95,15 +107,15 @@ def check_axes(axes, n_coordinates: int) -> tuple[int, int]:
     return pair
 
 
-def place(problem: Problem, point: Point) -> np.ndarray:
+def get_coordinates(problem: Problem, point: Point) -> np.ndarray:
     """(w, w_0), or (w, b) where the intercept is free."""
-    coef, b = locate(problem, point)
+    coef, b = find_coefficients(problem, point)
     return np.append(coef[:-1], b) if problem.balance is not None else coef
 
 
 def find_optimum(problem: Problem) -> np.ndarray:
     """The coordinates of the minimum."""
-    return place(problem, solve(problem, tol=EXACT, max_seconds=SECONDS).point)
+    return get_coordinates(problem, solve(problem, tol=OPTIMUM_GAP, max_seconds=OPTIMUM_SECONDS).point)
 
 
 def evaluate(problem: Problem, best: np.ndarray, axes: tuple[int, int], places: np.ndarray) -> np.ndarray:
@@ -123,7 +135,9 @@ def read_tracks(problem: Problem, paths: dict, axes: tuple[int, int]) -> dict[st
         raise ValueError(f"paths must be a dict with at least one path, got {paths!r}.")
     tracks = {}
     for name, path in paths.items():
-        steps = [place(problem, point)[list(axes)] for point in path.points] if hasattr(path, "points") else path
+        steps = (
+            [get_coordinates(problem, point)[list(axes)] for point in path.points] if hasattr(path, "points") else path
+        )
         track = np.asarray(steps, float)
         if track.ndim != 2 or track.shape[1] != 2 or not len(track):
             raise ValueError(f"paths[{name!r}] must be a Trajectory or have shape (m, 2), got shape {track.shape}.")
@@ -142,8 +156,8 @@ def draw_tracks(ax, tracks: dict[str, np.ndarray], best: np.ndarray) -> None:
 
     for number, (name, track) in enumerate(tracks.items()):
         # Where two ways are one, what lies below is wider, and the marks take turns.
-        width, every = 1.4 + 0.6 * (len(tracks) - 1 - number), max(1, len(track) // MARKED)
-        ax.plot(*track.T, color=pick(COLOURS, number), marker=pick(MARKS, number), markersize=3.2 + width,
+        width, every = 1.4 + 0.6 * (len(tracks) - 1 - number), max(1, len(track) // MAX_MARKED_STEPS)
+        ax.plot(*track.T, color=cycle(COLOURS, number), marker=cycle(MARKS, number), markersize=3.2 + width,
                 markevery=(number * every // len(tracks), every), linewidth=width, zorder=4 + 0.1 * number, label=name,
                 path_effects=[Stroke(linewidth=width + 1.2, foreground="white"), Normal()])  # fmt: skip
     starts = np.unique([track[0] for track in tracks.values()], axis=0)
@@ -157,7 +171,7 @@ def draw_levels(ax, x: np.ndarray, y: np.ndarray, excess: np.ndarray) -> None:
 
     levels = space_levels(excess)
     shown = np.clip(excess, levels[0], None)
-    filled = ax.contourf(x, y, shown, levels=levels, norm=LogNorm(levels[0], levels[-1]), cmap=blend(*TONES),
+    filled = ax.contourf(x, y, shown, levels=levels, norm=LogNorm(levels[0], levels[-1]), cmap=blend(*SURFACE_COLOURS),
                          extend="min", zorder=0)  # fmt: skip
     ax.contour(x, y, shown, levels=levels, colors=INK, linewidths=0.5, alpha=0.5, zorder=1)
     ax.figure.colorbar(filled, ax=ax, label="$P - P^*$", ticks=spread_ticks(levels), format="%g")
@@ -166,8 +180,8 @@ def draw_levels(ax, x: np.ndarray, y: np.ndarray, excess: np.ndarray) -> None:
 def space_levels(excess: np.ndarray) -> np.ndarray:
     """From the lowest that the grid shows, or DEEPEST of the highest, to the highest."""
     high = max(float(excess.max()), np.finfo(float).tiny)
-    low = max(float(np.quantile(excess, 0.002)), DEEPEST * high)
-    return np.geomspace(min(low, 0.5 * high), high, LEVELS)
+    low = max(float(np.quantile(excess, 0.002)), LOWEST_LEVEL_SHARE * high)
+    return np.geomspace(min(low, 0.5 * high), high, N_LEVELS)
 
 
 def spread_ticks(levels: np.ndarray) -> np.ndarray:
@@ -191,11 +205,12 @@ def draw_surface(space, x, y, excess, tracks, heights, names) -> None:
     levels = space_levels(excess)
     shown = np.clip(excess, levels[0], None)
     heights_to_colours = LogNorm(levels[0], levels[-1])
-    space.plot_surface(*np.meshgrid(x, y), excess, cmap=blend(*TONES), norm=heights_to_colours, alpha=0.8, rcount=60,
+    space.plot_surface(*np.meshgrid(x, y), excess, cmap=blend(*SURFACE_COLOURS), norm=heights_to_colours, alpha=0.8,
+        rcount=60,
                        ccount=60, linewidth=0, zorder=0)  # fmt: skip
     space.contour(x, y, shown, levels=levels, colors=INK, linewidths=0.4, offset=0.0)
     for number, (name, track) in enumerate(tracks.items()):
-        space.plot(*track.T, heights[name], color=pick(COLOURS, number), marker=pick(MARKS, number), markersize=3,
-                   linewidth=1.8, zorder=10, markevery=max(1, len(track) // MARKED))  # fmt: skip
+        space.plot(*track.T, heights[name], color=cycle(COLOURS, number), marker=cycle(MARKS, number), markersize=3,
+                   linewidth=1.8, zorder=10, markevery=max(1, len(track) // MAX_MARKED_STEPS))  # fmt: skip
     space.set(xlabel=names[0], ylabel=names[1], zlabel="$P - P^*$")
     space.view_init(elev=35, azim=-60)

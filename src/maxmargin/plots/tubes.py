@@ -5,10 +5,22 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from .canvas import COLOURS, FAINT, INK, add_legend, check_resolution, frame, open_axes
-from .support import TUBES, Support, as_matrix, check_model, check_rows, dress, is_bounded, machine_of, split_duals
+from .canvas import COLOURS, FAINT, INK, add_legend, check_resolution, open_axes, set_limits
+from .support import (
+    TUBE_LOSSES,
+    Support,
+    as_matrix,
+    check_model,
+    check_rows,
+    final_estimator,
+    has_bounded_duals,
+    match_container,
+    split_duals,
+)
 
-CLOSE = 1e-3  # of the spread of y: so near to the wall, a sample counts as being on it where the duals are not known
+TUBE_TOLERANCE = (
+    1e-3  # of the spread of y: so near to the wall, a sample counts as being on it where the duals are not known
+)
 
 
 def plot_regression_tube(model, x, y, *, ax=None, resolution: int = 400):
@@ -34,7 +46,7 @@ def plot_regression_tube(model, x, y, *, ax=None, resolution: int = 400):
     -------
     matplotlib Axes
     """
-    check_model(model, decides=False)
+    check_model(model, is_classifier=False)
     check_resolution(resolution)
     data, X = x, as_matrix(x)
     X = X[:, None] if X.ndim == 1 else X
@@ -43,12 +55,12 @@ def plot_regression_tube(model, x, y, *, ax=None, resolution: int = 400):
     y = np.asarray(column_or_1d(y), float)
     check_rows(model, X, y, "x")
     ax = open_axes(ax)
-    residuals = y - model.predict(dress(X, data))
+    residuals = y - model.predict(match_container(X, data))
     epsilon = find_width(model, residuals)
     places = np.linspace(X.min(), X.max(), resolution)
-    curve = model.predict(dress(places[:, None], data))
+    curve = model.predict(match_container(places[:, None], data))
     spread = np.concatenate([y, curve])
-    frame(ax, np.array([X.min(), spread.min()]), np.array([X.max(), spread.max()]), 0.05)
+    set_limits(ax, np.array([X.min(), spread.min()]), np.array([X.max(), spread.max()]), 0.05)
     draw_curve(ax, places, curve, epsilon)
     draw_samples(ax, X.ravel(), y, *choose_groups(model, residuals, epsilon, float(np.std(y))))
     add_legend(ax, columns=3)
@@ -57,9 +69,9 @@ def plot_regression_tube(model, x, y, *, ax=None, resolution: int = 400):
 
 def find_width(model, residuals: np.ndarray) -> float | None:
     """epsilon: a parameter, what the fit found, or what the support vectors show; None where there is no tube."""
-    machine = machine_of(model)
+    machine = final_estimator(model)
     loss = getattr(machine, "loss", "epsilon_insensitive" if hasattr(machine, "support_") else None)
-    if loss not in TUBES:
+    if loss not in TUBE_LOSSES:
         return None
     if "epsilon" in machine.get_params():
         return float(machine.epsilon)
@@ -75,16 +87,16 @@ def choose_groups(
     model, residuals: np.ndarray, epsilon: float | None, spread: float
 ) -> tuple[Support, tuple[str, str]]:
     """The support vectors, on the walls and beyond them, and what they are called."""
-    machine, none = machine_of(model), np.zeros(0, int)
+    machine, none = final_estimator(model), np.zeros(0, int)
     if epsilon is None:
         return Support(none, none), ("", "")
-    if not is_bounded(machine):
+    if not has_bounded_duals(machine):
         outside = np.flatnonzero(np.abs(residuals) > epsilon)
         return Support(none, outside), ("", "support vectors")
     if hasattr(machine, "support_"):
         return split_duals(machine), ("free support vectors", "at the bound")
     beyond = np.abs(residuals) - epsilon
-    on, outside = np.abs(beyond) <= CLOSE * spread, beyond > CLOSE * spread
+    on, outside = np.abs(beyond) <= TUBE_TOLERANCE * spread, beyond > TUBE_TOLERANCE * spread
     return Support(np.flatnonzero(on), np.flatnonzero(outside)), ("on the tube", "outside")
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from .atomic_file import check_place, write_atomically
 
-SAVED_EVERY = 5.0  # seconds between two checkpoints
-ROUNDING = 1e-8  # by which sums over the same rows may differ
+SAVE_INTERVAL_SECONDS = 5.0  # seconds between two checkpoints
+FINGERPRINT_REL_TOL = 1e-8  # by which sums over the same rows may differ
 
 
 def write_state(state: dict, path: str | os.PathLike) -> None:
@@ -40,10 +40,10 @@ def read_state(path: str | os.PathLike, needed: tuple[str, ...], name: str) -> d
 def is_same(kept, value) -> bool:
     """Whether two numbers or names are the same; sums may have been added in another order, on another machine."""
     both = isinstance(kept, float) and isinstance(value, float)
-    return math.isclose(kept, value, rel_tol=ROUNDING) if both else kept == value
+    return math.isclose(kept, value, rel_tol=FINGERPRINT_REL_TOL) if both else kept == value
 
 
-class Store:
+class CheckpointFile:
     """The checkpoint of a run; where it cannot be written the run goes on, and says so once."""
 
     def __init__(self, path: str | os.PathLike):
@@ -64,9 +64,9 @@ class Store:
                 )
         return state
 
-    def save_now_and_then(self, pack: Callable[[], dict]) -> None:
+    def save_periodically(self, pack: Callable[[], dict]) -> None:
         """Save if the last time is long ago."""
-        if time.perf_counter() - self.saved > SAVED_EVERY:
+        if time.perf_counter() - self.saved > SAVE_INTERVAL_SECONDS:
             self.save(pack)
 
     def save(self, pack: Callable[[], dict]) -> None:

@@ -6,10 +6,10 @@ import time
 
 from .interrupt import Interrupt
 
-ANSWER_SECONDS = 0.13  # after Ctrl-C within which the last certificate must be there
+INTERRUPT_RESPONSE_SECONDS = 0.13  # after Ctrl-C within which the last certificate must be there
 GRACE_SECONDS, GRACE_SHARE = 0.25, 0.06  # a certificate begun in time may end so long after the budget: a constant, and
 # a share of the budget. On a busy machine no certificate takes exactly the time that was held back for it.
-MARGIN = 1.1  # times the seconds a certificate is expected to take are held back for it
+RESERVE_FACTOR = 1.1  # times the seconds a certificate is expected to take are held back for it
 
 
 class Clock:
@@ -57,35 +57,35 @@ class Deadline(Clock):
         """Of the budget, without what is held back."""
         return super().left - self.reserve
 
-    def is_asked(self) -> bool:
+    def should_stop(self) -> bool:
         """Whether the solver is to stop."""
         return bool(self.interrupted) or self.is_late
 
-    def hold_back(self, run) -> None:
+    def reserve_certificate_time(self, run) -> None:
         """Hold back the time of the last certificate, and that of the steps before it.
 
         The next steps are expected to take as long as the last ones did, and to add as much support.
         """
         if self.budget == float("inf"):
             return
-        self.problem.gauge()
+        self.problem.measure_pace()
         support, now = run.support, time.perf_counter()
         grown, passed = max(support - self.support, 0), now - self.looked
         self.support, self.looked = support, now
-        affordable = self.seconds + self.expect(run, support) <= self.latest
-        expected = self.expect(run, support + grown)
-        self.reserve = MARGIN * expected + min(passed, expected, 0.25 * self.budget) if affordable else 0.0
+        affordable = self.seconds + self.estimate_certificate_seconds(run, support) <= self.latest
+        expected = self.estimate_certificate_seconds(run, support + grown)
+        self.reserve = RESERVE_FACTOR * expected + min(passed, expected, 0.25 * self.budget) if affordable else 0.0
 
-    def expect(self, run, support: int) -> float:
+    def estimate_certificate_seconds(self, run, support: int) -> float:
         """Seconds of a certificate for the point of a run with so much support."""
         return self.problem.estimate_seconds(support) + getattr(run, "reserve", 0.0)
 
-    def permits(self, run, times: float = 1.0) -> bool:
+    def has_time_to_certify(self, run, times: float = 1.0) -> bool:
         """Whether a certificate of the point of a run, or one that takes `times` as long, would be there in time."""
-        return self.has_time_for(times * self.expect(run, run.support))
+        return self.has_time_for(times * self.estimate_certificate_seconds(run, run.support))
 
     def has_time_for(self, seconds: float) -> bool:
         """Whether a certificate that takes so long would be there in time: soon after Ctrl-C, or with the budget."""
         if self.interrupted:
-            return self.interrupted.wait_for_answer() + seconds <= ANSWER_SECONDS
+            return self.interrupted.measure_wait() + seconds <= INTERRUPT_RESPONSE_SECONDS
         return self.seconds + seconds <= self.latest

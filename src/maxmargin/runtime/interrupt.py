@@ -18,7 +18,7 @@ class Interrupt:
     def __bool__(self) -> bool:
         return self.raised
 
-    def wait_for_answer(self) -> float:
+    def measure_wait(self) -> float:
         """Seconds since Ctrl-C; of a flag that was raised without it, since somebody first asked."""
         now = time.perf_counter()
         self.seen = now if self.seen is None else self.seen

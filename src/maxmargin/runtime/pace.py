@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-FADING = 0.8  # of what was measured before is kept at each new measurement
-HEAVIEST_SECONDS = 0.2  # that one measurement counts for at most: a long one must not outweigh what comes after it
-STALE_SECONDS, STALE_TIMES = 1.0, 40  # a pace is measured again after so long, and so many times what that took
+DECAY_FACTOR = 0.8  # of what was measured before is kept at each new measurement
+MAX_WEIGHT_SECONDS = 0.2  # that one measurement counts for at most: a long one must not outweigh what comes after it
+STALE_SECONDS, STALE_COST_FACTOR = 1.0, 40  # a pace is measured again after so long, and so many times what that took
 
 
 class Pace:
@@ -20,9 +20,9 @@ class Pace:
 
     def note(self, seconds: float, work: float) -> None:
         """So much work took so many seconds."""
-        share = min(1.0, HEAVIEST_SECONDS / seconds) if seconds > 0 else 1.0
-        self.seconds = FADING * self.seconds + share * seconds
-        self.work = FADING * self.work + share * work
+        share = min(1.0, MAX_WEIGHT_SECONDS / seconds) if seconds > 0 else 1.0
+        self.seconds = DECAY_FACTOR * self.seconds + share * seconds
+        self.work = DECAY_FACTOR * self.work + share * work
         self.last = time.perf_counter()
 
     @contextmanager
@@ -50,7 +50,7 @@ class Pace:
     @property
     def is_stale(self) -> bool:
         """Whether the last measurement is long ago, or there is none: other programs come and go."""
-        return time.perf_counter() - self.last > max(STALE_SECONDS, STALE_TIMES * self.cost)
+        return time.perf_counter() - self.last > max(STALE_SECONDS, STALE_COST_FACTOR * self.cost)
 
     def estimate(self, work: float) -> float:
         """Seconds that so much work takes; 0 where nothing was measured yet."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 AT_BOUND = 1e-10  # of the largest dual: a dual this near to its bound or to zero counts as being there
-BALANCED = 1e-14  # of the size of the duals: an imbalance up to this is a rounding error
+BALANCE_TOLERANCE = 1e-14  # of the size of the duals: an imbalance up to this is a rounding error
 BALANCE_ROUNDINGS = 64  # rounding errors allowed for the balance nu sum(c), which is summed pairwise
 UNIT = 2.0**-53  # the unit roundoff u: fl(x op y) = (x op y)(1 + t) with |t| <= u
 
@@ -23,7 +23,7 @@ def bound_sum(terms: float) -> float:
     return terms * UNIT / (1.0 - terms * UNIT) if terms * UNIT < 1.0 else np.inf
 
 
-def add_up_sizes(values: np.ndarray) -> float:
+def bound_absolute_sum(values: np.ndarray) -> float:
     """sum_i |v_i|, rounded upwards."""
     return float(np.abs(values).sum()) * (1.0 + bound_sum(np.size(values) + 1))
 

@@ -16,9 +16,9 @@ from typing import BinaryIO
 from .atomic_file import write_atomically
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-PATIENCE = 0.05  # seconds for a file to be closed in which another thread may be reading
-SAMPLE = 1 << 21  # bytes that tell how well a file is packed
-LEVEL = 6  # of gzip, as its program has it: 9 takes twice as long for a percent or two
+CLOSE_WAIT_SECONDS = 0.05  # seconds for a file to be closed in which another thread may be reading
+COMPRESSION_SAMPLE_BYTES = 1 << 21  # bytes that tell how well a file is packed
+GZIP_LEVEL = 6  # of gzip, as its program has it: 9 takes twice as long for a percent or two
 
 
 def is_packed(path: Path) -> bool:
@@ -90,19 +90,19 @@ def close_soon(file: BinaryIO) -> None:
 
     closing = threading.Thread(target=close, name="maxmargin-close", daemon=True)
     closing.start()
-    closing.join(PATIENCE)
+    closing.join(CLOSE_WAIT_SECONDS)
 
 
-def guess_length(path: Path) -> int:
+def estimate_length(path: Path) -> int:
     """About how many bytes a file has when it is unpacked, rather more; 0 if there is no knowing, as of a pipe."""
     size = path.stat().st_size
     if not is_packed(path) or not path.is_file():  # what is read from a pipe now would be missing later
         return size
     with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), open(path, "rb") as raw:  # said when it is read
         with OPENERS[path.suffix.lower()](raw, "rb") as file:
-            part = len(file.read(SAMPLE))
+            part = len(file.read(COMPRESSION_SAMPLE_BYTES))
         return (
-            part if part < SAMPLE else int(1.3 * part / raw.tell() * size)
+            part if part < COMPRESSION_SAMPLE_BYTES else int(1.3 * part / raw.tell() * size)
         )  # the next block is in hand, unpacked or not
     return 0
 
@@ -119,7 +119,7 @@ def write_file(path: str | os.PathLike | BinaryIO, name: str = "path") -> Iterat
     with write_atomically(path, name) as file:
         suffix = Path(path).suffix.lower()
         if suffix == ".gz":
-            with gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
+            with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
                 yield packed
         elif suffix in OPENERS:
             with OPENERS[suffix](file, "wb") as packed:

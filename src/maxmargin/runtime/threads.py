@@ -20,11 +20,11 @@ from typing import ClassVar, TypeVar
 
 from .interrupt import delay_interrupt
 
-Answer = TypeVar("Answer")
+ReturnType = TypeVar("Answer")
 Item = TypeVar("Item")
 STRIPS = 8  # pieces of work that has no size of its own: no number of cores, or results would depend on the machine
-LOOK = 0.01  # seconds between two looks of somebody who waits
-PATIENCE = 0.05  # seconds for an item that is being fetched when nobody wants it any more
+POLL_SECONDS = 0.01  # seconds between two looks of somebody who waits
+FETCH_WAIT_SECONDS = 0.05  # seconds for an item that is being fetched when nobody wants it any more
 
 
 def count_cores() -> int:
@@ -42,20 +42,20 @@ def is_main() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-class _Here(threading.local):
+class _ThreadHolds(threading.local):
     """What a thread knows of itself: how many of the holders of BLAS are its own."""
 
     depth = 0
 
 
-class _Quiet:
+class _BlasLimit:
     """How many callers hold BLAS to one thread; the first sets the limit and the last lifts it."""
 
     lock = threading.Lock()
     holders = 0
     limits: ClassVar[list] = []  # one, and another one for each time that a library was loaded while it was held
     modules = 0  # in sys.modules, when the last limit was set
-    here = _Here()
+    here = _ThreadHolds()
 
     @classmethod
     def is_held_here(cls) -> bool:
@@ -105,7 +105,7 @@ def find_blas(modules: int):
     return ThreadpoolController()
 
 
-def set_blas(change: Callable[[], Answer]) -> Answer:
+def set_blas(change: Callable[[], ReturnType]) -> ReturnType:
     """change(), which sets the threads of BLAS: of a thread that threadpoolctl listens to.
 
     It listens to the first thread that ever set them, and ignores all others without a word. Two fits on threads of
@@ -130,37 +130,37 @@ def hold_blas():
 
 
 @contextmanager
-def quiet_blas() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """Within this context BLAS runs on one thread; a Ctrl-C waits while the limit is being set or lifted."""
-    if _Quiet.is_held_here():
+    if _BlasLimit.is_held_here():
         yield
         return
     held = False
     try:
         with delay_interrupt():
-            _Quiet.hold()
+            _BlasLimit.hold()
             held = True
         yield
     finally:
         with delay_interrupt():
             if held:
-                _Quiet.release()
+                _BlasLimit.release()
 
 
 def forget_other_threads() -> None:
     """A forked process has none of its parent's threads: a lock they held is free, and they hold no BLAS any more."""
-    _Quiet.lock = threading.Lock()
-    _Quiet.holders = _Quiet.here.depth
-    _Quiet.lift()
-    if _Quiet.holders:  # BLAS forgets its limit when it is forked
-        _Quiet.limit()
+    _BlasLimit.lock = threading.Lock()
+    _BlasLimit.holders = _BlasLimit.here.depth
+    _BlasLimit.lift()
+    if _BlasLimit.holders:  # BLAS forgets its limit when it is forked
+        _BlasLimit.limit()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=forget_other_threads)
 
 
-class Turn:
+class InterpreterTurn:
     """Workers side by side take turns at the interpreter, and step aside while they compute.
 
     NumPy gives the interpreter away for every operation on more than 500 numbers. Two workers that both want it then
@@ -177,27 +177,27 @@ class Turn:
     def take(self) -> Iterator[None]:
         """Within this context no other worker runs Python code, except while this one steps aside."""
         with self.lock:
-            Turn.held.lock = self.lock
+            InterpreterTurn.held.lock = self.lock
             try:
                 yield
             finally:
-                Turn.held.lock = None
+                InterpreterTurn.held.lock = None
 
 
 @contextmanager
-def step_aside() -> Iterator[None]:
+def release_interpreter() -> Iterator[None]:
     """Within this context, which should hold one long compiled call, another worker may take its turn."""
-    lock = getattr(Turn.held, "lock", None)
+    lock = getattr(InterpreterTurn.held, "lock", None)
     if lock is None:
         yield
         return
-    Turn.held.lock = None  # whoever steps aside within has nothing to give
+    InterpreterTurn.held.lock = None  # whoever steps aside within has nothing to give
     lock.release()
     try:
         yield
     finally:
         lock.acquire()
-        Turn.held.lock = lock
+        InterpreterTurn.held.lock = lock
 
 
 class cached_property:
@@ -224,74 +224,74 @@ class Interrupted(Exception):
     """Somebody asked to stop while something was computed."""
 
 
-class _Ear(threading.local):
-    """What a thread asks whether to go on, and whether now is a moment to stop; nothing unless `listen` is at work."""
+class _InterruptState(threading.local):
+    """What a thread asks whether to go on, and whether now is a moment to stop; nothing outside of `interruptible`."""
 
-    asked: Callable[[], bool] | None = None
-    ready = False
-    busy = False  # whether the main thread is within a strip
+    stop_requested: Callable[[], bool] | None = None
+    may_stop = False
+    in_strip = False  # whether the main thread is within a strip
     strips: Strips | None = None  # those that this thread is at work on
 
 
-_ear = _Ear()
+_interrupt_state = _InterruptState()
 
 
 @contextmanager
-def listen(asked: Callable[[], bool], *, always: bool = True) -> Iterator[None]:
+def interruptible(stop_requested: Callable[[], bool], *, always: bool = True) -> Iterator[None]:
     """Within this context strips of this thread end with Interrupted as soon as asked() is true.
 
-    Where not `always`, only what is `droppable` ends: the rest changes what must stay whole.
+    Where not `always`, only what is `abortable` ends: the rest changes what must stay whole.
     """
-    before = _ear.asked, _ear.ready
-    _ear.asked, _ear.ready = asked, always
+    before = _interrupt_state.stop_requested, _interrupt_state.may_stop
+    _interrupt_state.stop_requested, _interrupt_state.may_stop = stop_requested, always
     try:
         yield
     finally:
-        _ear.asked, _ear.ready = before
+        _interrupt_state.stop_requested, _interrupt_state.may_stop = before
 
 
 @contextmanager
-def droppable() -> Iterator[None]:
+def abortable() -> Iterator[None]:
     """Within this context nothing is changed that is needed later, so that whoever listens may stop at once."""
-    before, _ear.ready = _ear.ready, _ear.asked is not None
+    before, _interrupt_state.may_stop = _interrupt_state.may_stop, _interrupt_state.stop_requested is not None
     try:
         yield
     finally:
-        _ear.ready = before
+        _interrupt_state.may_stop = before
 
 
-def heed() -> None:
+def check_interrupt() -> None:
     """Raise Interrupted if this thread was asked to stop, and may."""
-    if _ear.ready and _ear.asked():
+    if _interrupt_state.may_stop and _interrupt_state.stop_requested():
         raise Interrupted
 
 
-def run_apart(work: Callable[[], Answer]) -> Answer:
+def run_on_own_thread(work: Callable[[], ReturnType]) -> ReturnType:
     """work(), a long call that has no strips: on a thread of its own where this one listens, which then may leave it.
 
     What is left behind comes to its end, and nobody looks at it; the process waits for it before it ends itself. Such a
     call must give up the interpreter, as those of LAPACK do.
     """
-    if not _ear.ready:
-        with step_aside():
+    if not _interrupt_state.may_stop:
+        with release_interpreter():
             return work()
-    answer: Future[Answer] = Future()
+    future: Future[ReturnType] = Future()
 
     def run() -> None:
         try:
-            answer.set_result(work())
+            future.set_result(work())
         except BaseException as error:
-            answer.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=run, name="maxmargin-apart").start()
-    with step_aside():
-        while not wait([answer], LOOK).done:
-            heed()
-    return answer.result()
+    with release_interpreter():
+        while not wait([future], POLL_SECONDS).done:
+            check_interrupt()
+    return future.result()
 
 
 @cache
-def open_gate(library: str, process: int) -> threading.Lock:
+def open_library_lock(library: str, process: int) -> threading.Lock:
     """The lock of a library that takes one thread at a time; a forked process has one of its own, which is open."""
     return threading.Lock()
 
@@ -343,9 +343,9 @@ class Fetcher:
         """The item that was asked for, or what went wrong; who was asked to stop does not wait for it."""
         while True:
             try:
-                item, error = self.found.get(timeout=LOOK)
+                item, error = self.found.get(timeout=POLL_SECONDS)
             except Empty:
-                heed()
+                check_interrupt()
                 continue
             if error is None:
                 return item
@@ -381,22 +381,22 @@ def fetch_ahead(items: Iterable[Item], owner: object = None) -> Iterator[Item]:
                 fetcher.ask()
                 yield item
     finally:  # perhaps by the garbage collector, on a thread that must not wait: somebody may be starting it
-        fetcher.dismiss(PATIENCE if threading.get_ident() == home else 0.0)
+        fetcher.dismiss(FETCH_WAIT_SECONDS if threading.get_ident() == home else 0.0)
 
 
 class Strips:
     """Pieces of work that are still to be done, by any thread; and whether nothing more of them is wanted."""
 
-    def __init__(self, starts: Iterable[int], asked: Callable[[], bool] | None):
-        self.left, self.asked, self.given_up = deque(starts), asked, False
+    def __init__(self, starts: Iterable[int], stop_requested: Callable[[], bool] | None):
+        self.left, self.stop_requested, self.abandoned = deque(starts), stop_requested, False
 
     def is_over(self) -> bool:
         """Whether nothing more is wanted."""
-        return self.given_up or (self.asked is not None and self.asked())
+        return self.abandoned or (self.stop_requested is not None and self.stop_requested())
 
     def drain(self, work: Callable[[int], None]) -> None:
         """work(start) for strips that no other thread has taken, until none is left."""
-        before, _ear.strips = _ear.strips, self
+        before, _interrupt_state.strips = _interrupt_state.strips, self
         try:
             while self.left and not self.is_over():
                 try:
@@ -405,12 +405,12 @@ class Strips:
                     return
                 work(start)
         finally:
-            _ear.strips = before
+            _interrupt_state.strips = before
 
 
-def heed_within_strip() -> None:
+def check_interrupt_within_strip() -> None:
     """Raise Interrupted if the strips that this thread is at work on are not wanted any more."""
-    if _ear.strips is not None and _ear.strips.is_over():
+    if _interrupt_state.strips is not None and _interrupt_state.strips.is_over():
         raise Interrupted
 
 
@@ -422,36 +422,38 @@ def run_strips(work: Callable[[int, int], None], n: int, step: int) -> None:
     threads has shared out the cores already.
     """
     starts = range(0, n, step)
-    ours = is_main() and not _ear.busy
-    strips = Strips(starts, _ear.asked if _ear.ready and not _ear.busy else None)
+    ours = is_main() and not _interrupt_state.in_strip
+    strips = Strips(
+        starts, _interrupt_state.stop_requested if _interrupt_state.may_stop and not _interrupt_state.in_strip else None
+    )
 
     def run(start: int) -> None:
         work(start, min(start + step, n))
 
     if len(starts) == 1 or CORES == 1 or not ours:
-        with step_aside():
+        with release_interpreter():
             strips.drain(run)
     else:
-        share_out(strips, run, min(CORES, len(starts)) - 1)
+        run_on_pool(strips, run, min(CORES, len(starts)) - 1)
     if strips.is_over():
         raise Interrupted
 
 
-def share_out(strips: Strips, work: Callable[[int], None], count: int) -> None:
+def run_on_pool(strips: Strips, work: Callable[[int], None], count: int) -> None:
     """The strips here and on `count` other threads; those that have not begun when none is left are sent home.
 
     Where this thread is interrupted, by Ctrl-C say, the others give up within their strips.
     """
     pool = open_pool(os.getpid())
     others = [pool.submit(strips.drain, work) for _ in range(count)]
-    _ear.busy = True
+    _interrupt_state.in_strip = True
     try:
         strips.drain(work)
     except BaseException:
-        strips.given_up = True
+        strips.abandoned = True
         raise
     finally:
-        _ear.busy = False
+        _interrupt_state.in_strip = False
         begun = [other for other in others if not other.cancel()]
         for other in begun:
             other.exception()

@@ -19,19 +19,26 @@ from ..model.problem import Problem
 from ..model.samples import Sparse
 from .newton.feature_space import FeatureSpace
 from .newton.kernel_interior_point import KernelInteriorPoint
-from .newton.system import FORMED
+from .newton.system import NORMAL_MATRIX_MAX_FEATURES
 from .registry import SMO, SOLVERS, Coordinate, InteriorPoint, Multipliers, Newton
 from .smo import is_small
 
-HANDOVER = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
-PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
-CUTS = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
-EFFORT = 600.0  # updates a sample that coordinate descent has for that
-LAST_EFFORT, LAST_UPDATES = 2000.0, 5e6  # updates a sample, or in all, that it has where no other solver waits
-PAIR_STEPS = 20  # per sample that SMO has where a linear kernel can be solved in the space of its features instead,
-PAIR_WORK = 1e8  # or so many scores, if that is more: less than a tenth of a second,
-PAIR_STEPS_PER_PRODUCT = 4  # or times the square of the features, which is what Newton steps would take in its place
-PAIR_STEPS_PER_ENTRY = 0.5  # of the kernel matrix, which is what interior point would take
+HANDOVER_GAP = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
+CLASS_COORDINATE_MAX_PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
+CUTTING_PLANE_MAX_COORDINATES = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
+COORDINATE_UPDATES_PER_SAMPLE = 600.0  # updates a sample that coordinate descent has for that
+LAST_UPDATES_PER_SAMPLE, LAST_UPDATES_TOTAL = (
+    2000.0,
+    5e6,
+)  # updates a sample, or in all, that it has where no other solver waits
+PAIR_STEPS_PER_SAMPLE = (
+    20  # per sample that SMO has where a linear kernel can be solved in the space of its features instead,
+)
+PAIR_SCORE_UPDATES = 1e8  # or so many scores, if that is more: less than a tenth of a second,
+PAIR_STEPS_PER_SQUARED_FEATURE = (
+    4  # or times the square of the features, which is what Newton steps would take in its place
+)
+PAIR_STEPS_PER_KERNEL_ENTRY = 0.5  # of the kernel matrix, which is what interior point would take
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Stage(NamedTuple):
     solver: object
     tol: float
     reason: str
-    sharper: bool = False
+    smaller_rounding: bool = False
 
 
 def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False) -> list[Stage]:
@@ -77,7 +84,7 @@ def refuse_form(problem, solver) -> str | None:
         return None
     able = sorted(name for name, each in SOLVERS.items() if form in getattr(each, "forms", ("memory",)))
     what = {"blocks": "data in blocks", "structures": "structured outputs"}[form]
-    return f"solver {name_of(solver)!r} does not take {what}; use one of {able}."
+    return f"solver {get_solver_name(solver)!r} does not take {what}; use one of {able}."
 
 
 def propose(problem: Problem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
@@ -100,19 +107,26 @@ def propose(problem: Problem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
     if features.penalty != "l2":
         return [Stage(SOLVERS["proximal_newton"](), tol, "the penalty |w|_1 has kinks of its own")]
     second_order = [Stage(InteriorPoint(), tol, "steps that do not depend on how rows lie on one another")]
-    patient = [Stage(Coordinate(effort=last_effort(problem)), tol, "it cannot go astray")]
+    patient = [Stage(Coordinate(effort=choose_last_effort(problem)), tol, "it cannot go astray")]
     if problem.row is None:
         return [Stage(Newton(), tol, f"{name} is smooth")]
-    if not kinked and d <= FORMED:
+    if not kinked and d <= NORMAL_MATRIX_MAX_FEATURES:
         reason = f"{name} is smooth and the equations of {d} features are quickly solved ({size})"
         return [Stage(Newton(), tol, reason), *patient]
     if not kinked:
-        return [Stage(Coordinate(effort=EFFORT), tol, f"{size} are too many for a matrix"), Stage(Newton(), tol, "")]
-    if d <= FORMED and (warm or not sparse):
+        return [
+            Stage(Coordinate(effort=COORDINATE_UPDATES_PER_SAMPLE), tol, f"{size} are too many for a matrix"),
+            Stage(Newton(), tol, ""),
+        ]
+    if d <= NORMAL_MATRIX_MAX_FEATURES and (warm or not sparse):
         reason = f"{name} has a kink and {size} leave few rows on it"
         others = [*patient, *second_order] if sparse else [*second_order, *patient]
         return [Stage(Multipliers(hasty=True), tol, reason), *others]
-    first = Stage(Coordinate(effort=EFFORT), max(tol, HANDOVER), f"{name} has a kink and {size} make cheap passes")
+    first = Stage(
+        Coordinate(effort=COORDINATE_UPDATES_PER_SAMPLE),
+        max(tol, HANDOVER_GAP),
+        f"{name} has a kink and {size} make cheap passes",
+    )
     return [first, Stage(Multipliers(hasty=True), tol, "few duals are still free"), *second_order, *patient]
 
 
@@ -123,14 +137,20 @@ def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
     inner = inner[::-1] if features.small else inner
     reason = "the kernel is linear and the features are few"
     taken = [solver for solver in map(FeatureSpace, inner) if solver.accepts(problem) is None]
-    spaces = [Stage(solver, tol, reason, sharper=features.offset == 0.0) for solver in taken]
+    spaces = [Stage(solver, tol, reason, smaller_rounding=features.offset == 0.0) for solver in taken]
     duals = Stage(KernelInteriorPoint(), tol, "the samples are few")
     if duals.solver.accepts(problem) is not None:
         tried = spaces and type(features) is Gram and is_small(features)
-        first = [pairs._replace(solver=replace(smo, effort=min(smo.effort, PAIR_WORK / problem.n)))] if tried else []
+        first = (
+            [pairs._replace(solver=replace(smo, effort=min(smo.effort, PAIR_SCORE_UPDATES / problem.n)))]
+            if tried
+            else []
+        )
         return [*first, *spaces, pairs]
-    limits = [PAIR_STEPS * problem.n, PAIR_WORK / problem.n]
-    limits.append(PAIR_STEPS_PER_PRODUCT * features.samples.d**2 if spaces else PAIR_STEPS_PER_ENTRY * problem.n**2)
+    limits = [PAIR_STEPS_PER_SAMPLE * problem.n, PAIR_SCORE_UPDATES / problem.n]
+    limits.append(
+        PAIR_STEPS_PER_SQUARED_FEATURE * features.samples.d**2 if spaces else PAIR_STEPS_PER_KERNEL_ENTRY * problem.n**2
+    )
     limited = pairs._replace(solver=replace(smo, effort=min(smo.effort, max(limits))))
     return [limited, *spaces, duals, limited]
 
@@ -147,15 +167,15 @@ def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
     reason = f"{problem.loss.name} is {'smooth' if smooth else 'a simplex for each row'}"
     if smooth:
         return [Stage(SOLVERS[name](), tol, reason)]
-    last = Stage(SOLVERS[name](effort=last_effort(problem)), tol, reason)
-    if problem.features.n_classes * problem.features.samples.d > CUTS:
+    last = Stage(SOLVERS[name](effort=choose_last_effort(problem)), tol, reason)
+    if problem.features.n_classes * problem.features.samples.d > CUTTING_PLANE_MAX_COORDINATES:
         return [last]
-    return [last._replace(solver=SOLVERS[name](effort=PASSES)), cuts, last]
+    return [last._replace(solver=SOLVERS[name](effort=CLASS_COORDINATE_MAX_PASSES)), cuts, last]
 
 
-def last_effort(problem: Problem) -> float:
+def choose_last_effort(problem: Problem) -> float:
     """Updates a sample of a solver behind which none waits: many, and yet an end comes whatever the data are."""
-    return max(LAST_EFFORT, LAST_UPDATES / problem.n)
+    return max(LAST_UPDATES_PER_SAMPLE, LAST_UPDATES_TOTAL / problem.n)
 
 
 def explain(problem: Problem, solver="auto", tol: float = 1e-3) -> str:
@@ -173,15 +193,17 @@ def explain(problem: Problem, solver="auto", tol: float = 1e-3) -> str:
     str
     """
     first, *others = plan(problem, solver, tol)
-    sentence = f"{name_of(first.solver)}, because {first.reason}"
+    sentence = f"{get_solver_name(first.solver)}, because {first.reason}"
     if first.tol > tol:
-        sentence += f", to a gap of {first.tol:g}; then {name_of(others[0].solver)}, because {others[0].reason}"
+        sentence += f", to a gap of {first.tol:g}; then {get_solver_name(others[0].solver)}, because {others[0].reason}"
         others = others[1:]
     if others:
-        sentence += f"; in reserve, should it stall: {', then '.join(name_of(stage.solver) for stage in others)}"
+        sentence += (
+            f"; in reserve, should it stall: {', then '.join(get_solver_name(stage.solver) for stage in others)}"
+        )
     return sentence + "."
 
 
-def name_of(solver) -> str:
+def get_solver_name(solver) -> str:
     """The name of a solver as in the registry."""
     return getattr(solver, "name", type(solver).__name__.lower())

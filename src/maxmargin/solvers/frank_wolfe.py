@@ -17,19 +17,23 @@ import numpy as np
 
 from ..structures.examples import Sheet, freeze
 from ..structures.problem import StructuredPoint, StructuredProblem
-from .result import Outcome, Patience, Progress
+from .result import Outcome, Progress, StallDetector
 
 SEED = 20130617  # of the order of the samples
-KEPT = 10  # visits that a labelling may be without weight
-CACHED = 20  # passes over kept labellings between two of the oracle, at most
-EFFORT = 20.0  # work of an oracle that is not known, in products with one labelling
-FALL = 0.5  # of the gap at the last look, by which the sum of block gaps must have fallen for another
-LATEST = 15  # passes after which the gap is looked at in any case
-LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
-SPARE = 0.05  # of the tolerance, shared out over the samples: a block whose gap is smaller is left alone
-SMALL = 0.1  # of the mean gap: a sample with less is left out of passes over kept labellings
-CHUNK = 4096  # labels of the sequences between two looks at the clock: a few milliseconds
-ROOM = 1 << 28  # bytes for labellings kept; beyond that the lightest of a sample makes room for a new one
+IDLE_VISITS_LIMIT = 10  # visits that a labelling may be without weight
+MAX_CACHED_PASSES = 20  # passes over kept labellings between two of the oracle, at most
+UNKNOWN_ORACLE_WORK = 20.0  # work of an oracle that is not known, in products with one labelling
+LOOK_GAP_FACTOR = 0.5  # of the gap at the last look, by which the sum of block gaps must have fallen for another
+MAX_PASSES_BETWEEN_LOOKS = 15  # passes after which the gap is looked at in any case
+LOOKS_WITHOUT_PROGRESS_LIMIT = 60  # looks without a fall of the gap by a tenth before a run gives up
+SKIPPED_GAP_TOL_SHARE = (
+    0.05  # of the tolerance, shared out over the samples: a block whose gap is smaller is left alone
+)
+SKIPPED_GAP_MEAN_SHARE = 0.1  # of the mean gap: a sample with less is left out of passes over kept labellings
+LABELS_PER_CHUNK = 4096  # labels of the sequences between two looks at the clock: a few milliseconds
+LABELLING_MEMORY_BYTES = (
+    1 << 28
+)  # bytes for labellings kept; beyond that the lightest of a sample makes room for a new one
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,8 @@ class FrankWolfe:
         Passes over the kept labellings between two passes of the oracle, at most; 0 is the method without a cache.
     """
 
-    kept: int = KEPT
-    cached_passes: int = CACHED
+    kept: int = IDLE_VISITS_LIMIT
+    cached_passes: int = MAX_CACHED_PASSES
     name = "frank_wolfe"
     formulation = "Wolfe dual"
     forms = ("structures",)
@@ -66,7 +70,7 @@ class FrankWolfe:
         """A run at the labellings of `warm`, or at the labels themselves."""
         run = FrankWolfeRun(self, problem, tol)
         if warm is not None:
-            run.blocks.adopt(warm.sheets)
+            run.blocks.set_labellings(warm.sheets)
         return run
 
     def resume(self, problem: StructuredProblem, tol: float, state: dict) -> FrankWolfeRun:
@@ -81,7 +85,7 @@ class ChainBlocks:
 
     def __init__(self, problem: StructuredProblem, patience: int):
         self.examples, self.c, self.patience = problem.examples, problem.c, patience
-        self.chunk = max(1, CHUNK * problem.n // len(problem.examples.right))
+        self.chunk = max(1, LABELS_PER_CHUNK * problem.n // len(problem.examples.right))
         self.w, self.buffer = np.zeros(problem.size), np.zeros(problem.size)
         self.reserve(4)
         self.kept[0], self.a[0] = self.examples.right, self.c
@@ -91,7 +95,9 @@ class ChainBlocks:
     def reserve(self, slots: int) -> None:
         """Room for so many labellings a sequence, unless it is too much memory."""
         n, tokens = len(self.c), len(self.examples.right)
-        self.limit = max(8, min(ROOM // (2 * tokens + 10 * n), int((ROOM / (8 * n)) ** 0.5)))
+        self.limit = max(
+            8, min(LABELLING_MEMORY_BYTES // (2 * tokens + 10 * n), int((LABELLING_MEMORY_BYTES / (8 * n)) ** 0.5))
+        )
         slots = min(slots, self.limit)
         kept, a, idle = np.zeros((slots, tokens), np.int16), np.zeros((slots, n)), np.zeros((slots, n), np.int16)
         G = np.zeros((n, slots, slots))
@@ -100,14 +106,14 @@ class ChainBlocks:
             kept[:old], a[:old], idle[:old], G[:, :old, :old] = self.kept, self.a, self.idle, self.G
         self.kept, self.a, self.idle, self.G = kept, a, idle, G
 
-    def visit(self, order: np.ndarray, first: int, last: int, asked: bool, enough: np.ndarray, sums) -> None:
+    def visit(self, order: np.ndarray, first: int, last: int, asked: bool, negligible_gap: np.ndarray, sums) -> None:
         """Block steps for the sequences order[first:last]."""
         from ..compiled.chains import pass_over_chains
 
         while first < last:
             first += pass_over_chains(
                 self.examples.chains, self.w, self.c, self.kept, self.a, self.idle, self.G, self.used, order, first,
-                last, asked, len(self.kept) >= self.limit, self.patience, enough, self.gaps, self.buffer, sums,
+                last, asked, len(self.kept) >= self.limit, self.patience, negligible_gap, self.gaps, self.buffer, sums,
             )  # fmt: skip
             if first < last:
                 self.reserve(2 * len(self.kept))
@@ -130,12 +136,12 @@ class ChainBlocks:
         """Labels of each sequence."""
         return np.diff(self.examples.chains.starts)
 
-    def adopt(self, sheets) -> None:
+    def set_labellings(self, sheets) -> None:
         """Stand at these labellings, each kept once, with weights that sum to c_i."""
         starts = self.examples.chains.starts[:-1]
         self.a[:], self.used[:] = 0.0, 0
         for labelling, weight in sheets:
-            z, weight = self.examples.admit(labelling), np.maximum(weight, 0.0)
+            z, weight = self.examples.from_labelling(labelling), np.maximum(weight, 0.0)
             left = weight > 0
             for s in range(int(self.used.max(initial=0))):
                 same = np.logical_and.reduceat(self.kept[s] == z, starts) & (s < self.used) & left
@@ -203,13 +209,13 @@ class ListedBlocks:
         self.G = [np.zeros((1, 1)) for _ in self.c]
         self.gaps = np.full(problem.n, np.inf)
 
-    def visit(self, order: np.ndarray, first: int, last: int, asked: bool, enough: np.ndarray, sums) -> None:
+    def visit(self, order: np.ndarray, first: int, last: int, asked: bool, negligible_gap: np.ndarray, sums) -> None:
         """Block steps for the samples order[first:last]."""
         for i in order[first:last]:
             if asked or len(self.rows[i]) > 1:
-                self.visit_one(int(i), asked, float(enough[i]), sums)
+                self.visit_one(int(i), asked, float(negligible_gap[i]), sums)
 
-    def visit_one(self, i: int, asked: bool, enough: float, sums) -> None:
+    def visit_one(self, i: int, asked: bool, negligible_gap: float, sums) -> None:
         """The step of one sample."""
         from ..compiled.chains import step_in_pairs
 
@@ -219,8 +225,8 @@ class ListedBlocks:
         gap = self.c[i] * value - float(self.weights[i] @ heights)
         self.gaps[i] = gap
         sums[0] += max(gap, 0.0)
-        sums[2] += len(heights) + (EFFORT if asked else 0.0)
-        if gap <= enough:
+        sums[2] += len(heights) + (UNKNOWN_ORACLE_WORK if asked else 0.0)
+        if gap <= negligible_gap:
             return
         if asked and new not in self.rows[i]:
             self.append(i, new)
@@ -275,21 +281,21 @@ class ListedBlocks:
         """The labellings that have weight; slots that a sample does not use hold its labels."""
         rows, a = self.tabulate(self.rows, -1), self.a
         rows = np.where(rows < 0, self.examples.right, rows)
-        return [Sheet(self.examples.publish(rows[s]), a[s]) for s in range(len(a)) if a[s].any()]
+        return [Sheet(self.examples.to_labelling(rows[s]), a[s]) for s in range(len(a)) if a[s].any()]
 
-    def adopt(self, sheets) -> None:
+    def set_labellings(self, sheets) -> None:
         """Stand at these labellings, each kept once, with weights that sum to c_i."""
         totals = [{} for _ in self.c]
         for labelling, weight in sheets:
-            for i, row in enumerate(self.examples.admit(labelling)):
+            for i, row in enumerate(self.examples.from_labelling(labelling)):
                 if weight[i] > 0:
                     totals[i][int(row)] = totals[i].get(int(row), 0.0) + float(weight[i])
         for i, total in enumerate(totals):
             total = total or {int(self.examples.right[i]): 1.0}
-            self.stand(i, list(total), np.array(list(total.values())), np.zeros(len(total), np.int64))
+            self.set_sample_labellings(i, list(total), np.array(list(total.values())), np.zeros(len(total), np.int64))
         self.recompute()
 
-    def stand(self, i: int, rows: list[int], weights: np.ndarray, idle: np.ndarray) -> None:
+    def set_sample_labellings(self, i: int, rows: list[int], weights: np.ndarray, idle: np.ndarray) -> None:
         """Keep these labellings of sample i."""
         self.rows[i], self.weights[i], self.idle[i] = rows, weights * (self.c[i] / weights.sum()), idle
         self.G[i] = np.zeros((len(rows), len(rows)))
@@ -320,7 +326,9 @@ class ListedBlocks:
         """As it was packed."""
         sheets = np.array(self.examples.restore(state))
         for i, m in enumerate(state["used"]):
-            self.stand(i, [int(row) for row in sheets[:m, i]], state["alpha"][:m, i], state["idle"][:m, i])
+            self.set_sample_labellings(
+                i, [int(row) for row in sheets[:m, i]], state["alpha"][:m, i], state["idle"][:m, i]
+            )
             self.weights[i] = state["alpha"][:m, i].copy()
         self.w[:], self.gaps[:] = state["w"], state["gaps"]
 
@@ -332,36 +340,39 @@ class FrankWolfeRun:
         self.solver, self.problem, self.tol = solver, problem, tol
         blocks = ChainBlocks if problem.examples.packed else ListedBlocks
         self.blocks = blocks(problem, solver.kept)
-        self.n_iter = self.n_passes = self.n_cached = self.since = self.place = 0
+        self.n_iter = self.n_passes = self.n_cached = self.passes_since_look = self.place = 0
         self.phase = "oracle"  # or "cached", or "look"
-        self.sums, self.cycle = np.zeros(3), np.zeros(3)  # block gaps, rise of D, work: of this pass, and of all since
-        self.primal, self.dual, self.seen, self.best = np.inf, -np.inf, np.inf, None
+        self.sums, self.cycle_sums = (
+            np.zeros(3),
+            np.zeros(3),
+        )  # block gaps, rise of D, work: of this pass, and of all since
+        self.primal, self.dual, self.last_gap, self.best = np.inf, -np.inf, np.inf, None
         self.values, self.bounds = np.zeros(problem.n), np.zeros(problem.n)
         self.found = problem.examples.blank()
-        self.route: np.ndarray | None = None  # the samples of this pass, in order
+        self.pass_order: np.ndarray | None = None  # the samples of this pass, in order
         self.due = False  # whether a look follows this cycle
-        self.looks, self.worn, self.weary = 0, False, Patience(LOOKS)
+        self.looks, self.limited_by_oracle, self.stall_detector = 0, False, StallDetector(LOOKS_WITHOUT_PROGRESS_LIMIT)
 
     # ---- the loop -------------------------------------------------------------------------------------------
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Samples for about `seconds`; a pass that is not finished is gone on with next time."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
-        if self.worn:
+        if self.limited_by_oracle:
             return Outcome.STALLED
         while self.n_iter < last:
-            outcome = self.look_on() if self.phase == "look" else self.visit_on()
+            outcome = self.continue_look() if self.phase == "look" else self.continue_pass()
             if outcome is not Outcome.GOING:
                 return outcome
             if time.perf_counter() >= end:
                 break
         return Outcome.GOING
 
-    def visit_on(self) -> Outcome:
+    def continue_pass(self) -> Outcome:
         """A few more samples of this pass."""
         order = self.order()
         stop = min(self.place + self.blocks.chunk, len(order))
-        self.blocks.visit(order, self.place, stop, self.phase == "oracle", self.enough(), self.sums)
+        self.blocks.visit(order, self.place, stop, self.phase == "oracle", self.negligible_gap(), self.sums)
         self.place = stop
         if stop == len(order):
             self.finish_pass()
@@ -373,33 +384,33 @@ class FrankWolfeRun:
         The oracle is asked for all of them. A pass over kept labellings leaves out those whose gap was small when they
         were last visited (Osokin et al. 2016 draw samples by their gaps): towards the end that is more than half.
         """
-        if self.route is None:
-            self.route = np.random.default_rng([SEED, self.n_passes]).permutation(self.problem.n)
+        if self.pass_order is None:
+            self.pass_order = np.random.default_rng([SEED, self.n_passes]).permutation(self.problem.n)
             if self.phase == "cached":
                 gaps = np.maximum(self.blocks.gaps, 0.0)
-                self.route = self.route[gaps[self.route] >= SMALL * gaps.mean()]
-        return self.route
+                self.pass_order = self.pass_order[gaps[self.pass_order] >= SKIPPED_GAP_MEAN_SHARE * gaps.mean()]
+        return self.pass_order
 
-    def enough(self) -> np.ndarray:
+    def negligible_gap(self) -> np.ndarray:
         """Block gaps that are not worth a step."""
         scale = self.primal if np.isfinite(self.primal) else 0.0
-        return SPARE * self.tol * scale / float(self.problem.c.sum()) * self.problem.c
+        return SKIPPED_GAP_TOL_SHARE * self.tol * scale / float(self.problem.c.sum()) * self.problem.c
 
     def finish_pass(self) -> None:
         """Which pass comes next: another over kept labellings while that pays, else one of the oracle, or a look."""
-        self.cycle += self.sums
-        self.n_passes, self.place, self.route = self.n_passes + 1, 0, None
+        self.cycle_sums += self.sums
+        self.n_passes, self.place, self.pass_order = self.n_passes + 1, 0, None
         gap, risen, work = self.sums
         if self.phase == "oracle":
-            self.n_iter, self.since, self.n_cached = self.n_iter + 1, self.since + 1, 0
-            self.cycle = self.sums.copy()
-            fallen = gap <= FALL * self.seen or gap <= self.tol * self.scale(gap)
-            self.due = fallen or self.since >= LATEST
+            self.n_iter, self.passes_since_look, self.n_cached = self.n_iter + 1, self.passes_since_look + 1, 0
+            self.cycle_sums = self.sums.copy()
+            fallen = gap <= LOOK_GAP_FACTOR * self.last_gap or gap <= self.tol * self.scale(gap)
+            self.due = fallen or self.passes_since_look >= MAX_PASSES_BETWEEN_LOOKS
             pays = self.solver.cached_passes > 0
         else:
             self.n_cached += 1
             # Shah et al. (2015), section 3.4, with work in place of seconds: the same on every machine.
-            pays = risen * self.cycle[2] > self.cycle[1] * work and self.n_cached < self.solver.cached_passes
+            pays = risen * self.cycle_sums[2] > self.cycle_sums[1] * work and self.n_cached < self.solver.cached_passes
         self.sums = np.zeros(3)
         self.phase = "cached" if pays else "look" if self.due else "oracle"
         if self.phase == "look":
@@ -414,9 +425,9 @@ class FrankWolfeRun:
         linear = self.blocks.recompute()
         w = self.blocks.w
         self.dual = linear - 0.5 * float(w @ w)
-        self.place, self.due, self.since = 0, False, 0
+        self.place, self.due, self.passes_since_look = 0, False, 0
 
-    def look_on(self) -> Outcome:
+    def continue_look(self) -> Outcome:
         """The oracle for a few more samples, w standing still; at the end, P."""
         examples, n = self.problem.examples, self.problem.n
         stop = min(self.place + examples.step, n)
@@ -431,10 +442,10 @@ class FrankWolfeRun:
         if primal < self.primal:
             self.primal, self.best = primal, w.copy()
         self.phase, self.place, self.looks = "oracle", 0, self.looks + 1
-        self.seen = primal - self.dual
+        self.last_gap = primal - self.dual
         if self.reached():
             return Outcome.DONE
-        return Outcome.STALLED if self.weary.wears_out(self.primal - self.dual) else Outcome.GOING
+        return Outcome.STALLED if self.stall_detector.is_stalled(self.primal - self.dual) else Outcome.GOING
 
     def reached(self) -> bool:
         """Whether the gap is within tol, as far as the oracle can tell."""
@@ -464,7 +475,7 @@ class FrankWolfeRun:
     def refresh(self, scores) -> None:
         """The judge found the gap wider than the run did: aim lower, unless the oracle itself is the reason."""
         self.tol *= 0.5
-        self.worn = not self.problem.examples.exact
+        self.limited_by_oracle = not self.problem.examples.exact
 
     def count(self) -> Counter:
         """Passes of the oracle and over kept labellings, and looks."""
@@ -472,25 +483,37 @@ class FrankWolfeRun:
 
     def pack(self) -> dict:
         """Where the run stands, to the sample."""
-        numbers = [self.n_iter, self.n_passes, self.n_cached, self.since, self.place, self.looks, int(self.due)]
+        numbers = [
+            self.n_iter,
+            self.n_passes,
+            self.n_cached,
+            self.passes_since_look,
+            self.place,
+            self.looks,
+            int(self.due),
+        ]
         best = np.zeros(0) if self.best is None else self.best
         found = self.found if self.problem.examples.packed else self.problem.examples.store([self.found])["sheets"]
         return {
             **self.blocks.pack(), "numbers": np.array(numbers), "phase": self.phase, "sums": self.sums,
-            "cycle": self.cycle, "values": self.values, "bounds": self.bounds, "best": best, "found": found,
+            "cycle": self.cycle_sums, "values": self.values, "bounds": self.bounds, "best": best, "found": found,
             "route": self.order(),
-            "beliefs": np.array([self.primal, self.dual, self.seen, self.weary.best, self.weary.left]),
+            "beliefs": np.array(
+                [self.primal, self.dual, self.last_gap, self.stall_detector.best, self.stall_detector.left]
+            ),
         }  # fmt: skip
 
     def unpack(self, state: dict) -> None:
         """As it was packed."""
         self.blocks.unpack(state)
         numbers = [int(each) for each in state["numbers"]]
-        self.n_iter, self.n_passes, self.n_cached, self.since, self.place, self.looks, due = numbers
+        self.n_iter, self.n_passes, self.n_cached, self.passes_since_look, self.place, self.looks, due = numbers
         self.due, self.phase = bool(due), str(state["phase"])
-        self.sums, self.cycle = state["sums"].copy(), state["cycle"].copy()
-        self.route = state["route"].copy()
+        self.sums, self.cycle_sums = state["sums"].copy(), state["cycle"].copy()
+        self.pass_order = state["route"].copy()
         self.values[:], self.bounds[:] = state["values"], state["bounds"]
         self.best = state["best"].copy() if state["best"].size else None
-        self.primal, self.dual, self.seen, self.weary.best, left = (float(each) for each in state["beliefs"])
-        self.weary.left = int(left)
+        self.primal, self.dual, self.last_gap, self.stall_detector.best, left = (
+            float(each) for each in state["beliefs"]
+        )
+        self.stall_detector.left = int(left)

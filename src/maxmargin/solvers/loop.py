@@ -9,24 +9,26 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
-from ..certificates.in_memory import SHARE, Certificate, estimate_rounding, judge
+from ..certificates.in_memory import MAX_ROUNDING_SHARE_OF_GAP, Certificate, estimate_rounding, judge
 from ..model.problem import Point, Problem
-from ..runtime.checkpoints import Store
+from ..runtime.checkpoints import CheckpointFile
 from ..runtime.deadline import Deadline
 from ..runtime.interrupt import Interrupt, watch_interrupt
-from ..runtime.threads import Interrupted, listen, quiet_blas
-from .choice import Stage, name_of, plan
+from ..runtime.threads import Interrupted, interruptible, single_threaded_blas
+from .choice import Stage, get_solver_name, plan
 from .neighbours import find_neighbours
 from .result import SENTENCES, Outcome, Progress, Result, Status
 
-UNKNOWN = Certificate(np.inf, -np.inf, np.inf)  # of a point that was not judged
-PATIENCE = 30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
-EXPLAINED = 10.0  # times the gap that rounding is estimated to leave is explained by it
-CLOSE = 20.0  # times as long as a plain certificate: what a close one may take
-TIGHTER = 0.5  # by which the tolerance of a solver falls where rounding takes up the rest
-LIMITING = 0.5  # of tol, or of the gap: from this share on rounding is what limits a fit
-RESTARTS = 3  # of a solver with a smaller tolerance
-SLICE = 0.05  # seconds between two looks at the clock and the keyboard
+NOT_CERTIFIED = Certificate(np.inf, -np.inf, np.inf)  # of a point that was not judged
+CERTIFICATIONS_WITHOUT_PROGRESS_LIMIT = (
+    30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
+)
+ROUNDING_ESTIMATE_FACTOR = 10.0  # times the gap that rounding is estimated to leave is explained by it
+CLOSE_CERTIFICATE_COST_FACTOR = 20.0  # times as long as a plain certificate: what a close one may take
+RESTART_TOL_FACTOR = 0.5  # by which the tolerance of a solver falls where rounding takes up the rest
+ROUNDING_LIMIT_SHARE = 0.5  # of tol, or of the gap: from this share on rounding is what limits a fit
+MAX_RESTARTS = 3  # of a solver with a smaller tolerance
+SLICE_SECONDS = 0.05  # seconds between two looks at the clock and the keyboard
 
 
 def solve(
@@ -39,7 +41,7 @@ def solve(
     warm: Point | None = None,
     callback: Callable[[Progress], bool | None] | None = None,
     interrupt: Interrupt | None = None,
-    checkpoint: Store | None = None,
+    checkpoint: CheckpointFile | None = None,
 ) -> Result:
     """Minimise P until (P - D)/max(|P|, |D|) <= tol, certified.
 
@@ -67,111 +69,119 @@ def solve(
     Result
     """
     stages = plan(problem, solver, tol, warm is not None)
-    with watch_interrupt(interrupt) as interrupted, quiet_blas():
+    with watch_interrupt(interrupt) as interrupted, single_threaded_blas():
         deadline = Deadline(problem, max_seconds, interrupted)
-        relay = Relay(problem, stages, warm, deadline, checkpoint)
+        sequence = SolverSequence(problem, stages, warm, deadline, checkpoint)
         if hasattr(callback, "attach"):
-            callback.attach(relay)
+            callback.attach(sequence)
         best = BestCertified(problem, tol, deadline)
         history: list[Progress] = []
         status = None
         while status is None:
-            deadline.hold_back(relay.run)
+            deadline.reserve_certificate_time(sequence.run)
             if interrupted:
                 status = Status.INTERRUPTED
-            elif deadline.is_late or relay.stands:
+            elif deadline.is_late or sequence.not_started:
                 status = Status.MAX_SECONDS
-            elif max_iter is not None and relay.n_iter >= max_iter:
+            elif max_iter is not None and sequence.n_iter >= max_iter:
                 status = Status.MAX_ITER
             else:
-                steps = 1 << 30 if max_iter is None else max_iter - relay.n_iter
-                outcome = relay.advance(steps, min(SLICE, deadline.left))
-                history.append(relay.progress(deadline.seconds, callback is not None))
+                steps = 1 << 30 if max_iter is None else max_iter - sequence.n_iter
+                outcome = sequence.advance(steps, min(SLICE_SECONDS, deadline.left))
+                history.append(sequence.progress(deadline.seconds, callback is not None))
                 if callback is not None and callback(history[-1]):
                     status = Status.STOPPED
                 elif outcome is not Outcome.GOING:
-                    status = relay.pass_on(outcome, best)
-                relay.save_now_and_then()
-        point, certificate = best.settle(relay.run)
-        relay.save(point)
-    message = " ".join([best.sentence(status, relay.solver), *best.doubt(history), *relay.notes])
+                    status = sequence.handle_outcome(outcome, best)
+                sequence.save_periodically()
+        point, certificate = best.choose_best(sequence.run)
+        sequence.save(point)
+    message = " ".join(
+        [best.sentence(status, sequence.solver), *best.describe_missing_certificate(history), *sequence.notes]
+    )
     return Result(
-        status, point, certificate, relay.solver, relay.n_iter, deadline.seconds, message, history, relay.count(),
+        status, point, certificate, sequence.solver, sequence.n_iter, deadline.seconds, message, history,
+        sequence.count(),
     )  # fmt: skip
 
 
-def leave_out(like: Result, n: int, start: Point | None, interrupted: bool) -> Result:
+def make_unstarted_result(like: Result, n: int, start: Point | None, interrupted: bool) -> Result:
     """The result of a solve that there was no time to begin: its start, which was not judged, or zero.
 
     `like` is that of another solve of the same fit, whose problem differs by its n samples only.
     """
     status = Status.INTERRUPTED if interrupted else Status.MAX_SECONDS
     zero = Point(np.zeros((*like.point.a.shape[:-1], n)), np.zeros(np.shape(like.point.b))[()])
-    message = f"{SENTENCES[status]} {confess('it is the start')}"
-    return Result(status, zero if start is None else start, UNKNOWN, like.solver, 0, 0.0, message)
+    message = f"{SENTENCES[status]} {describe_uncertified('it is the start')}"
+    return Result(status, zero if start is None else start, NOT_CERTIFIED, like.solver, 0, 0.0, message)
 
 
-def confess(known: str) -> str:
+def describe_uncertified(known: str) -> str:
     """That a point was not judged, and what is known of it."""
     return f"There was no time to judge the point, so its gap is not known; {known}."
 
 
-class Relay:
+class SolverSequence:
     """The solvers of a plan, one after the other: the next one starts where the last one stood."""
 
     def __init__(
-        self, problem: Problem, stages: list[Stage], warm: Point | None, deadline: Deadline, store: Store | None
+        self,
+        problem: Problem,
+        stages: list[Stage],
+        warm: Point | None,
+        deadline: Deadline,
+        store: CheckpointFile | None,
     ):
-        self.problem, self.waiting, self.deadline, self.store = problem, stages, deadline, store
+        self.problem, self.remaining_stages, self.deadline, self.store = problem, stages, deadline, store
         self.before, self.notes, self.counted, self.restarts = 0, [], Counter(), 0
-        deadline.hold_back(Standing(problem, warm))
+        deadline.reserve_certificate_time(NotStarted(problem, warm))
         state = None if store is None else store.load(problem.fingerprint())
         self.run = self.start(warm) if state is None else self.resume(state)
 
     def start(self, warm: Point | None):
         """The run of the next stage."""
-        self.stage, *self.waiting = self.waiting
+        self.stage, *self.remaining_stages = self.remaining_stages
         return self.begin(lambda: self.solver.start(self.problem, self.stage.tol, warm), warm)
 
     def begin(self, make: Callable, warm: Point | None):
         """The run that `make` makes, or one that stands still if it was told to stop before."""
         try:
-            with listen(self.deadline.is_asked):
+            with interruptible(self.deadline.should_stop):
                 return make()
         except Interrupted:
-            return Standing(self.problem, warm)
+            return NotStarted(self.problem, warm)
 
     def resume(self, state: dict):
         """The run as it was packed, by the solver that was at work; solvers that cannot pack start at its point."""
         at_work = state["solver"].item()
-        while name_of(self.waiting[0].solver) != at_work:
-            self.waiting = self.waiting[1:]
-            if not self.waiting:
+        while get_solver_name(self.remaining_stages[0].solver) != at_work:
+            self.remaining_stages = self.remaining_stages[1:]
+            if not self.remaining_stages:
                 raise ValueError(f"checkpoint={str(self.store.path)!r} is of the solver {at_work!r}, not of this one.")
         if "a" in state:
             return self.start(unpack_point(state))
-        self.stage, *self.waiting = self.waiting
+        self.stage, *self.remaining_stages = self.remaining_stages
         return self.begin(lambda: self.solver.resume(self.problem, self.stage.tol, state), None)
 
-    def save_now_and_then(self) -> None:
+    def save_periodically(self) -> None:
         """Keep the state, if the last time is long ago and the solver can pack it while it runs."""
         if self.store is not None and hasattr(self.run, "pack"):
-            self.store.save_now_and_then(lambda: self.pack(self.run.pack()))
+            self.store.save_periodically(lambda: self.pack(self.run.pack()))
 
     def save(self, point: Point | None) -> None:
         """Keep the last state, or the point where the solver has no other; nothing if it has not begun."""
-        if self.store is not None and not self.stands:
+        if self.store is not None and not self.not_started:
             self.store.save(lambda: self.pack(self.run.pack() if hasattr(self.run, "pack") else pack_point(point)))
 
     def pack(self, state: dict) -> dict:
         """The state of a run, and of which problem and solver it is."""
         whose = {"problem_" + key: value for key, value in self.problem.fingerprint().items()}
-        return {"solver": name_of(self.solver), **whose, **state}
+        return {"solver": get_solver_name(self.solver), **whose, **state}
 
     @property
-    def stands(self) -> bool:
+    def not_started(self) -> bool:
         """Whether there was no time for the solver to begin."""
-        return isinstance(self.run, Standing)
+        return isinstance(self.run, NotStarted)
 
     @property
     def solver(self):
@@ -181,7 +191,7 @@ class Relay:
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Some steps of the run, told to stop within them: anywhere in a pass over data, else where nothing is lost."""
         try:
-            with listen(self.deadline.is_asked, always=getattr(self.problem, "form", "memory") != "memory"):
+            with interruptible(self.deadline.should_stop, always=getattr(self.problem, "form", "memory") != "memory"):
                 return self.run.advance(max_steps, seconds)
         except Interrupted:
             return Outcome.GOING
@@ -196,8 +206,10 @@ class Relay:
 
     def progress(self, seconds: float, watched: bool) -> Progress:
         """The view of the run, and whose it is; where it is watched, with the share of cache hits."""
-        hit_rate = measure_hits(self.count()) if watched else None
-        return self.run.progress(seconds)._replace(n_iter=self.n_iter, solver=name_of(self.solver), hit_rate=hit_rate)
+        hit_rate = measure_hit_rate(self.count()) if watched else None
+        return self.run.progress(seconds)._replace(
+            n_iter=self.n_iter, solver=get_solver_name(self.solver), hit_rate=hit_rate
+        )
 
     def count(self) -> Counter:
         """The counters of all runs."""
@@ -205,20 +217,22 @@ class Relay:
         total.update(self.run.count())
         return total
 
-    def pass_on(self, outcome: Outcome, best: BestCertified) -> Status | None:
+    def handle_outcome(self, outcome: Outcome, best: BestCertified) -> Status | None:
         """The run believes it is done, or stuck: the next stage, or the judge."""
-        if outcome is Outcome.DONE and self.waiting and self.stage.tol > best.tol:
-            return self.hand_over(best.ask(self.run), f"reached a gap of {self.stage.tol:g}")
+        if outcome is Outcome.DONE and self.remaining_stages and self.stage.tol > best.tol:
+            return self.start_next_solver(best.read_point(self.run), f"reached a gap of {self.stage.tol:g}")
         try:
-            sharper = any(stage.sharper for stage in self.waiting) and not self.stage.sharper
-            status = best.weigh(self.run, outcome, self.solver, not self.waiting, sharper)
+            smaller_rounding = (
+                any(stage.smaller_rounding for stage in self.remaining_stages) and not self.stage.smaller_rounding
+            )
+            status = best.check_outcome(self.run, outcome, self.solver, not self.remaining_stages, smaller_rounding)
         except Interrupted:
             return Status.INTERRUPTED if self.deadline.interrupted else Status.MAX_SECONDS
-        if status is Status.STALLED and self.waiting:
-            best.await_another()
-            return self.hand_over(best.known[0], "went astray")
-        rounded = status is None and not goes_by_rule(self.solver) and best.is_within_rounding()
-        if rounded and self.restarts < RESTARTS:
+        if status is Status.STALLED and self.remaining_stages:
+            best.reset_progress()
+            return self.start_next_solver(best.known[0], "went astray")
+        rounded = status is None and not has_own_stopping_rule(self.solver) and best.is_within_rounding()
+        if rounded and self.restarts < MAX_RESTARTS:
             self.tighten(best.known[0])
         return status
 
@@ -226,24 +240,24 @@ class Relay:
         """Start the solver again at the point, with a smaller tolerance: rounding takes up what it leaves."""
         self.restarts += 1
         self.before, self.counted = self.n_iter, self.count()
-        self.stage = self.stage._replace(tol=TIGHTER * self.stage.tol)
+        self.stage = self.stage._replace(tol=RESTART_TOL_FACTOR * self.stage.tol)
         self.run = self.begin(lambda: self.solver.start(self.problem, self.stage.tol, point), point)
 
-    def hand_over(self, point: Point, why: str) -> None:
+    def start_next_solver(self, point: Point, why: str) -> None:
         """Start the next solver at the point, and say so."""
-        name, steps = name_of(self.solver), self.run.n_iter
+        name, steps = get_solver_name(self.solver), self.run.n_iter
         self.before, self.counted = self.n_iter, self.count()
         self.run = self.start(point)
-        self.notes.append(f"{name} {why} after {steps} iterations and handed over to {name_of(self.solver)}.")
+        self.notes.append(f"{name} {why} after {steps} iterations and handed over to {get_solver_name(self.solver)}.")
 
 
-def measure_hits(counters: Counter) -> float | None:
+def measure_hit_rate(counters: Counter) -> float | None:
     """The share of kernel rows that were found in the cache; None where there is no cache, or it was not asked yet."""
     asked = counters["hits"] + counters["misses"]
     return counters["hits"] / asked if asked > 0 else None
 
 
-class Standing:
+class NotStarted:
     """A run that was stopped before its first step: it stands where it was to start."""
 
     n_iter = 0
@@ -287,18 +301,18 @@ class BestCertified:
         self.known: tuple[Point, Certificate] | None = None
         self.point: Point | None = None
         self.judged = (None, -1)
-        self.await_another()
+        self.reset_progress()
 
-    def await_another(self) -> None:
+    def reset_progress(self) -> None:
         """Nothing is known of the next solver: what others have reached is not what it is measured by."""
-        self.dual, self.patience = -float("inf"), PATIENCE
+        self.dual, self.patience = -float("inf"), CERTIFICATIONS_WITHOUT_PROGRESS_LIMIT
 
     def certify(self, run) -> Certificate:
         """Judge the run's point and keep it if it is the best; Interrupted if that takes too long."""
-        self.point = self.ask(run)
-        if not self.deadline.permits(run):
+        self.point = self.read_point(run)
+        if not self.deadline.has_time_to_certify(run):
             raise Interrupted
-        with listen(lambda: not self.deadline.has_time_for(0.0)):
+        with interruptible(lambda: not self.deadline.has_time_for(0.0)):
             certificate = self.judge(run, self.point)
         self.judged = (run, run.n_iter)
         if self.known is None or not certificate.relative_gap > self.known[1].relative_gap:
@@ -308,89 +322,101 @@ class BestCertified:
     def judge(self, run, point: Point) -> Certificate:
         """The certificate of a point, as close as the tolerance needs and the time allows."""
         certificate = judge(self.problem, point)
-        closer = self.problem.sharpens and self.is_worth_a_closer_look(certificate)
-        if closer and self.deadline.permits(run, CLOSE):
+        closer = self.problem.supports_close_certificate and self.needs_close_certificate(certificate)
+        if closer and self.deadline.has_time_to_certify(run, CLOSE_CERTIFICATE_COST_FACTOR):
             with suppress(Interrupted):  # then it stays as it is
                 return judge(self.problem, point, closely=True)
         return certificate
 
-    def look_around(self, run) -> bool:
+    def try_neighbours(self, run) -> bool:
         """Whether a neighbour of the point, which loses nothing by rounding, is within the tolerance."""
-        with listen(lambda: not self.deadline.has_time_for(0.0)):
+        with interruptible(lambda: not self.deadline.has_time_for(0.0)):
             for neighbour in find_neighbours(self.problem, self.point):
-                if self.deadline.permits(run):
+                if self.deadline.has_time_to_certify(run):
                     certificate = self.judge(run, neighbour)
                     if certificate.relative_gap <= self.tol:
                         self.known = (neighbour, certificate)
                         return True
         return False
 
-    def is_worth_a_closer_look(self, certificate: Certificate) -> bool:
+    def needs_close_certificate(self, certificate: Certificate) -> bool:
         """Whether rounding, as far as it is known to go, stands between the gap and the tolerance."""
         gap, rounding = certificate.relative_gap, certificate.relative_rounding
         if gap <= self.tol:  # P and D themselves are to be known as well as that
             return certificate.primal - certificate.dual > self.tol * certificate.size
-        return gap < np.inf and (gap - rounding <= self.tol or rounding > SHARE * gap)
+        return gap < np.inf and (gap - rounding <= self.tol or rounding > MAX_ROUNDING_SHARE_OF_GAP * gap)
 
     def is_within_rounding(self) -> bool:
         """Whether the best gap is within tol but for rounding, and rounding is a small part of tol."""
         gap, rounding = self.known[1].relative_gap, self.known[1].relative_rounding
-        return gap > self.tol and gap - rounding <= self.tol and rounding <= LIMITING * self.tol
+        return gap > self.tol and gap - rounding <= self.tol and rounding <= ROUNDING_LIMIT_SHARE * self.tol
 
     def is_limited(self, certificate: Certificate, stuck: bool) -> bool:
         """Whether rounding is more than half of tol, and of the gap; where nothing else helps, a quarter of the gap."""
         gap, rounding = certificate.relative_gap, certificate.relative_rounding
-        return rounding > LIMITING * self.tol and rounding >= (SHARE if stuck else LIMITING) * gap and gap < np.inf
+        return (
+            rounding > ROUNDING_LIMIT_SHARE * self.tol
+            and rounding >= (MAX_ROUNDING_SHARE_OF_GAP if stuck else ROUNDING_LIMIT_SHARE) * gap
+            and gap < np.inf
+        )
 
-    def is_explained(self) -> bool:
+    def is_explained_by_rounding(self) -> bool:
         """Whether the rounding of the duals themselves is estimated to leave about such a gap as there is."""
         if not isinstance(self.problem, Problem):
             return False
         point, certificate = self.known
-        return certificate.relative_gap <= EXPLAINED * estimate_rounding(self.problem, point, certificate)
+        return certificate.relative_gap <= ROUNDING_ESTIMATE_FACTOR * estimate_rounding(
+            self.problem, point, certificate
+        )
 
-    def ask(self, run) -> Point:
+    def read_point(self, run) -> Point:
         """The point of a run; without what could be dropped on the way to it, where the time is over."""
         try:
-            with listen(self.deadline.is_asked, always=False):
+            with interruptible(self.deadline.should_stop, always=False):
                 return run.point()
         except Interrupted:
             return run.point()
 
-    def weigh(self, run, outcome: Outcome, solver, final: bool = True, sharper: bool = False) -> Status | None:
+    def check_outcome(
+        self, run, outcome: Outcome, solver, final: bool = True, smaller_rounding: bool = False
+    ) -> Status | None:
         """The run believes it is done, or stuck: converged if the judge agrees, else go on from exact scores.
 
         Where another solver waits, one that is stuck is not tried again; nor is one that rounding limits, where the
-        points of the other are `sharper`.
+        points of the other are `smaller_rounding`.
         """
         before, low = self.known[1].relative_gap if self.known else float("inf"), self.dual
         certificate = self.certify(run)
-        if self.holds(run, outcome, certificate, solver):
+        if self.meets_tolerance(run, outcome, certificate, solver):
             return Status.CONVERGED
-        by_gap = not goes_by_rule(solver)
+        by_gap = not has_own_stopping_rule(solver)
         looked = by_gap and (self.is_limited(certificate, stuck=False) or outcome is Outcome.STALLED)
         if looked:
-            if self.look_around(run):
+            if self.try_neighbours(run):
                 return Status.CONVERGED
             if self.is_limited(self.known[1] if final else certificate, stuck=False):
-                return Status.STALLED if sharper else Status.ROUNDING_LIMIT
+                return Status.STALLED if smaller_rounding else Status.ROUNDING_LIMIT
         if outcome is Outcome.STALLED and not final:
             return Status.STALLED
         self.dual = max(self.dual, certificate.dual)
         risen = certificate.dual - low > 1e-10 * abs(certificate.dual)
         fallen = certificate.relative_gap < 0.9 * before
-        self.patience = PATIENCE if fallen else self.patience - (1 if outcome is Outcome.DONE else 10)
+        self.patience = (
+            CERTIFICATIONS_WITHOUT_PROGRESS_LIMIT if fallen else self.patience - (1 if outcome is Outcome.DONE else 10)
+        )
         if abs(run.a).max() > 1e99 or not (risen or fallen) or self.patience <= 0:
-            if by_gap and not looked and self.look_around(run):
+            if by_gap and not looked and self.try_neighbours(run):
                 return Status.CONVERGED
-            limited = by_gap and final and (self.is_limited(self.known[1], stuck=True) or self.is_explained())
+            limited = (
+                by_gap and final and (self.is_limited(self.known[1], stuck=True) or self.is_explained_by_rounding())
+            )
             return Status.ROUNDING_LIMIT if limited else Status.STALLED
         run.refresh(certificate.scores)
         return None
 
-    def holds(self, run, outcome: Outcome, certificate: Certificate, solver) -> bool:
+    def meets_tolerance(self, run, outcome: Outcome, certificate: Certificate, solver) -> bool:
         """Whether the tolerance is met: by the judge's gap, or by the solver's own rule on the judge's scores."""
-        if not goes_by_rule(solver):
+        if not has_own_stopping_rule(solver):
             return certificate.relative_gap <= self.tol
         if outcome is not Outcome.DONE:
             return False
@@ -399,7 +425,7 @@ class BestCertified:
 
     def sentence(self, status: Status, solver) -> str:
         """Why the solver stopped."""
-        if goes_by_rule(solver) and status is Status.CONVERGED:
+        if has_own_stopping_rule(solver) and status is Status.CONVERGED:
             return f"The solver's own rule, {solver.own_rule}, is met."
         if status is Status.ROUNDING_LIMIT:
             certificate = self.known[1]
@@ -418,20 +444,24 @@ class BestCertified:
         estimate = min(estimate_rounding(self.problem, point, certificate), certificate.relative_gap)
         return max(certificate.relative_rounding, estimate)
 
-    def settle(self, run) -> tuple[Point, Certificate]:
+    def choose_best(self, run) -> tuple[Point, Certificate]:
         """The best certified point, the present one included; or, where there is no time for any, the present one."""
         if self.judged != (run, run.n_iter):
             try:
                 self.certify(run)
             except Interrupted:
-                self.known = self.known or (self.point, UNKNOWN)
+                self.known = self.known or (self.point, NOT_CERTIFIED)
         return self.known
 
-    def doubt(self, history: list[Progress]) -> list[str]:
+    def describe_missing_certificate(self, history: list[Progress]) -> list[str]:
         """A sentence about a point that could not be judged in time."""
-        if self.known[1] is not UNKNOWN:
+        if self.known[1] is not NOT_CERTIFIED:
             return []
-        return [confess(f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start")]
+        return [
+            describe_uncertified(
+                f"the solver itself saw {history[-1].relative_gap:.2g}" if history else "it is the start"
+            )
+        ]
 
 
 def write_outwards(low: float, high: float) -> tuple[str, str]:
@@ -446,6 +476,6 @@ def write_outwards(low: float, high: float) -> tuple[str, str]:
     return f"{floor.create_decimal_from_float(low):.8g}", f"{ceiling.create_decimal_from_float(high):.8g}"
 
 
-def goes_by_rule(solver) -> bool:
+def has_own_stopping_rule(solver) -> bool:
     """Whether a solver stops by a rule of its own instead of the gap."""
     return getattr(solver, "stop", "gap") != "gap"

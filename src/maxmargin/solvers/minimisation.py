@@ -10,27 +10,35 @@ from pathlib import Path
 
 import numpy as np
 
-from ..runtime.checkpoints import Store, read_state, write_state
+from ..runtime.checkpoints import CheckpointFile, read_state, write_state
 from ..runtime.deadline import Clock
 from ..runtime.interrupt import watch_interrupt
 from .bundle.cuts import Cuts
 from .bundle.descent import Descent, Optimality, Round
 from .bundle.functions import FunctionOracle
 from .bundle.rules import RULES
-from .bundle.state import STATE, pack, unpack
+from .bundle.state import STATE_KEYS, pack, unpack
 from .result import SENTENCES, Status
 
-ENDINGS = {
+STATUS_MESSAGES = {
     **SENTENCES,
     Status.CONVERGED: "The value is within tol of the minimum.",
     Status.STALLED: "Neither value nor bound has moved for {rounds} rounds: tol is below what rounding errors allow.",
     Status.ROUNDING_LIMIT: "All of the gap but {rest:.1g} is there for rounding: tol is below what float64 allows.",
 }
-UNBOUNDED = "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."
-CROWDED = "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
-PATIENCE = 200  # rounds in which neither value nor bound nor optimality moves before a run gives up
-CREEPING = 1e-5  # of what F may still fall by: so little in all those rounds would take millions of them
-FAR = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
+UNBOUNDED_MESSAGE = (
+    "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."
+)
+TOO_FEW_CUTS_MESSAGE = (
+    "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
+)
+ROUNDS_WITHOUT_PROGRESS_LIMIT = (
+    200  # rounds in which neither value nor bound nor optimality moves before a run gives up
+)
+NEGLIGIBLE_PROGRESS_SHARE = (
+    1e-5  # of what F may still fall by: so little in all those rounds would take millions of them
+)
+UNBOUNDED_SIZE = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
 
 
 @dataclass(frozen=True)
@@ -136,60 +144,64 @@ def minimize(
     check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts, callback)
     x0 = check_start(x0)
     lo, hi = check_bounds(bounds, len(x0))
-    store = None if checkpoint is None else Store(checkpoint)
+    store = None if checkpoint is None else CheckpointFile(checkpoint)
     clock = Clock(max_seconds)
     with watch_interrupt() as interrupt:
-        descent = begin(fun, x0, method, float(ridge), lo, hi, max_cuts, resume)
+        descent = start_descent(fun, x0, method, float(ridge), lo, hi, max_cuts, resume)
         history: list[Round] = []
-        watch = Watch(descent, tol)
+        monitor = ConvergenceMonitor(descent, tol)
         status = None
         while status is None:
             if interrupt:
                 status = Status.INTERRUPTED
-            elif watch.reached():
+            elif monitor.reached():
                 status = Status.CONVERGED
-            elif watch.wears_out():
-                status = Status.ROUNDING_LIMIT if watch.limited() else Status.STALLED
+            elif monitor.is_stalled():
+                status = Status.ROUNDING_LIMIT if monitor.is_rounding_limited() else Status.STALLED
             elif clock.is_late:
                 status = Status.MAX_SECONDS
             elif max_iter is not None and descent.n_iter >= max_iter:
                 status = Status.MAX_ITER
             else:
                 descent.take_round()
-                history.append(record(descent, clock.seconds))
+                history.append(record_round(descent, clock.seconds))
                 if callback is not None and callback(history[-1]):
                     status = Status.STOPPED
                 if store is not None:
-                    store.save_now_and_then(lambda: pack(descent))
+                    store.save_periodically(lambda: pack(descent))
         if store is not None:
             store.save(lambda: pack(descent))
     return Minimum(
-        descent.best.x, descent.least, descent.bound, descent.optimality, status, watch.sentence(status),
+        descent.best.x, descent.least, descent.bound, descent.optimality, status, monitor.sentence(status),
         descent.n_iter, descent.oracle.n_calls, clock.seconds, method, history, pack(descent),
-        watch.rounding,
+        monitor.rounding,
     )  # fmt: skip
 
 
-class Watch:
+class ConvergenceMonitor:
     """Whether a descent is done, or does not move any more."""
 
     def __init__(self, descent: Descent, tol: float):
         self.descent, self.tol = descent, tol
-        self.patience, self.seen = PATIENCE, (np.inf, -np.inf, np.inf)
+        self.patience, self.seen = ROUNDS_WITHOUT_PROGRESS_LIMIT, (np.inf, -np.inf, np.inf)
 
     @property
-    def doubt(self) -> float:
+    def suboptimality_bound(self) -> float:
         """What F may still fall by: by the bound, or by the cuts within reach."""
         descent = self.descent
         if descent.ridged or descent.model.closed:
             return descent.gap
-        return min(descent.gap, descent.doubt(descent.optimality))
+        return min(descent.gap, descent.suboptimality_bound(descent.optimality))
 
     @property
     def rounding(self) -> float:
         """How much of that is there for rounding."""
         descent = self.descent
-        return descent.rounding if descent.gap <= self.doubt else float(descent.doubt(descent.blur))
+        return (
+            descent.rounding
+            if descent.gap <= self.suboptimality_bound
+            else float(descent.suboptimality_bound(descent.optimality_rounding))
+        )
 
     @property
     def goal(self) -> float:
@@ -198,36 +210,42 @@ class Watch:
 
     def reached(self) -> bool:
         """Whether that is within the tolerance."""
-        return self.doubt <= self.goal
+        return self.suboptimality_bound <= self.goal
 
-    def limited(self) -> bool:
+    def is_rounding_limited(self) -> bool:
         """Whether nothing but rounding stands between the two, all that there is of it counted twice."""
-        return not self.astray() and not self.descent.melted and self.doubt - 2.0 * self.rounding <= self.goal
+        return (
+            not self.is_unbounded()
+            and not self.descent.aggregated
+            and self.suboptimality_bound - 2.0 * self.rounding <= self.goal
+        )
 
-    def wears_out(self) -> bool:
+    def is_stalled(self) -> bool:
         """Whether nothing has moved for long, or the value falls without end."""
-        now = (self.descent.least, self.descent.bound, self.doubt)
-        least = CREEPING * now[2] if now[2] < np.inf else 0.0
+        now = (self.descent.least, self.descent.bound, self.suboptimality_bound)
+        least = NEGLIGIBLE_PROGRESS_SHARE * now[2] if now[2] < np.inf else 0.0
         moved = now[0] < self.seen[0] - least or now[1] > self.seen[1] + least or now[2] < 0.99 * self.seen[2]
-        self.patience = PATIENCE if moved else self.patience - 1
+        self.patience = ROUNDS_WITHOUT_PROGRESS_LIMIT if moved else self.patience - 1
         if moved:
             self.seen = (min(now[0], self.seen[0]), max(now[1], self.seen[1]), min(now[2], self.seen[2]))
-        return self.patience <= 0 or self.astray()
+        return self.patience <= 0 or self.is_unbounded()
 
-    def astray(self) -> bool:
+    def is_unbounded(self) -> bool:
         """Whether the run has left for infinity."""
-        return self.descent.least < -FAR or float(np.abs(self.descent.best.x).max()) > FAR
+        return self.descent.least < -UNBOUNDED_SIZE or float(np.abs(self.descent.best.x).max()) > UNBOUNDED_SIZE
 
     def sentence(self, status: Status) -> str:
         """Why the run ended."""
-        if status is Status.STALLED and self.astray():
-            return UNBOUNDED.format(value=self.descent.least, size=float(np.linalg.norm(self.descent.best.x)))
-        if status is Status.STALLED and self.descent.melted:
-            return CROWDED.format(cuts=self.descent.cuts.capacity)
-        return ENDINGS[status].format(rounds=PATIENCE, rest=max(self.doubt - self.rounding, 0.0))
+        if status is Status.STALLED and self.is_unbounded():
+            return UNBOUNDED_MESSAGE.format(value=self.descent.least, size=float(np.linalg.norm(self.descent.best.x)))
+        if status is Status.STALLED and self.descent.aggregated:
+            return TOO_FEW_CUTS_MESSAGE.format(cuts=self.descent.cuts.capacity)
+        return STATUS_MESSAGES[status].format(
+            rounds=ROUNDS_WITHOUT_PROGRESS_LIMIT, rest=max(self.suboptimality_bound - self.rounding, 0.0)
+        )
 
 
-def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int | None, resume) -> Descent:
+def start_descent(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int | None, resume) -> Descent:
     """A descent at x0, or where an earlier one ended."""
     state = None if resume is None else resume.state if isinstance(resume, Minimum) else read_run(resume)
     if max_cuts is None and (ridge > 0 or "bundle" in method):
@@ -247,7 +265,7 @@ def begin(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int 
     return unpack(state, FunctionOracle(fun), cuts, (ridge,), lo, hi)
 
 
-def record(descent: Descent, seconds: float) -> Round:
+def record_round(descent: Descent, seconds: float) -> Round:
     """The line of the history."""
     return Round(
         descent.n_iter, descent.oracle.n_calls, seconds, descent.least, descent.bound, descent.serious, descent.cuts.m,
@@ -259,7 +277,7 @@ def read_run(path: str | os.PathLike) -> dict:
     """The state in a file."""
     if not isinstance(path, str | os.PathLike) or not Path(path).is_file():
         raise ValueError(f"resume must be a Minimum or the path of a checkpoint, and there is no file {str(path)!r}.")
-    return read_state(path, STATE, "resume")
+    return read_state(path, STATE_KEYS, "resume")
 
 
 # ---- what may be asked for ----------------------------------------------------------------------------------------

@@ -16,17 +16,17 @@ from ..certificates.in_memory import enclose_machine
 from ..model.problem import Point, Problem
 from ..runtime.rounding import UNIT
 
-LEAST_MARGIN = 0.5  # of every sample, for w to be stretched: with less, the classes are far from separated
+MIN_MARGIN_TO_SCALE = 0.5  # of every sample, for w to be stretched: with less, the classes are far from separated
 
 
 def find_neighbours(problem, point) -> Iterator[Point]:
     """The points that are worth judging."""
     if isinstance(problem, Problem) and problem.row is not None and problem.y.ndim == 1:
-        candidates = (make(problem, point) for make in (stretch, snap_intercept, rest))
+        candidates = (make(problem, point) for make in (scale_to_margin, snap_intercept, set_weights_to_zero))
         yield from (candidate for candidate in candidates if candidate is not None)
 
 
-def rest(problem: Problem, point: Point) -> Point | None:
+def set_weights_to_zero(problem: Problem, point: Point) -> Point | None:
     """w = 0 and b at a target: the optimum where all targets are equal, lie within one tube, or do not depend on X."""
     if np.any(problem.balance):
         return None
@@ -43,7 +43,7 @@ def snap_intercept(problem: Problem, point: Point) -> Point | None:
     return None if b == point.b else point._replace(b=b)
 
 
-def stretch(problem: Problem, point: Point) -> Point | None:
+def scale_to_margin(problem: Problem, point: Point) -> Point | None:
     """(t w, t b) with the least t for which no hinge has a loss, and s a with the s for which D is largest.
 
     D(s a) = s sum_i a_i y_i - s^2 |v|^2 / 2 is largest at s = sum_i a_i y_i / |v|^2. None where the loss is not a
@@ -55,12 +55,12 @@ def stretch(problem: Problem, point: Point) -> Point | None:
     scores = enclose_machine(problem, point, coef)[0]
     counted = problem.row.hi > problem.row.lo
     margins = problem.shift(scores.value, point.b)[counted] / target[counted]
-    if not len(margins) or not margins.min() > LEAST_MARGIN:
+    if not len(margins) or not margins.min() > MIN_MARGIN_TO_SCALE:
         return None
     spare = 1.0 + 2.0 * scores.error[counted] / np.abs(target[counted]) + 16.0 * UNIT * (1.0 + abs(point.b))
     t = max(1.0, float((spare / margins).max()))
     w = None if point.w is None else t * point.w
-    return Point(lengthen(problem, point.a), t * point.b, t * coef, w=w)
+    return Point(scale_duals(problem, point.a), t * point.b, t * coef, w=w)
 
 
 def consists_of_hinges(problem: Problem) -> bool:
@@ -72,7 +72,7 @@ def consists_of_hinges(problem: Problem) -> bool:
     return not d.any() and not e.any() and bool(sided.all()) and problem.features.penalty == "l2"
 
 
-def lengthen(problem: Problem, a: np.ndarray) -> np.ndarray:
+def scale_duals(problem: Problem, a: np.ndarray) -> np.ndarray:
     """s a with the s for which D(s a) is largest, within the bounds."""
     features, row = problem.features, problem.row
     pulled = features.combine(a)

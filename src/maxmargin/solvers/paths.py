@@ -14,7 +14,7 @@ from .registry import SOLVERS
 from .result import Progress, Result, Status
 
 
-def follow(
+def solve_path(
     pose: Callable[[float], Problem],
     Cs: np.ndarray,
     *,
@@ -36,7 +36,7 @@ def follow(
         solver = solver.remember()
     order = np.argsort(Cs, kind="stable")
     results: list[Result | None] = [None] * len(Cs)
-    trail: list[tuple[float, Point]] = []
+    previous_solutions: list[tuple[float, Point]] = []
     clock = Clock(max_seconds)
     with watch_interrupt() as interrupt:
         for place in order:
@@ -44,10 +44,11 @@ def follow(
             problem = pose(C)
             left = None if max_seconds is None else max(clock.left, 1e-9)
             results[place] = solve(
-                problem, solver, tol=tol, max_iter=max_iter, max_seconds=left, warm=predict(problem, C, trail),
+                problem, solver, tol=tol, max_iter=max_iter, max_seconds=left,
+                warm=predict(problem, C, previous_solutions),
                 callback=callback, interrupt=interrupt,
             )  # fmt: skip
-            trail = [*trail[-1:], (C, results[place].point)]
+            previous_solutions = [*previous_solutions[-1:], (C, results[place].point)]
             if results[place].status in (Status.STOPPED, Status.INTERRUPTED) or clock.seconds > clock.latest:
                 break
         if interrupt:
@@ -55,22 +56,22 @@ def follow(
     return results
 
 
-def predict(problem: Problem, C: float, trail: list[tuple[float, Point]]) -> Point | None:
+def predict(problem: Problem, C: float, previous_solutions: list[tuple[float, Point]]) -> Point | None:
     """Where the solution at C should be: w and b on the line, in log C, through the last two; duals scaled to C.
 
     A parabola through three is worse: it carries what each solution lacks of its optimum further.
     """
-    if not trail:
+    if not previous_solutions:
         return None
-    shares = extrapolate(np.log([each for each, _ in trail]), np.log(C))
-    places = [locate(problem, point) for _, point in trail]
+    shares = extrapolate(np.log([each for each, _ in previous_solutions]), np.log(C))
+    places = [find_coefficients(problem, point) for _, point in previous_solutions]
     coef = sum(share * coef for share, (coef, _) in zip(shares, places, strict=True))
     b = sum(share * b for share, (_, b) in zip(shares, places, strict=True))
-    last, point = trail[-1]
+    last, point = previous_solutions[-1]
     return Point(point.a * (C / last), b, coef)
 
 
-def locate(problem: Problem, point: Point) -> tuple[np.ndarray, float]:
+def find_coefficients(problem: Problem, point: Point) -> tuple[np.ndarray, float]:
     """The coefficients of w, and b."""
     return (problem.features.combine(point.a) if point.coef is None else point.coef), point.b
 

@@ -13,15 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..model.problem import Point, Problem
-from ..runtime.threads import droppable, heed, open_gate, run_apart
-from .quadratic_program import QuadraticProgram, balance_out, refuse_program
-from .result import Outcome, Patience, Progress
+from ..runtime.threads import abortable, check_interrupt, open_library_lock, run_on_own_thread
+from .quadratic_program import QuadraticProgram, refuse_program, restore_balance
+from .result import Outcome, Progress, StallDetector
 
 INSTALL = 'pip install "maxmargin[qp]"'
-LOOKS = 15  # iterations without a fall of the gap by a tenth before a run gives up
-EXTRA = 6  # iterations after tol is reached, in which duals that tend to their bounds may come near enough
-NEVER = 1e-300  # cvxopt's own tolerances: it is to go on until the gap of the machine is small enough
-TIGHT = {  # settings that are tried first, for backends whose default tolerances are loose
+ITERATIONS_WITHOUT_PROGRESS_LIMIT = 15  # iterations without a fall of the gap by a tenth before a run gives up
+ITERATIONS_AFTER_TOL = (
+    6  # iterations after tol is reached, in which duals that tend to their bounds may come near enough
+)
+UNREACHABLE_TOL = 1e-300  # cvxopt's own tolerances: it is to go on until the gap of the machine is small enough
+TIGHT_SETTINGS = {  # settings that are tried first, for backends whose default tolerances are loose
     "clarabel": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},
     "highs": {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     "osqp": {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iter": 100_000, "polish": True},
@@ -82,7 +84,7 @@ def find_backends() -> list[str]:
     return sorted({*qpsolvers.available_solvers} - {"cvxopt"})
 
 
-class Answer(NamedTuple):
+class BackendSolution(NamedTuple):
     """What a backend says: v, the multipliers of 0 <= v and of v <= upper, and that of the equality."""
 
     v: np.ndarray
@@ -99,12 +101,12 @@ class Cvxopt:
     2010). Its own tolerances are out of reach: the gap of the machine says when it is done.
     """
 
-    extra, spent = EXTRA, False
+    extra, exhausted = ITERATIONS_AFTER_TOL, False
 
     def __init__(self, program: QuadraticProgram):
         from cvxopt import matrix, spmatrix
 
-        heed()
+        check_interrupt()
         m, self.finite = len(program.q), np.flatnonzero(np.isfinite(program.upper))
         rows = np.arange(m + len(self.finite))
         columns = np.concatenate([np.arange(m), self.finite])
@@ -115,29 +117,35 @@ class Cvxopt:
             self.program += [matrix(program.sign[None, :]), matrix(program.balance)]
         self.m, self.state, self.free = m, None, program.balance is not None
 
-    def step(self) -> Answer | None:
+    def step(self) -> BackendSolution | None:
         """One iteration; None where rounding has made the system singular."""
         from cvxopt.solvers import coneqp
 
-        options = {"show_progress": False, "maxiters": 1, "abstol": NEVER, "reltol": NEVER, "feastol": NEVER}
+        options = {
+            "show_progress": False,
+            "maxiters": 1,
+            "abstol": UNREACHABLE_TOL,
+            "reltol": UNREACHABLE_TOL,
+            "feastol": UNREACHABLE_TOL,
+        }
         try:
-            with droppable():
-                state = run_apart(lambda: self.call_alone(coneqp, options))
+            with abortable():
+                state = run_on_own_thread(lambda: self.call_locked(coneqp, options))
         except (ArithmeticError, ValueError):
-            self.spent = True
+            self.exhausted = True
             return None
         x, y, z = (np.array(state[name], float).ravel() for name in "xyz")
         if not np.isfinite([x.sum(), y.sum(), z.sum()]).all():
-            self.spent = True
+            self.exhausted = True
             return None
         self.state = {name: state[name] for name in "xsyz"}
         above = np.zeros(self.m)
         above[self.finite] = z[self.m :]
-        return Answer(x, z[: self.m], above, float(y[0]) if self.free else 0.0)
+        return BackendSolution(x, z[: self.m], above, float(y[0]) if self.free else 0.0)
 
-    def call_alone(self, coneqp, options: dict) -> dict:
+    def call_locked(self, coneqp, options: dict) -> dict:
         """One call at a time: the BLAS of cvxopt has no locks, and an earlier call may have been left behind."""
-        with open_gate("cvxopt", os.getpid()):
+        with open_library_lock("cvxopt", os.getpid()):
             return coneqp(*self.program, initvals=self.state, options=options)
 
 
@@ -148,14 +156,14 @@ class Backend:
 
     def __init__(self, program: QuadraticProgram, name: str):
         self.program, self.name = program, name
-        self.settings = [TIGHT[name], {}] if name in TIGHT else [{}]
+        self.settings = [TIGHT_SETTINGS[name], {}] if name in TIGHT_SETTINGS else [{}]
 
     @property
-    def spent(self) -> bool:
+    def exhausted(self) -> bool:
         """Whether all settings have been tried."""
         return not self.settings
 
-    def step(self) -> Answer | None:
+    def step(self) -> BackendSolution | None:
         """The answer, or None if there is none."""
         import qpsolvers
 
@@ -170,15 +178,15 @@ class Backend:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of answers that are not quite as good as asked for: the judge says so
             try:
-                with droppable():
-                    answer = run_apart(lambda: qpsolvers.solve_problem(problem, self.name, **settings))
+                with abortable():
+                    solution = run_on_own_thread(lambda: qpsolvers.solve_problem(problem, self.name, **settings))
             except qpsolvers.exceptions.QPError:
                 return None
-        if answer.x is None or not np.isfinite(answer.x).all():
+        if solution.x is None or not np.isfinite(solution.x).all():
             return None
-        push = np.zeros(m) if answer.z_box is None or not len(answer.z_box) else np.asarray(answer.z_box, float)
-        multiplier = float(answer.y[0]) if answer.y is not None and len(answer.y) else 0.0
-        return Answer(np.asarray(answer.x, float), np.maximum(-push, 0.0), np.maximum(push, 0.0), multiplier)
+        push = np.zeros(m) if solution.z_box is None or not len(solution.z_box) else np.asarray(solution.z_box, float)
+        multiplier = float(solution.y[0]) if solution.y is not None and len(solution.y) else 0.0
+        return BackendSolution(np.asarray(solution.x, float), np.maximum(-push, 0.0), np.maximum(push, 0.0), multiplier)
 
 
 class QPRun:
@@ -188,7 +196,7 @@ class QPRun:
         self.solver, self.problem, self.tol = solver, problem, tol
         self.program = QuadraticProgram.of(problem)
         self.backend = Cvxopt(self.program) if solver.backend == "cvxopt" else Backend(self.program, solver.backend)
-        self.n_iter, self.patience, self.extra = 0, Patience(LOOKS), self.backend.extra
+        self.n_iter, self.patience, self.extra = 0, StallDetector(ITERATIONS_WITHOUT_PROGRESS_LIMIT), self.backend.extra
         self.best = problem.origin(None)
         self.primal, self.dual = self.evaluate(self.best)
         self.ended = self.reached()  # where w = 0 is optimal, an interior point never gets there
@@ -197,39 +205,39 @@ class QPRun:
         """Iterations for about `seconds`, at most `max_steps`."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while self.n_iter < last and not self.ended:
-            answer = self.backend.step()
-            self.n_iter += answer is not None
-            settled = answer is not None and self.take(answer)
+            solution = self.backend.step()
+            self.n_iter += solution is not None
+            settled = solution is not None and self.take(solution)
             self.extra -= self.reached()
-            worn_out = self.patience.wears_out(self.gap)
-            self.ended = settled or worn_out or self.extra < 0 or self.backend.spent
+            stalled = self.patience.is_stalled(self.gap)
+            self.ended = settled or stalled or self.extra < 0 or self.backend.exhausted
             if time.perf_counter() >= end:
                 break
         if not self.ended:
             return Outcome.GOING
         return Outcome.DONE if self.reached() else Outcome.STALLED
 
-    def take(self, answer: Answer) -> bool:
+    def take(self, solution: BackendSolution) -> bool:
         """Keep the answer if its gap is smaller, as it is or with duals at their bounds; whether those reach tol."""
-        for a in (self.program.signed(np.clip(answer.v, 0.0, self.program.upper)), self.settle(answer)):
-            point = Point(balance_out(self.problem, a), answer.multiplier)
+        for a in (self.program.signed(np.clip(solution.v, 0.0, self.program.upper)), self.snap_to_bounds(solution)):
+            point = Point(restore_balance(self.problem, a), solution.multiplier)
             primal, dual = self.evaluate(point)
             enough = self.is_within(primal, dual)
             if enough or abs(primal - dual) < abs(self.gap):
                 self.best, self.primal, self.dual = point, primal, dual
         return enough
 
-    def settle(self, answer: Answer) -> np.ndarray:
+    def snap_to_bounds(self, solution: BackendSolution) -> np.ndarray:
         """The duals with those put to their bounds that are nearer to them than their multipliers are to zero.
 
         At the optimum v or its multiplier is zero. An interior point has both above zero, in sizes of their own:
         the smaller one, measured by the largest of its kind, is the one that vanishes.
         """
         upper = self.program.upper
-        v = np.clip(answer.v, 0.0, upper)
-        reach, push = float(v.max()), float(max(answer.below.max(), answer.above.max(), np.finfo(float).tiny))
-        low = v * push < answer.below * reach
-        high = ~low & (upper < np.inf) & ((upper - v) * push < answer.above * reach)
+        v = np.clip(solution.v, 0.0, upper)
+        reach, push = float(v.max()), float(max(solution.below.max(), solution.above.max(), np.finfo(float).tiny))
+        low = v * push < solution.below * reach
+        high = ~low & (upper < np.inf) & ((upper - v) * push < solution.above * reach)
         return self.program.signed(np.where(low, 0.0, np.where(high, upper, v)))
 
     def evaluate(self, point: Point) -> tuple[float, float]:

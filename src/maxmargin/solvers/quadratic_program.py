@@ -13,10 +13,10 @@ import numpy as np
 
 from ..model.features import Design
 from ..model.problem import Problem
-from ..runtime.threads import heed
+from ..runtime.threads import check_interrupt
 from .refusals import refuse_classes, refuse_list, refuse_penalty
 
-LARGEST = 5000  # variables: Q is dense, and a solver keeps two or three matrices of its size
+MAX_PROGRAM_VARIABLES = 5000  # variables: Q is dense, and a solver keeps two or three matrices of its size
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class QuadraticProgram:
         index = np.concatenate([first, both])
         sign = np.concatenate([np.where(hi[first] > 0, 1.0, -1.0), np.full(len(both), -1.0)])
         Q = np.multiply.outer(sign, sign)
-        heed()
+        check_interrupt()
         Q *= form_kernel(problem, index)
         Q[np.diag_indices(len(Q))] += d[index]
         balance = None if problem.balance is None else float(problem.balance)
@@ -92,7 +92,7 @@ def form_kernel(problem: Problem, index: np.ndarray) -> np.ndarray:
     return K if np.array_equal(index, np.arange(problem.n)) else K[np.ix_(index, index)]
 
 
-def balance_out(problem: Problem, a: np.ndarray) -> np.ndarray:
+def restore_balance(problem: Problem, a: np.ndarray) -> np.ndarray:
     """Feasible duals: what the sum misses is shared by those between their bounds, and none leaves its bound for it."""
     inner = (a > problem.row.lo) & (a < problem.row.hi) & (a != 0)
     if problem.balance is not None and inner.any():
@@ -115,9 +115,9 @@ def refuse_program(problem: Problem, name: str) -> str | None:
         able = "newton" if isinstance(features, Design) else "gradient_descent"
         return f"{name} needs a piecewise linear or quadratic loss, and {loss!r} is neither; use {able!r}."
     m = np.count_nonzero(problem.row.hi > 0) + np.count_nonzero(problem.row.lo < 0)
-    if m > LARGEST:
+    if m > MAX_PROGRAM_VARIABLES:
         return (
             f"{name} keeps a matrix of all pairs of duals, and {m} duals make {8e-9 * m * m:.2g} GB; "
-            f"at most {LARGEST} are taken, use 'smo'."
+            f"at most {MAX_PROGRAM_VARIABLES} are taken, use 'smo'."
         )
     return None if m > 0 else f"{name} needs a sample whose weight is not zero."

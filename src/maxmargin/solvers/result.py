@@ -42,7 +42,7 @@ class Outcome(Enum):
     STALLED = 2
 
 
-class Patience:
+class StallDetector:
     """How often a run may look at its gap before |P - D| has fallen by a tenth.
 
     By its size, since P < D is a rounding error: one that grows is no progress.
@@ -52,7 +52,7 @@ class Patience:
         self.limit = self.left = limit
         self.best = float("inf")
 
-    def wears_out(self, gap: float) -> bool:
+    def is_stalled(self, gap: float) -> bool:
         """Count a look at the gap; True if none is left."""
         fallen = abs(gap) < 0.9 * self.best
         self.best, self.left = (abs(gap), self.limit) if fallen else (self.best, self.left - 1)

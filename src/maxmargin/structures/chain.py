@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from ..model.sparse_format import check_sparse
 from ..runtime.rounding import bound_sum
 from ..runtime.threads import run_strips
-from .examples import Pace
+from .examples import OracleTimer
 from .model import StructuredModel
 
-STRIP = 64  # sequences of one piece of work
-TURN = 8192  # labels of the sequences between two looks at the clock
-MOST_LABELS = 32767  # a labelling is kept in two bytes a label
+STRIP_SEQUENCES = 64  # sequences of one piece of work
+LABELS_PER_SLICE = 8192  # labels of the sequences between two looks at the clock
+MAX_CHAIN_LABELS = 32767  # a labelling is kept in two bytes a label
 
 
 class ChainExamples:
@@ -30,9 +30,9 @@ class ChainExamples:
     def __init__(self, rows: sp.csr_array, starts: np.ndarray, y: np.ndarray | None, costs: np.ndarray, edges: bool):
         from ..compiled.chains import Chains
 
-        self.n, self.pace, self.name = len(starts) - 1, Pace(), "ChainModel" if edges else "MulticlassModel"
+        self.n, self.pace, self.name = len(starts) - 1, OracleTimer(), "ChainModel" if edges else "MulticlassModel"
         self.right = np.zeros(rows.shape[0], np.int16) if y is None else y.astype(np.int16)
-        self.step = max(STRIP, TURN * self.n // rows.shape[0])
+        self.step = max(STRIP_SEQUENCES, LABELS_PER_SLICE * self.n // rows.shape[0])
         d, k = rows.shape[1], len(costs)
         self.chains = Chains(
             rows.data.astype(np.float64), rows.indices.astype(np.int64), rows.indptr.astype(np.int64),
@@ -44,7 +44,7 @@ class ChainExamples:
         """Nothing to ask."""
         return self
 
-    def afresh(self) -> ChainExamples:
+    def without_cache(self) -> ChainExamples:
         """Nothing is remembered from one question to the next."""
         return self
 
@@ -52,45 +52,45 @@ class ChainExamples:
         """A sheet to be filled: the labels themselves."""
         return self.right.copy()
 
-    def maximise(self, w: np.ndarray, first: int, last: int, sheet, values, bounds) -> None:
+    def maximise(self, w: np.ndarray, first: int, last: int, joint_labelling, values, bounds) -> None:
         """The oracle for sequences first to last: their labellings and the values attained, which are the bounds."""
         began = time.perf_counter()
-        self.decode(w, first, last, True, sheet, values)
+        self.decode(w, first, last, True, joint_labelling, values)
         bounds[first:last] = values[first:last]
-        self.pace.note_oracle(time.perf_counter() - began, last - first)
+        self.pace.record_oracle(time.perf_counter() - began, last - first)
 
-    def decode(self, w: np.ndarray, first: int, last: int, augmented: bool, sheet, values) -> None:
+    def decode(self, w: np.ndarray, first: int, last: int, augmented: bool, joint_labelling, values) -> None:
         """The best labellings, with or without Delta."""
         from ..compiled.chains import maximise_chains
 
         def work(start: int, stop: int) -> None:
-            maximise_chains(self.chains, w, first + start, first + stop, augmented, sheet, values)
+            maximise_chains(self.chains, w, first + start, first + stop, augmented, joint_labelling, values)
 
-        run_strips(work, last - first, STRIP)
+        run_strips(work, last - first, STRIP_SEQUENCES)
 
-    def measure(self, sheet: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def measure(self, joint_labelling: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Delta(y_i, z_i), and with <w, psi(x_i, z_i) - psi(x_i, y_i)> added."""
         from ..compiled.chains import measure_chains
 
         losses, heights = np.empty(self.n), np.empty(self.n)
-        measure_chains(self.chains, sheet, w, losses, heights)
+        measure_chains(self.chains, joint_labelling, w, losses, heights)
         return losses, heights
 
-    def losses(self, sheet: np.ndarray) -> np.ndarray:
+    def losses(self, joint_labelling: np.ndarray) -> np.ndarray:
         """Delta(y_i, z_i)."""
         from ..compiled.chains import sum_all_costs
 
         losses = np.empty(self.n)
-        sum_all_costs(self.chains, sheet, losses)
+        sum_all_costs(self.chains, joint_labelling, losses)
         return losses
 
-    def combine(self, sheet: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    def combine(self, joint_labelling: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """sum_i weight_i (psi(x_i, y_i) - psi(x_i, z_i)), added to `out`: only labels that differ cost anything."""
         from ..compiled.chains import combine_chains
 
         began, total = time.perf_counter(), np.zeros(self.size) if out is None else out
-        combine_chains(self.chains, sheet, weight, total)
-        self.pace.note_sheet(time.perf_counter() - began)
+        combine_chains(self.chains, joint_labelling, weight, total)
+        self.pace.record_labelling(time.perf_counter() - began)
         return total
 
     # ---- what rounding may do, for the judge ----------------------------------------------------------------
@@ -104,7 +104,7 @@ class ChainExamples:
         """The sum over the tokens of each sequence."""
         return np.add.reduceat(values, self.chains.starts[:-1])
 
-    def bound_rounding(self, sheet: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def bound_rounding(self, joint_labelling: np.ndarray, w: np.ndarray) -> np.ndarray:
         """By how much the heights of a sheet may be off, or of any other: by the largest weights of any label.
 
         A height is Delta + <w, psi(x, z)> - <w, psi(x, y)>, each a sum of unary terms, transitions, start and end.
@@ -121,7 +121,7 @@ class ChainExamples:
         sizes = sizes + bound_sum(len(chains.data) + 8) * terms[-1]
         return 2.0 * bound_sum(int((2 * np.diff(places) + 4 * lengths).max()) + 16) * sizes
 
-    def bound_lengths(self, sheet: np.ndarray) -> np.ndarray:
+    def bound_feature_norms(self, joint_labelling: np.ndarray) -> np.ndarray:
         """|psi(x_i, y_i)| + |psi(x_i, z_i)|, from above: sum_t |x_t| for each, and its transitions, start and end.
 
         0 where z_i is y_i, and nothing is subtracted.
@@ -130,20 +130,20 @@ class ChainExamples:
         squares = np.append(0.0, np.cumsum(np.square(chains.data)))
         slack = bound_sum(len(chains.data) + 16)
         rows = np.sqrt(np.diff(squares[chains.indptr]) + slack * squares[-1])
-        differ = self.add_up_tokens((sheet != self.right).astype(float)) > 0
+        differ = self.add_up_tokens((joint_labelling != self.right).astype(float)) > 0
         return np.where(differ, 2.0 * (self.add_up_tokens(rows) + np.diff(chains.starts) + 2.0) * (1.0 + slack), 0.0)
 
     def predict(self, w: np.ndarray) -> np.ndarray:
         """argmax_z <w, psi(x, z)> of all sequences, one after the other, as numbers."""
-        sheet, values = self.blank(), np.empty(self.n)
-        self.decode(np.ascontiguousarray(w, float), 0, self.n, False, sheet, values)
-        return sheet
+        joint_labelling, values = self.blank(), np.empty(self.n)
+        self.decode(np.ascontiguousarray(w, float), 0, self.n, False, joint_labelling, values)
+        return joint_labelling
 
-    def publish(self, sheet: np.ndarray) -> np.ndarray:
+    def to_labelling(self, joint_labelling: np.ndarray) -> np.ndarray:
         """A sheet speaks for itself."""
-        return sheet
+        return joint_labelling
 
-    def admit(self, labelling: np.ndarray) -> np.ndarray:
+    def from_labelling(self, labelling: np.ndarray) -> np.ndarray:
         """A sheet speaks for itself, if its labels are some of ours."""
         if labelling.shape != self.right.shape or labelling.min() < 0 or labelling.max() >= self.chains.n_labels:
             raise ValueError("The labellings of the point are not of these sequences.")
@@ -161,7 +161,7 @@ class ChainExamples:
 
     def restore(self, state: dict) -> list[np.ndarray]:
         """The sheets of a stored state."""
-        return [self.admit(sheet) for sheet in state["sheets"]]
+        return [self.from_labelling(joint_labelling) for joint_labelling in state["sheets"]]
 
     def fingerprint(self) -> dict:
         """Which sequences these are."""
@@ -214,15 +214,15 @@ class ChainModel(StructuredModel):
                     f"X[{i}] has {starts[i + 1] - starts[i]} rows and y[{i}] has {len(labels)} labels; there must be "
                     "one label for each row."
                 )
-        return self.settle(np.concatenate(sequences))
+        return self.set_labels(np.concatenate(sequences))
 
-    def settle(self, labels: np.ndarray) -> int:
+    def set_labels(self, labels: np.ndarray) -> int:
         """Sort the labels, check their costs, count the weights."""
         self.labels_ = np.unique(labels)
         k, d = len(self.labels_), self.n_features_
-        if not 1 < k <= MOST_LABELS:
+        if not 1 < k <= MAX_CHAIN_LABELS:
             count = "only one label" if k == 1 else f"{k} different labels"
-            raise ValueError(f"y has {count}; there must be 2 to {MOST_LABELS}.")
+            raise ValueError(f"y has {count}; there must be 2 to {MAX_CHAIN_LABELS}.")
         self.costs_ = check_costs(self.label_costs, k)
         return d * k + (k * k + 2 * k if self.edges else 0)
 
@@ -281,9 +281,9 @@ class ChainModel(StructuredModel):
     def argmax(self, x, w, y=None) -> np.ndarray:
         """argmax_z <w, psi(x, z)> (+ Delta(y, z)), by Viterbi's algorithm."""
         examples = self.gather([x], None if y is None else [y])
-        sheet = examples.blank()
-        examples.decode(np.ascontiguousarray(w, float), 0, 1, y is not None, sheet, np.empty(1))
-        return self.labels_[sheet]
+        joint_labelling = examples.blank()
+        examples.decode(np.ascontiguousarray(w, float), 0, 1, y is not None, joint_labelling, np.empty(1))
+        return self.labels_[joint_labelling]
 
     def parts(self, y) -> float:
         """Labels."""
@@ -296,10 +296,10 @@ class ChainModel(StructuredModel):
         unary = np.asarray(w[:base]).reshape(self.n_features_, k).T
         return unary, w[base:tail].reshape(k, k), w[tail : tail + k], w[tail + k :]
 
-    def read(self, sheet: np.ndarray, X) -> list:
+    def read(self, joint_labelling: np.ndarray, X) -> list:
         """A sheet as labels, one array for each sequence."""
         lengths = [np.shape(x)[0] for x in X]
-        return np.split(self.labels_[sheet], np.cumsum(lengths)[:-1])
+        return np.split(self.labels_[joint_labelling], np.cumsum(lengths)[:-1])
 
 
 def check_sequence(x, i: int):

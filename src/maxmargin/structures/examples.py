@@ -1,7 +1,8 @@
 """The training samples of a structured problem, asked one after the other; and labellings of all samples at once.
 
-Whatever a model is, the solvers and the judge see its samples through the same few functions. A `sheet` holds one
-labelling for each sample: here as rows of a library of the labellings met so far, in `chain` as one array of labels.
+Whatever a model is, the solvers and the judge see its samples through the same few functions. A `joint_labelling`
+holds one labelling for each sample: here as rows of a library of the labellings met so far, in `chain` as one array
+of labels.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..runtime.rounding import bound_sum
-from ..runtime.threads import heed
+from ..runtime.threads import check_interrupt
 
-ROUNDING = 1e-9  # of the terms of a score: an oracle may miss the labels themselves by so much
+ORACLE_TOL = 1e-9  # of the terms of a score: an oracle may miss the labels themselves by so much
 
 
 class Sheet(NamedTuple):
@@ -28,26 +29,28 @@ class Sheet(NamedTuple):
     weight: np.ndarray
 
 
-class Pace:
+class OracleTimer:
     """How long the oracle takes for a sample and the features of a sheet, as means in which the past fades.
 
     A mean of many small pieces: one that met a busy machine must not pass for the rule.
     """
 
     def __init__(self):
-        self.seconds = self.samples = self.sheet = 0.0
+        self.seconds = self.samples = self.joint_labelling = 0.0
 
-    def note_oracle(self, seconds: float, samples: int) -> None:
+    def record_oracle(self, seconds: float, samples: int) -> None:
         """So many samples took so long."""
         self.seconds, self.samples = 0.95 * self.seconds + seconds, 0.95 * self.samples + samples
 
-    def note_sheet(self, seconds: float) -> None:
+    def record_labelling(self, seconds: float) -> None:
         """The features of a sheet took so long; the judge needs losses and heights too, about as much again."""
-        self.sheet = 2.5 * seconds if self.sheet == 0.0 else 0.9 * self.sheet + 0.1 * 2.5 * seconds
+        self.joint_labelling = (
+            2.5 * seconds if self.joint_labelling == 0.0 else 0.9 * self.joint_labelling + 0.1 * 2.5 * seconds
+        )
 
     def estimate(self, samples: int, sheets: int) -> float:
         """What a certificate of so many samples and sheets takes."""
-        return 1.2 * (samples * self.seconds / max(self.samples, 1.0) + sheets * self.sheet)
+        return 1.2 * (samples * self.seconds / max(self.samples, 1.0) + sheets * self.joint_labelling)
 
 
 class ListedExamples:
@@ -58,26 +61,26 @@ class ListedExamples:
     def __init__(self, model, X, y=None, n_jobs: int | None = None):
         self.model, self.X, self.n_jobs = model, X, n_jobs
         self.n, self.name, self.exact = len(X), type(model).__name__, bool(getattr(model, "exact", True))
-        self.pace, self.step = Pace(), 1
+        self.pace, self.step = OracleTimer(), 1
         self.size = getattr(model, "size_", None)
         self.y = None if y is None else list(y)
 
     def begin(self, size: int) -> ListedExamples:
         """Ask for the features of the labels themselves."""
         self.size = size
-        self.truths = [self.ask_features(i, self.y[i]) for i in range(self.n)]
+        self.true_features = [self.ask_features(i, self.y[i]) for i in range(self.n)]
         self.rows: list[dict] = [{} for _ in range(self.n)]  # of each sample, from the key of a labelling to its row
         self.labellings: list = []
         self.entries: list[tuple[np.ndarray, np.ndarray]] = []  # psi(x, y) - psi(x, z) of each row
         self.costs: list[float] = []
         self.scratch = np.zeros(size)
-        self.right = np.array([self.admit_one(i, self.y[i]) for i in range(self.n)], np.int64)
+        self.right = np.array([self.add_labelling(i, self.y[i]) for i in range(self.n)], np.int64)
         for i, row in enumerate(self.right):
             if abs(self.costs[row]) > 0.0:
                 raise ValueError(f"{self.name}.loss(y, y) must be 0, got {self.costs[row]:g} for sample {i}.")
         return self
 
-    def afresh(self) -> ListedExamples:
+    def without_cache(self) -> ListedExamples:
         """The same samples with nothing remembered: the judge asks the model itself."""
         other = ListedExamples(self.model, self.X, self.y, self.n_jobs).begin(self.size)
         other.pace, other.step = self.pace, self.step
@@ -119,13 +122,13 @@ class ListedExamples:
             raise ValueError(f"{self.name}.loss must not be negative, got {float(answer):g} for sample {i}.")
         return float(answer)
 
-    def admit_one(self, i: int, z) -> int:
+    def add_labelling(self, i: int, z) -> int:
         """The row of a labelling of sample i; the model is asked for its features and loss when it is new."""
         key = make_key(z)
         row = self.rows[i].get(key)
         if row is None:
             indices, values = self.ask_features(i, z)
-            right, weights = self.truths[i]
+            right, weights = self.true_features[i]
             difference = merge(np.concatenate([right, indices]), np.concatenate([weights, -values]))
             cost = self.ask_loss(i, z)
             row = self.rows[i][key] = len(self.labellings)
@@ -150,16 +153,16 @@ class ListedExamples:
 
     def oracle(self, i: int, w: np.ndarray) -> tuple[int, float]:
         """The row of argmax_z Delta + <w, psi>, and its height."""
-        return self.receive(i, self.model.argmax(self.X[i], w, self.y[i]), w)
+        return self.check_oracle_result(i, self.model.argmax(self.X[i], w, self.y[i]), w)
 
-    def receive(self, i: int, z, w: np.ndarray) -> tuple[int, float]:
+    def check_oracle_result(self, i: int, z, w: np.ndarray) -> tuple[int, float]:
         """The row and the height of what the oracle found; those of y_i where that is better."""
-        row = self.admit_one(i, z)
+        row = self.add_labelling(i, z)
         height = self.height(row, w)
         if height >= 0.0:
             return row, height
         indices, values = self.entries[row]
-        slack = ROUNDING * (self.costs[row] + float(np.abs(values) @ np.abs(w[indices])))
+        slack = ORACLE_TOL * (self.costs[row] + float(np.abs(values) @ np.abs(w[indices])))
         if self.exact and height < -slack:
             raise ValueError(
                 f"{self.name}.argmax must return the best labelling, but for sample {i} it returned one that is worse "
@@ -173,7 +176,7 @@ class ListedExamples:
             return height
         if not hasattr(self.model, "upper_bound"):
             return np.inf
-        indices, values = self.truths[i]
+        indices, values = self.true_features[i]
         answer = float(self.model.upper_bound(self.X[i], self.y[i], w)) - float(values @ w[indices])
         if np.isnan(answer):
             raise ValueError(f"{self.name}.upper_bound must return a number, got nan for sample {i}.")
@@ -185,14 +188,14 @@ class ListedExamples:
         """A sheet to be filled: the labels themselves."""
         return self.right.copy()
 
-    def maximise(self, w: np.ndarray, first: int, last: int, sheet, values, bounds) -> None:
+    def maximise(self, w: np.ndarray, first: int, last: int, joint_labelling, values, bounds) -> None:
         """The oracle for samples first to last: their labellings, the values attained, and bounds on the best ones."""
         w = freeze(w)
         began = time.perf_counter()
         for i, z in zip(range(first, last), self.ask_oracle(w, first, last), strict=True):
-            sheet[i], values[i] = self.receive(i, z, w)
+            joint_labelling[i], values[i] = self.check_oracle_result(i, z, w)
             bounds[i] = self.bound(i, values[i], w)
-        self.keep_pace(time.perf_counter() - began, last - first)
+        self.adapt_step(time.perf_counter() - began, last - first)
 
     def ask_oracle(self, w: np.ndarray, first: int, last: int) -> list:
         """argmax_z Delta + <w, psi>, in other processes if there are to be several."""
@@ -209,31 +212,31 @@ class ListedExamples:
 
     def ask_one(self, i: int, w: np.ndarray):
         """argmax_z Delta + <w, psi> of one sample; between two of them a pass can be ended."""
-        heed()
+        check_interrupt()
         return self.model.argmax(self.X[i], w, self.y[i])
 
-    def keep_pace(self, seconds: float, count: int) -> None:
+    def adapt_step(self, seconds: float, count: int) -> None:
         """How many samples are asked between two looks at the clock; it has no say in the answers."""
-        self.pace.note_oracle(seconds, count)
+        self.pace.record_oracle(seconds, count)
         least = count_jobs(self.n_jobs)
         self.step = max(least, 2 * count if seconds < 0.01 else count // 2 if seconds > 0.05 else count)
 
-    def measure(self, sheet: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def measure(self, joint_labelling: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Delta(y_i, z_i), and with <w, psi(x_i, z_i) - psi(x_i, y_i)> added."""
-        return self.losses(sheet), np.array([self.height(row, w) for row in sheet])
+        return self.losses(joint_labelling), np.array([self.height(row, w) for row in joint_labelling])
 
-    def losses(self, sheet: np.ndarray) -> np.ndarray:
+    def losses(self, joint_labelling: np.ndarray) -> np.ndarray:
         """Delta(y_i, z_i)."""
-        return np.array([self.costs[row] for row in sheet])
+        return np.array([self.costs[row] for row in joint_labelling])
 
-    def combine(self, sheet: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    def combine(self, joint_labelling: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """sum_i weight_i (psi(x_i, y_i) - psi(x_i, z_i)), added to `out`."""
         began, total = time.perf_counter(), np.zeros(self.size) if out is None else out
-        for row, each in zip(sheet, weight, strict=True):
+        for row, each in zip(joint_labelling, weight, strict=True):
             if each != 0.0:
                 indices, values = self.entries[row]
                 total[indices] += each * values
-        self.pace.note_sheet(time.perf_counter() - began)
+        self.pace.record_labelling(time.perf_counter() - began)
         return total
 
     # ---- what rounding may do, for the judge ----------------------------------------------------------------
@@ -243,22 +246,24 @@ class ListedExamples:
         """Terms of a sum over samples, at most, of a weight or of a loss."""
         return self.n
 
-    def bound_rounding(self, sheet: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def bound_rounding(self, joint_labelling: np.ndarray, w: np.ndarray) -> np.ndarray:
         """By how much the heights of a sheet may be off: those formed here, and those by which an oracle compares."""
         sizes, errors = np.abs(w), np.empty(self.n)
-        for i, row in enumerate(sheet):
-            (places, features), (indices, values) = self.truths[i], self.entries[row]
+        for i, row in enumerate(joint_labelling):
+            (places, features), (indices, values) = self.true_features[i], self.entries[row]
             size = (
                 self.costs[row] + float(np.abs(values) @ sizes[indices]) + 2.0 * float(np.abs(features) @ sizes[places])
             )
             errors[i] = 2.0 * bound_sum(len(values) + len(features) + 16) * size
         return errors
 
-    def bound_lengths(self, sheet: np.ndarray) -> np.ndarray:
+    def bound_feature_norms(self, joint_labelling: np.ndarray) -> np.ndarray:
         """|psi(x_i, y_i)| + |psi(x_i, z_i)|, from above; 0 where z_i is y_i, and nothing is subtracted."""
-        truths = np.array([np.linalg.norm(values) for _, values in self.truths])
-        others = np.array([np.linalg.norm(self.entries[row][1]) for row in sheet])
-        return np.where(sheet == self.right, 0.0, others + 2.0 * truths) * (1.0 + bound_sum(self.size + 16))
+        true_features = np.array([np.linalg.norm(values) for _, values in self.true_features])
+        others = np.array([np.linalg.norm(self.entries[row][1]) for row in joint_labelling])
+        return np.where(joint_labelling == self.right, 0.0, others + 2.0 * true_features) * (
+            1.0 + bound_sum(self.size + 16)
+        )
 
     def predict(self, w: np.ndarray) -> list:
         """argmax_z <w, psi(x, z)>."""
@@ -267,14 +272,14 @@ class ListedExamples:
 
     # ---- in and out -----------------------------------------------------------------------------------------
 
-    def publish(self, sheet: np.ndarray) -> list:
+    def to_labelling(self, joint_labelling: np.ndarray) -> list:
         """The labellings themselves."""
-        return [self.labellings[row] for row in sheet]
+        return [self.labellings[row] for row in joint_labelling]
 
-    def admit(self, labelling: list) -> np.ndarray:
+    def from_labelling(self, labelling: list) -> np.ndarray:
         """The sheet of some labellings; None stands for y itself."""
         return np.array(
-            [self.right[i] if z is None else self.admit_one(i, z) for i, z in enumerate(labelling)], np.int64
+            [self.right[i] if z is None else self.add_labelling(i, z) for i, z in enumerate(labelling)], np.int64
         )
 
     def fits(self, labelling) -> bool:
@@ -290,12 +295,12 @@ class ListedExamples:
     def restore(self, state: dict) -> list[np.ndarray]:
         """The sheets of a stored state."""
         labels = [read_labelling(text) for text in state["labels"].tolist()]
-        return [self.admit([labels[row] for row in sheet]) for sheet in state["sheets"]]
+        return [self.from_labelling([labels[row] for row in joint_labelling]) for joint_labelling in state["sheets"]]
 
     def fingerprint(self) -> dict:
         """Which samples these are."""
         checksum = 0
-        for indices, values in self.truths:
+        for indices, values in self.true_features:
             checksum = zlib.crc32(indices.tobytes() + values.tobytes(), checksum)
         return {"model": self.name, "samples": self.n, "weights": self.size, "features": checksum}
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .examples import ListedExamples
 
-NEEDED = ("joint_feature", "loss", "argmax")
+REQUIRED_METHODS = ("joint_feature", "loss", "argmax")
 
 
 class StructuredModel:
@@ -63,11 +63,12 @@ def check_model(model) -> None:
     """Refuse what is not an object with the three methods."""
     if isinstance(model, type):
         raise ValueError(f"model must be an object, got the class {model.__name__}; add parentheses.")
-    for name in NEEDED:
+    for name in REQUIRED_METHODS:
         method = getattr(model, name, None)
         if not callable(method) or getattr(type(model), name, None) is getattr(StructuredModel, name):
             raise ValueError(
-                f"model must have the methods {', '.join(NEEDED[:-1])} and {NEEDED[-1]}, but {type(model).__name__} "
+                f"model must have the methods {', '.join(REQUIRED_METHODS[:-1])} and {REQUIRED_METHODS[-1]}, "
+                f"but {type(model).__name__} "
                 f"has no {name}."
             )
 

@@ -32,7 +32,7 @@ class MulticlassModel(ChainModel):
         """d k weights: the classes are those of y."""
         rows, _ = self.stack(X)
         self.n_features_ = rows.shape[1]
-        return self.settle(check_labels(y, 0))
+        return self.set_labels(check_labels(y, 0))
 
     def gather(self, X, y=None, n_jobs: int | None = None):
         """Every row is a sequence of one label."""
@@ -62,9 +62,9 @@ class MulticlassModel(ChainModel):
     def argmax(self, x, w, y=None):
         """argmax_z <u[z], x> (+ Delta(y, z))."""
         examples = self.gather(as_row(x), None if y is None else [y])
-        sheet = examples.blank()
-        examples.decode(np.ascontiguousarray(w, float), 0, 1, y is not None, sheet, np.empty(1))
-        return self.labels_[sheet][0]
+        joint_labelling = examples.blank()
+        examples.decode(np.ascontiguousarray(w, float), 0, 1, y is not None, joint_labelling, np.empty(1))
+        return self.labels_[joint_labelling][0]
 
     def parts(self, y) -> float:
         """One."""
@@ -74,9 +74,9 @@ class MulticlassModel(ChainModel):
         """The weights of classes and features (k, d)."""
         return np.asarray(w).reshape(self.n_features_, len(self.labels_)).T
 
-    def read(self, sheet: np.ndarray, X) -> np.ndarray:
+    def read(self, joint_labelling: np.ndarray, X) -> np.ndarray:
         """A sheet as classes."""
-        return self.labels_[sheet]
+        return self.labels_[joint_labelling]
 
 
 def as_row(x):

@@ -27,7 +27,7 @@ class StructuredPoint(NamedTuple):
     @property
     def a(self) -> np.ndarray:
         """The weights, one row a sheet."""
-        return np.array([sheet.weight for sheet in self.sheets])
+        return np.array([joint_labelling.weight for joint_labelling in self.sheets])
 
     @property
     def b(self) -> float:
@@ -55,7 +55,7 @@ class StructuredProblem:
     examples: object
     c: np.ndarray
     form = "structures"
-    sharpens = False  # the model's oracle computes its own scores
+    supports_close_certificate = False  # the model's oracle computes its own scores
 
     @property
     def n(self) -> int:
@@ -76,10 +76,10 @@ class StructuredProblem:
         """The labels themselves, with all the weight: w = 0, and D = 0."""
         if warm is not None:
             return warm
-        labelling = self.examples.publish(self.examples.blank())
+        labelling = self.examples.to_labelling(self.examples.blank())
         return StructuredPoint(np.zeros(self.size), (Sheet(labelling, self.c.copy()),))
 
-    def gauge(self) -> None:
+    def measure_pace(self) -> None:
         """Nothing: every pass is timed."""
 
     def estimate_seconds(self, support: int) -> float:

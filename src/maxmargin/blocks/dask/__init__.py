@@ -1,7 +1,7 @@
 """Data on a cluster: Dask arrays and DataFrames as blocks, asked where they are, and answers added on the way.
 
 A pass is one graph: the question, one task a block, and sums of eight answers, of eight sums, and so on. The tree is
-that of `Fold`, which depends on the number of blocks only, so a sum has the same bits on one worker or on a hundred.
+that of `TreeSum`, which depends on the number of blocks only, so a sum has the same bits on one worker or on a hundred.
 What travels are questions and answers; rows do not leave the workers.
 """
 
@@ -23,16 +23,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...model.sparse_format import check_sparse
-from ...runtime.threads import heed, quiet_blas
-from ..source import FAN, Block, Blocks, Fold, add_all
+from ...runtime.threads import check_interrupt, single_threaded_blas
+from ..source import SUM_FAN_IN, Block, Blocks, TreeSum, add_all
 
-ATTEMPTS = 4  # a pass is asked once, and three times again if the cluster fails it
-AWAKE = 0.1  # seconds between two looks at the keyboard and the clock while a pass is under way
-LOOK = 20  # such looks between two counts of the workers
-ENOUGH = 4  # tasks a thread that must be left where blocks are asked eight at a time
-HEAVY = 1 << 14  # bytes of a recipe, from which on it is held by a worker: it contains the data
-LARGE = 1 << 12  # bytes of an array that is worth a name of its own, where several blocks hold it
-SHARED = -1  # in place of the number of the one block that needs a key
+MAX_ATTEMPTS = 4  # a pass is asked once, and three times again if the cluster fails it
+POLL_SECONDS = 0.1  # seconds between two looks at the keyboard and the clock while a pass is under way
+POLLS_PER_WORKER_COUNT = 20  # such looks between two counts of the workers
+MIN_TASKS_PER_THREAD = 4  # tasks a thread that must be left where blocks are asked eight at a time
+HELD_RECIPE_BYTES = 1 << 14  # bytes of a recipe, from which on it is held by a worker: it contains the data
+NAMED_ARRAY_BYTES = 1 << 12  # bytes of an array that is worth a name of its own, where several blocks hold it
+SHARED_OWNER = -1  # in place of the number of the one block that needs a key
 
 
 class ClusterLost(RuntimeError):
@@ -84,13 +84,13 @@ class DaskBlocks(Blocks):
         self.feature_names = None if is_array(X) else [str(name) for name in X.columns]
         self.d = X.shape[1] if is_array(X) else len(X.columns)
         self.n = sum(X.chunks[0]) if knows_rows(X) else None
-        y, weight = cut_like(y, X, "y"), cut_like(weight, X, "weight")
+        y, weight = rechunk_like(y, X, "y"), rechunk_like(weight, X, "weight")
         if weight is not None:
             check_numbers(weight.dtype, "weight")
         self.patience = patience
         self.client = find_client(client, (X, y, weight))
         self.held = [X, y, weight]  # or their futures would be forgotten
-        self.recipes, self.shared = write_recipes((X, y, weight), packed=self.client is not None)
+        self.recipes, self.shared = make_recipes((X, y, weight), packed=self.client is not None)
         self.n_blocks = len(self.recipes)
         self._hold_literals()
 
@@ -122,7 +122,7 @@ class DaskBlocks(Blocks):
 
         literals = {key: node for key, node in self.shared.items() if isinstance(node, DataNode)}
         if self.client is not None and literals:
-            with keep_quiet():
+            with silence_graph_warnings():
                 self.held.append(self.client.get(literals, list(literals), sync=False))
             self.shared = {key: node for key, node in self.shared.items() if key not in literals}
 
@@ -132,51 +132,51 @@ class DaskBlocks(Blocks):
         from dask.task_spec import Task
 
         recipe, name = self.recipes[number], f"maxmargin-block-{uuid4().hex}"
-        graph = take_needed(self.shared, recipe.inputs) | {name: Task(name, recipe.follow, recipe.refer())}
+        graph = cull_graph(self.shared, recipe.inputs) | {name: Task(name, recipe.make_block, recipe.make_references())}
         return get_sync(graph, name) if self.client is None else self.client.get(graph, name)
 
     def run(self, task: Callable[..., Any], *arguments) -> Any:
-        """The sum over all blocks of task(block, *arguments), in the order of `Fold`."""
+        """The sum over all blocks of task(block, *arguments), in the order of `TreeSum`."""
         if self.client is None:
             return super().run(task, *arguments)
         began = time.perf_counter()
         question = (task, arguments)
-        answer = self._insist(question, getattr(task, "__name__", "task"))
+        answer = self._run_with_retries(question, getattr(task, "__name__", "task"))
         self.seconds = time.perf_counter() - began
         self.counters["passes"] += 1
         self.counters["bytes_out"] += measure_pickle(question) * len(answer.places)
         self.counters["bytes_in"] += answer.moved + measure_pickle(answer.value)
         return answer.value
 
-    def _insist(self, question: tuple, name: str) -> Answer:
+    def _run_with_retries(self, question: tuple, name: str) -> PartialSum:
         """Ask until there is an answer, or an error that is not the cluster's."""
         reason: Exception | None = None
-        for attempt in range(ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             if attempt:
                 self._wait_for_workers(reason)
             try:
-                return self._ask(question, name)
-            except Setback as setback:
-                reason = setback
-        raise ClusterLost(self._say_lost(f"{ATTEMPTS} attempts failed, the last with {reason}")) from reason
+                return self._run_once(question, name)
+            except ClusterFailure as failure:
+                reason = failure
+        raise ClusterLost(self._describe_loss(f"{MAX_ATTEMPTS} attempts failed, the last with {reason}")) from reason
 
-    def _ask(self, question: tuple, name: str) -> Answer:
+    def _run_once(self, question: tuple, name: str) -> PartialSum:
         """One attempt at a pass."""
-        graph, root = self._plan(question, name)
+        graph, root = self._build_graph(question, name)
         try:
-            with keep_quiet():
+            with silence_graph_warnings():
                 future = self.client.get(graph, root, sync=False)
         except Exception as error:
             if self.client.status == "running":
                 raise
-            raise Setback(f"{type(error).__name__}: {error}") from error
+            raise ClusterFailure(f"{type(error).__name__}: {error}") from error
         try:
-            self._await(future)
+            self._wait(future)
             return fetch(future)
         finally:
-            self._let_go(future)
+            self._cancel(future)
 
-    def _plan(self, question: tuple, name: str) -> tuple[dict, Any]:
+    def _build_graph(self, question: tuple, name: str) -> tuple[dict, Any]:
         """The graph of a pass and the key of its sum."""
         from dask.task_spec import DataNode, List, Task, TaskRef
 
@@ -186,62 +186,64 @@ class DaskBlocks(Blocks):
 
         def add_later(keys: list) -> tuple:
             key = (join, next(number))
-            graph[key] = Task(key, join_answers, List(*map(TaskRef, keys)))
+            graph[key] = Task(key, add_partial_sums, List(*map(TaskRef, keys)))
             return key
 
-        fold, groups = Fold(add_later), self._group()
+        tree_sum, groups = TreeSum(add_later), self._group()
         for recipes in groups:
             key = (ask, recipes[0].number)
-            inputs = List(*(recipe.refer() for recipe in recipes))
-            graph[key] = Task(key, answer_question, recipes, TaskRef(asked), inputs)
-            fold.add(key, level=int(len(groups) < self.n_blocks))
-        return graph, fold.total()
+            inputs = List(*(recipe.make_references() for recipe in recipes))
+            graph[key] = Task(key, run_on_blocks, recipes, TaskRef(asked), inputs)
+            tree_sum.add(key, level=int(len(groups) < self.n_blocks))
+        return graph, tree_sum.total()
 
     def _group(self) -> list[list[Recipe]]:
-        """The blocks of each task: one, or the eight that `Fold` adds first, where that leaves work for everybody.
+        """The blocks of each task: one, or the eight that `TreeSum` adds first, where that leaves work for everybody.
 
         The scheduler handles one task after another, so that many thousands of them would be what a pass waits for.
         Data that lie on the workers are left in tasks of one block, which go where the block is.
         """
         threads = count_threads(self.client)
         alone = all(not recipe.inputs for recipe in self.recipes)
-        step = FAN if alone and self.n_blocks >= FAN * ENOUGH * max(threads, 1) else 1
+        step = SUM_FAN_IN if alone and self.n_blocks >= SUM_FAN_IN * MIN_TASKS_PER_THREAD * max(threads, 1) else 1
         return [self.recipes[k : k + step] for k in range(0, self.n_blocks, step)]
 
-    def _await(self, future) -> None:
+    def _wait(self, future) -> None:
         """Wait until a future is done, with an eye on the keyboard, the clock and the workers."""
         alone, done = None, threading.Event()
         future.add_done_callback(lambda _: done.set())
         for look in count():
-            heed()
+            check_interrupt()
             if future.status != "pending":
                 return
-            done.wait(AWAKE)
-            if look % LOOK == LOOK - 1:
+            done.wait(POLL_SECONDS)
+            if look % POLLS_PER_WORKER_COUNT == POLLS_PER_WORKER_COUNT - 1:
                 alone = None if count_workers(self.client) else alone or time.perf_counter()
                 if alone and time.perf_counter() - alone > self.patience:
-                    raise ClusterLost(self._say_lost(f"no worker for {self.patience:g} seconds"))
+                    raise ClusterLost(self._describe_loss(f"no worker for {self.patience:g} seconds"))
 
     def _wait_for_workers(self, reason) -> None:
         """Wait until the scheduler answers and has a worker; it may be starting another one."""
         deadline = time.perf_counter() + self.patience
         while self.client.status in ("running", "connecting"):
-            heed()
-            time.sleep(AWAKE)
+            check_interrupt()
+            time.sleep(POLL_SECONDS)
             if count_workers(self.client):
                 return
             if time.perf_counter() > deadline:
-                raise ClusterLost(self._say_lost(f"no worker for {self.patience:g} seconds after {reason}")) from reason
-        raise ClusterLost(self._say_lost(reason)) from reason
+                raise ClusterLost(
+                    self._describe_loss(f"no worker for {self.patience:g} seconds after {reason}")
+                ) from reason
+        raise ClusterLost(self._describe_loss(reason)) from reason
 
-    def _let_go(self, future) -> None:
+    def _cancel(self, future) -> None:
         """Cancel what is left of a pass."""
         if self.client.status == "running" and future.status == "pending":
             with suppress(Exception):  # a cluster that is closing has nothing left to cancel
                 self.client.cancel([future])
         future.release()
 
-    def _say_lost(self, reason) -> str:
+    def _describe_loss(self, reason) -> str:
         """The one sentence about a lost cluster."""
         return (
             f"The cluster was lost after {self.counters['passes']} passes ({reason}); "
@@ -249,7 +251,7 @@ class DaskBlocks(Blocks):
         )
 
 
-class Setback(Exception):
+class ClusterFailure(Exception):
     """A pass failed for reasons of the cluster, not of the data."""
 
 
@@ -265,13 +267,13 @@ class Recipe(NamedTuple):
     keys: tuple
     inputs: list
 
-    def refer(self):
+    def make_references(self):
         """References to what it needs, as an argument of a task."""
         from dask.task_spec import List, TaskRef
 
         return List(*map(TaskRef, self.inputs))
 
-    def follow(self, inputs: list) -> Block:
+    def make_block(self, inputs: list) -> Block:
         """Make the block."""
         from dask.local import get_sync
         from dask.task_spec import DataNode
@@ -297,7 +299,7 @@ class Unpacker(pickle.Unpickler):
         return self.given[name]
 
 
-class Answer(NamedTuple):
+class PartialSum(NamedTuple):
     """A sum of answers, the bytes that moved to make it, where it was made, and the workers that took part."""
 
     value: Any
@@ -306,24 +308,24 @@ class Answer(NamedTuple):
     places: frozenset
 
 
-def answer_question(recipes: list[Recipe], question: tuple, inputs: list[list]) -> Answer:
+def run_on_blocks(recipes: list[Recipe], question: tuple, inputs: list[list]) -> PartialSum:
     """Make a block and put the question to it, on the worker that has it or reads it; or one block after another."""
     task, arguments = question
-    here = name_place()
-    with quiet_blas():
-        answers = [task(recipe.follow(each), *arguments) for recipe, each in zip(recipes, inputs, strict=True)]
-    return Answer(add_all(answers), 0, here, frozenset([here]))
+    here = get_worker_address()
+    with single_threaded_blas():
+        answers = [task(recipe.make_block(each), *arguments) for recipe, each in zip(recipes, inputs, strict=True)]
+    return PartialSum(add_all(answers), 0, here, frozenset([here]))
 
 
-def join_answers(answers: list[Answer]) -> Answer:
+def add_partial_sums(answers: list[PartialSum]) -> PartialSum:
     """The sum of some answers; those of other workers have moved to this one."""
-    here = name_place()
+    here = get_worker_address()
     moved = sum(answer.moved + (answer.place != here) * measure_pickle(answer.value) for answer in answers)
     places = frozenset().union(*(answer.places for answer in answers))
-    return Answer(add_all([answer.value for answer in answers]), moved, here, places)
+    return PartialSum(add_all([answer.value for answer in answers]), moved, here, places)
 
 
-def name_place() -> str:
+def get_worker_address() -> str:
     """The address of the worker that runs this."""
     from distributed import get_worker
 
@@ -357,7 +359,7 @@ def measure_pickle(value) -> int:
     return len(head) + sum(buffer.raw().nbytes for buffer in buffers)
 
 
-def fetch(future) -> Answer:
+def fetch(future) -> PartialSum:
     """What a future that is done holds; an error of a task is raised as it is, one of the cluster as a setback."""
     from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
@@ -368,7 +370,7 @@ def fetch(future) -> Answer:
     try:
         return future.result()
     except Exception as error:
-        raise Setback(f"{type(error).__name__}: {error}") from error
+        raise ClusterFailure(f"{type(error).__name__}: {error}") from error
 
 
 def load_block(number: int, source: Blocks) -> Block:
@@ -450,12 +452,12 @@ def knows_rows(X) -> bool:
     return is_array(X) and not np.isnan(X.chunks[0]).any()
 
 
-def cut_like(values, X, name: str):
+def rechunk_like(values, X, name: str):
     """A vector in the partitions of X."""
     if values is None:
         return None
     if not is_collection(values):
-        return cut_array(values, X, name)
+        return chunk_array(values, X, name)
     if getattr(values, "ndim", 0) != 1:
         raise ValueError(
             f"{name} must have one dimension, got a {type(values).__module__}.{type(values).__name__} "
@@ -474,7 +476,7 @@ def cut_like(values, X, name: str):
     return values
 
 
-def cut_array(values, X, name: str):
+def chunk_array(values, X, name: str):
     """An array in memory, cut into the pieces of X."""
     import dask.array
 
@@ -522,19 +524,21 @@ def find_client(client, collections: tuple):
     return client
 
 
-def write_recipes(collections: tuple, *, packed: bool) -> tuple[list[Recipe], dict]:
+def make_recipes(collections: tuple, *, packed: bool) -> tuple[list[Recipe], dict]:
     """A recipe for each block, and the tasks that several blocks share."""
     graph, blocks = merge_graphs(collections)
     owners = find_owners(graph, blocks)
     own: list[dict] = [{} for _ in blocks]
     for key, owner in owners.items():
-        if owner != SHARED:
+        if owner != SHARED_OWNER:
             own[owner][key] = graph[key]
     recipes = []
     for k, wanted in enumerate(blocks):
-        needed = set(wanted).union(*(find_needs(graph, key) for key in own[k])) - {None}
+        needed = set(wanted).union(*(find_dependencies(graph, key) for key in own[k])) - {None}
         recipes.append(Recipe(k, own[k], wanted, sorted(needed - set(own[k]), key=str)))
-    shared = {key: graph[key] for key, owner in owners.items() if owner == SHARED and not is_held(graph, key)}
+    shared = {
+        key: graph[key] for key, owner in owners.items() if owner == SHARED_OWNER and not is_on_workers(graph, key)
+    }
     if packed:
         recipes, literals = pack_recipes(recipes)
         shared |= literals
@@ -558,7 +562,7 @@ def pack_recipes(recipes: list[Recipe]) -> tuple[list[Recipe], dict]:
         inputs = [*recipe.inputs, *(names[mark] for mark in found if mark in names)]
         if len(inputs) > len(recipe.inputs):
             tasks, _ = pack_tasks(recipe.tasks, names)
-        if len(tasks) > HEAVY:
+        if len(tasks) > HELD_RECIPE_BYTES:
             name = f"maxmargin-rows-{token}-{recipe.number}"
             literals[name], tasks, inputs = tasks, name, [*inputs, name]
         done.append(recipe._replace(tasks=tasks, inputs=inputs))
@@ -581,7 +585,7 @@ def make_packer() -> type:
 
     class Packer(cloudpickle.Pickler):
         def persistent_id(self, value):
-            if type(value) is np.ndarray and value.nbytes >= LARGE:
+            if type(value) is np.ndarray and value.nbytes >= NAMED_ARRAY_BYTES:
                 self.found[id(value)] = value  # held, or another array could have its number
                 return self.names.get(id(value))
             return None
@@ -589,7 +593,7 @@ def make_packer() -> type:
     return Packer
 
 
-def take_needed(graph: dict, keys: Iterable) -> dict:
+def cull_graph(graph: dict, keys: Iterable) -> dict:
     """The part of a graph that some keys need."""
     taken: dict = {}
     left = list(keys)
@@ -597,7 +601,7 @@ def take_needed(graph: dict, keys: Iterable) -> dict:
         key = left.pop()
         if key in graph and key not in taken:
             taken[key] = graph[key]
-            left.extend(find_needs(graph, key))
+            left.extend(find_dependencies(graph, key))
     return taken
 
 
@@ -625,29 +629,29 @@ def find_owners(graph: dict, blocks: list[tuple]) -> dict:
         left = [key for key in wanted if key is not None]
         while left:
             key = left.pop()
-            owner = SHARED if is_held(graph, key) or owners.get(key, k) != k else k
+            owner = SHARED_OWNER if is_on_workers(graph, key) or owners.get(key, k) != k else k
             if owners.get(key) != owner:
                 owners[key] = owner
-                left.extend(find_needs(graph, key))
+                left.extend(find_dependencies(graph, key))
     return owners
 
 
-def find_needs(graph: dict, key) -> set:
+def find_dependencies(graph: dict, key) -> set:
     """The keys that a task needs; none of data that lie on the workers."""
     from dask.core import get_dependencies
 
-    if is_held(graph, key):
+    if is_on_workers(graph, key):
         return set()
     return set(getattr(graph[key], "dependencies", None) or get_dependencies(graph, key)) - {key}
 
 
-def is_held(graph: dict, key) -> bool:
+def is_on_workers(graph: dict, key) -> bool:
     """Whether a key is of data that lie on the workers: they are not in the graph, or as a future."""
     return key not in graph or type(graph[key]).__module__ == "distributed.client"
 
 
 @contextmanager
-def keep_quiet() -> Iterator[None]:
+def silence_graph_warnings() -> Iterator[None]:
     """Dask warns of graphs that hold data; where they are meant to, it need not."""
     import dask
 

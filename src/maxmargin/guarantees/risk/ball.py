@@ -13,7 +13,7 @@ from ...model.problem import Problem
 from ...runtime.interrupt import Interrupt
 from ...solvers.loop import solve
 
-TOL = 1e-6  # relative gap of the squared radius
+BALL_TOL = 1e-6  # relative gap of the squared radius
 
 
 class Ball(NamedTuple):
@@ -27,17 +27,17 @@ class Ball(NamedTuple):
 class Enclosure(Loss):
     """max(0, y - f), with a curvature: conj(a) = -y a + stretch a^2/2 on [0, c]."""
 
-    stretch: np.ndarray
+    diagonal_shift: np.ndarray
     name = "enclosure"
     target = "none"
 
     def row(self, y, c):
         """p = -y, d = stretch, a in [0, c]."""
-        return _row(-y, self.stretch, 0.0, 0.0, c, c)
+        return _row(-y, self.diagonal_shift, 0.0, 0.0, c, c)
 
 
-def enclose(
-    features, stretch: np.ndarray, counted: np.ndarray, *, max_seconds: float, interrupt: Interrupt | None = None
+def find_smallest_ball(
+    features, diagonal_shift: np.ndarray, counted: np.ndarray, *, max_seconds: float, interrupt: Interrupt | None = None
 ) -> Ball:
     """min over o of max_i |phi(x_i) - o|^2 = max over a of sum_i a_i K_ii - a'Ka, a >= 0, sum_i a_i = 1.
 
@@ -58,7 +58,7 @@ def enclose(
     -------
     Ball
     """
-    half = 0.5 * (features.diagonal + stretch)
-    problem = Problem(features, half, counted.astype(float), Enclosure(np.where(counted, stretch, 0.0)), 1.0)
-    found = solve(problem, "smo", tol=TOL, max_seconds=max_seconds, interrupt=interrupt).certificate
+    half = 0.5 * (features.diagonal + diagonal_shift)
+    problem = Problem(features, half, counted.astype(float), Enclosure(np.where(counted, diagonal_shift, 0.0)), 1.0)
+    found = solve(problem, "smo", tol=BALL_TOL, max_seconds=max_seconds, interrupt=interrupt).certificate
     return Ball(2.0 * found.primal, found)

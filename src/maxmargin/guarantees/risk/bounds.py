@@ -8,19 +8,19 @@ from numbers import Real
 
 import numpy as np
 
-from ...certificates.in_memory import Certificate, judge_sharply, worst
+from ...certificates.in_memory import Certificate, judge_with_refinement, worst
 from ...model.problem import Problem
 from ...runtime.interrupt import watch_interrupt
-from ...runtime.threads import quiet_blas
-from ..certification import Posed, pose_model
-from .ball import enclose
-from .leave_one_out import LeaveOneOut, Terms, leave_each_out, measure_losses
+from ...runtime.threads import single_threaded_blas
+from ..certification import PosedMachine, pose_model
+from .ball import find_smallest_ball
+from .leave_one_out import LeaveOneOut, RefitBudget, leave_each_out, measure_losses
 from .result import RiskBounds
-from .stability import find_reach, measure_spread
+from .stability import bound_score_shift, measure_spread
 
 MODELS = ("SVC", "SVR", "LinearSVC", "LinearSVR", "RiskClassifier", "RiskRegressor")
-NEAR = 1e-3  # relative gap up to which a model counts as the optimum that the bounds are about
-SHARE = 0.25  # of the time for each of duals, ball and distances, so that some is left for the refits
+OPTIMAL_GAP = 1e-3  # relative gap up to which a model counts as the optimum that the bounds are about
+TIME_SHARE = 0.25  # of the time for each of duals, ball and distances, so that some is left for the refits
 
 
 def risk_bounds(
@@ -48,15 +48,15 @@ def risk_bounds(
     check_arguments(model, exact, max_seconds)
     end = time.perf_counter() + max_seconds
     classes = getattr(model, "classes_", ())
-    with quiet_blas(), watch_interrupt() as interrupt:
-        machines = list(pose_model(model, X, y, sample_weight, SHARE * max_seconds, interrupt))
+    with single_threaded_blas(), watch_interrupt() as interrupt:
+        machines = list(pose_model(model, X, y, sample_weight, TIME_SHARE * max_seconds, interrupt))
         parts = []
         for place, posed in enumerate(machines):
             now = time.perf_counter()
-            terms = Terms(now + max(end - now, 1e-3) / (len(machines) - place), exact == "auto", interrupt)
+            budget = RefitBudget(now + max(end - now, 1e-3) / (len(machines) - place), exact == "auto", interrupt)
             positive = np.asarray(y)[posed.index] == classes[1] if len(classes) == 2 else None
-            found = bound_problem(posed, weigh(posed, sample_weight), positive, terms, bool(exact))
-            parts.append(lay_out(found, posed.index, len(y)))
+            found = bound_problem(posed, select_weights(posed, sample_weight), positive, budget, bool(exact))
+            parts.append(scatter_samples(found, posed.index, len(y)))
         if interrupt:
             raise KeyboardInterrupt
     return parts[0] if len(parts) == 1 else join(parts, machines, model, X, y, sample_weight)
@@ -80,28 +80,28 @@ def check_problem(problem: Problem) -> None:
         raise ValueError("risk_bounds needs the penalty |w|^2 / 2, and this model has penalty='l1'.")
 
 
-def weigh(posed: Posed, sample_weight) -> np.ndarray:
+def select_weights(posed: PosedMachine, sample_weight) -> np.ndarray:
     """The sample weights of the rows of a problem, zero for those that have no say."""
     weight = np.ones(posed.problem.n) if sample_weight is None else np.asarray(sample_weight, float)[posed.index]
     return np.where(posed.problem.c > 0, weight, 0.0)
 
 
-def bound_problem(posed: Posed, weight: np.ndarray, positive, terms: Terms, exact: bool) -> RiskBounds:
+def bound_problem(posed: PosedMachine, weight: np.ndarray, positive, budget: RefitBudget, exact: bool) -> RiskBounds:
     """All bounds of one problem."""
     problem, point, _ = posed
     check_problem(problem)
-    certificate = judge_sharply(problem, point)
+    certificate = judge_with_refinement(problem, point)
     labels = problem.loss.target == "label"
     f = problem.shift(certificate.scores, point.b)
     losses = measure_losses(problem, f)
     notes = describe(certificate)
-    radius_square, reach = find_distances(problem, point.a, certificate, terms, notes)
-    moved = reach.size * np.abs(point.a)
+    radius_square, shift_bound = find_distances(problem, point.a, certificate, budget, notes)
+    moved = shift_bound.size * np.abs(point.a)
     allowed = moved + np.maximum(0.0, 1.0 - problem.y * f) >= 1.0 if labels else losses + moved
     allowed = np.where(problem.c > 0, allowed.astype(float), np.nan)
     found = None
     if exact and certificate.convex is not False:
-        found, sentence = leave_each_out(problem, point, weight, reach, terms)
+        found, sentence = leave_each_out(problem, point, weight, shift_bound, budget)
         notes += [sentence] if sentence else []
     notes += [] if found is None else describe_refits(found)
     precision, recall, f1 = estimate_scores(allowed == 1.0, positive, weight)
@@ -110,7 +110,7 @@ def bound_problem(posed: Posed, weight: np.ndarray, positive, terms: Terms, exac
         n=int(np.count_nonzero(weight)),
         training=average(losses, weight),
         xi_alpha=average(allowed, weight),
-        proven=not reach.doubt,
+        proven=not shift_bound.caveat,
         precision=precision,
         recall=recall,
         f1=f1,
@@ -122,7 +122,7 @@ def bound_problem(posed: Posed, weight: np.ndarray, positive, terms: Terms, exac
     )
 
 
-def lay_out(bounds: RiskBounds, index: np.ndarray, n: int) -> RiskBounds:
+def scatter_samples(bounds: RiskBounds, index: np.ndarray, n: int) -> RiskBounds:
     """The same with what belongs to samples laid out over all n of them."""
 
     def place(values: np.ndarray) -> np.ndarray:
@@ -145,7 +145,7 @@ def average(values: np.ndarray, weight: np.ndarray) -> float:
 def describe(certificate: Certificate) -> list[str]:
     """What the certificate says against the bounds."""
     notes = []
-    if not certificate.relative_gap <= NEAR:
+    if not certificate.relative_gap <= OPTIMAL_GAP:
         notes.append(
             f"The model is not at its optimum (relative gap {certificate.relative_gap:.2g}), which the bounds are "
             "about: fit it with a smaller tol."
@@ -160,7 +160,7 @@ def describe(certificate: Certificate) -> list[str]:
 def describe_refits(exact: LeaveOneOut) -> list[str]:
     """What the refits say against the number they gave, or against xi-alpha."""
     notes = []
-    if not exact.gap <= NEAR:
+    if not exact.gap <= OPTIMAL_GAP:
         notes.append(f"Exact leave-one-out is not so exact: one of the fits has a relative gap of {exact.gap:.2g}.")
     if exact.undetermined.any():
         notes.append(
@@ -170,28 +170,30 @@ def describe_refits(exact: LeaveOneOut) -> list[str]:
     return notes
 
 
-def find_distances(problem: Problem, a: np.ndarray, certificate: Certificate, terms: Terms, notes: list[str]):
+def find_distances(problem: Problem, a: np.ndarray, certificate: Certificate, budget: RefitBudget, notes: list[str]):
     """R^2 of the ball that the radius-margin bound is about, and the reach of the duals; adds what is to be said.
 
     Without a free intercept the ball is around the origin. Squared losses add d = 1/(2c) to the diagonal.
     """
     counted, convex = problem.c > 0, certificate.convex is not False
-    stretch = np.where(counted, problem.row.d, 0.0)
-    radius_square = float((problem.features.diagonal + stretch)[counted].max())
+    diagonal_shift = np.where(counted, problem.row.d, 0.0)
+    radius_square = float((problem.features.diagonal + diagonal_shift)[counted].max())
     spread = 0.0
     if problem.balance is not None:
-        share = SHARE * max(terms.left, 1e-3)
-        spread = measure_spread(problem, a, time.perf_counter() + share if convex else np.inf, terms.interrupt)
+        share = TIME_SHARE * max(budget.left, 1e-3)
+        spread = measure_spread(problem, a, time.perf_counter() + share if convex else np.inf, budget.interrupt)
         if convex and (spread is None or problem.loss.target == "label"):
-            ball = enclose(problem.features, stretch, counted, max_seconds=share, interrupt=terms.interrupt)
+            ball = find_smallest_ball(
+                problem.features, diagonal_shift, counted, max_seconds=share, interrupt=budget.interrupt
+            )
             radius_square = ball.radius_square
         if spread is None:
             spread = 2.0 * radius_square  # |phi_i - phi_j|^2 <= 4 R^2 in a ball
             notes.append("There was no time to compare all samples: xi-alpha takes their distances from the ball.")
-    reach = find_reach(problem, a, spread)
-    if reach.doubt and convex:
-        notes.append(reach.doubt)
-    return (radius_square, reach) if convex else (None, reach._replace(certain=False, doubt="not convex"))
+    shift_bound = bound_score_shift(problem, a, spread)
+    if shift_bound.caveat and convex:
+        notes.append(shift_bound.caveat)
+    return (radius_square, shift_bound) if convex else (None, shift_bound._replace(certain=False, caveat="not convex"))
 
 
 def bound_by_radius(problem: Problem, certificate: Certificate, radius_square: float | None, weight: np.ndarray):
@@ -220,7 +222,7 @@ def estimate_scores(wrong: np.ndarray, positive: np.ndarray | None, weight: np.n
     return found / (found + alarms), found / (found + missed), 2.0 * found / (2.0 * found + alarms + missed)
 
 
-def join(parts: list[RiskBounds], machines: list[Posed], model, X, y, sample_weight) -> RiskBounds:
+def join(parts: list[RiskBounds], machines: list[PosedMachine], model, X, y, sample_weight) -> RiskBounds:
     """Many classes: who is right in every binary problem has all votes that count, so errors count in some problem."""
     n = len(y)
     weight, allowed = np.zeros(n), np.full(n, np.nan)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...certificates.in_memory import snap
+from ...certificates.in_memory import snap_to_bounds
 from ...model.problem import Point, Problem
 from ...runtime.interrupt import Interrupt
 from ...solvers.loop import solve
 from ...solvers.result import Result, Status
-from .stability import Reach, centre_intercept, fixes_intercept, leaves_intercept
+from .stability import ScoreShiftBound, centre_intercept, fixes_intercept, has_several_intercepts
 
-TOL = 1e-6  # relative gap of every refit
+REFIT_TOL = 1e-6  # relative gap of every refit
 CUT_SHORT = (Status.MAX_SECONDS, Status.INTERRUPTED)  # fits that may not even have been judged
-FIRST = 5  # refits after which their time is known well enough to look ahead
+MIN_TIMED_REFITS = 5  # refits after which their time is known well enough to look ahead
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class LeaveOneOut:
 
 
 @dataclass(frozen=True)
-class Terms:
+class RefitBudget:
     """Until when on the clock, whether to give up before if that is seen not to suffice, and the flag of Ctrl-C."""
 
     end: float
-    hurried: bool
+    stop_early: bool
     interrupt: Interrupt
 
     @property
@@ -66,7 +66,7 @@ def measure_losses(problem: Problem, f: np.ndarray) -> np.ndarray:
 
 
 def leave_each_out(
-    problem: Problem, point: Point, weight: np.ndarray, reach: Reach, terms: Terms
+    problem: Problem, point: Point, weight: np.ndarray, shift_bound: ScoreShiftBound, budget: RefitBudget
 ) -> tuple[LeaveOneOut | None, str]:
     """The exact leave-one-out error, or None and the sentence that says why not.
 
@@ -74,22 +74,27 @@ def leave_each_out(
     are refitted from their duals, with a_t set to zero and the balance repaired. Leaving a row out is giving it c = 0.
     """
     began = time.perf_counter()
-    whole = solve(problem, tol=TOL, warm=point, max_seconds=max(terms.left, 1e-3), interrupt=terms.interrupt)
+    whole = solve(problem, tol=REFIT_TOL, warm=point, max_seconds=max(budget.left, 1e-3), interrupt=budget.interrupt)
     if whole.status in CUT_SHORT:
-        return None, f"Exact leave-one-out was not computed: max_seconds came before a gap of {TOL:g} of the whole fit."
+        return (
+            None,
+            f"Exact leave-one-out was not computed: max_seconds came before a gap of {REFIT_TOL:g} of the whole fit.",
+        )
     losses = measure_losses(problem, score(problem, whole))
-    rows = np.random.default_rng(0).permutation(choose_rows(problem, whole, reach))  # a fair sample comes first
+    rows = np.random.default_rng(0).permutation(choose_rows(problem, whole, shift_bound))  # a fair sample comes first
     gaps, undetermined = [whole.certificate.relative_gap], np.zeros(problem.n, bool)
     for done, t in enumerate(rows):
-        if sentence := look_ahead(done, len(rows), time.perf_counter() - began, terms):
+        if sentence := look_ahead(done, len(rows), time.perf_counter() - began, budget):
             return None, sentence
-        without = drop(problem, t)
-        refit = solve(without, tol=TOL, warm=whole.point, max_seconds=max(terms.left, 1e-3), interrupt=terms.interrupt)
+        without = leave_row_out(problem, t)
+        refit = solve(
+            without, tol=REFIT_TOL, warm=whole.point, max_seconds=max(budget.left, 1e-3), interrupt=budget.interrupt
+        )
         if refit.status in CUT_SHORT:
             return None, describe_limit(done, len(rows))
         losses[t] = measure_losses(problem, score(without, refit))[t]
         gaps.append(refit.certificate.relative_gap)
-        undetermined[t] = leaves_intercept(without, refit.point.a, refit.certificate.scores)
+        undetermined[t] = has_several_intercepts(without, refit.point.a, refit.certificate.scores)
     losses = np.where(problem.c > 0, losses, np.nan)
     error = float(np.nansum(weight * losses) / weight.sum())
     return LeaveOneOut(error, len(rows), max(gaps), time.perf_counter() - began, losses, undetermined), ""
@@ -101,35 +106,35 @@ def score(problem: Problem, result: Result) -> np.ndarray:
     return scores + (result.point.b if fixes_intercept(problem, a) else centre_intercept(problem, a, scores))
 
 
-def drop(problem: Problem, t: int) -> Problem:
+def leave_row_out(problem: Problem, t: int) -> Problem:
     """The problem without row t, over the same features: c_t = 0 holds its dual at zero."""
     c = problem.c.copy()
     c[t] = 0.0
     return replace(problem, c=c)
 
 
-def choose_rows(problem: Problem, whole: Result, reach: Reach) -> np.ndarray:
+def choose_rows(problem: Problem, whole: Result, shift_bound: ScoreShiftBound) -> np.ndarray:
     """The rows whose loss is not known before: those with a dual, but for the errors that must stay, or cannot come.
 
     By the lemma of stability.py an error with a dual is an error when it is left out too, since its score moves further
     away; and where the reach is certain, a row that it does not carry to the other side stays right.
     """
-    a, f = snap(whole.point.a, problem.row), score(problem, whole)
+    a, f = snap_to_bounds(whole.point.a, problem.row), score(problem, whole)
     again = (a != 0) | (not fixes_intercept(problem, a))
     if problem.loss.target == "label":
         margin = problem.y * f
         again &= ~((a != 0) & (margin <= 0))
-        if reach.certain:
-            again &= reach.size * np.abs(a) >= margin
+        if shift_bound.certain:
+            again &= shift_bound.size * np.abs(a) >= margin
     return np.flatnonzero(again & (problem.c > 0))
 
 
-def look_ahead(done: int, total: int, seconds: float, terms: Terms) -> str:
+def look_ahead(done: int, total: int, seconds: float, budget: RefitBudget) -> str:
     """A sentence if the time is over, or seen not to suffice; else nothing."""
-    if terms.interrupt or terms.left <= 0:
+    if budget.interrupt or budget.left <= 0:
         return describe_limit(done, total)
     ahead = seconds / max(done, 1) * (total - done)
-    if terms.hurried and done >= FIRST and ahead > terms.left:
+    if budget.stop_early and done >= MIN_TIMED_REFITS and ahead > budget.left:
         return (
             f"Exact leave-one-out was not computed: {total} refits would take about {seconds + ahead:.2g} s; "
             f"give max_seconds={1.5 * (seconds + ahead):.2g} to have it."

@@ -18,15 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...certificates.in_memory import snap
+from ...certificates.in_memory import snap_to_bounds
 from ...model.problem import Problem
 from ...runtime.interrupt import Interrupt
 
-TILE = 1 << 22  # kernel values looked at together
-SAME = 1e-9  # of the scale of the scores: intercepts as near as this are one
+TILE_ENTRIES = 1 << 22  # kernel values looked at together
+INTERCEPT_TOL = 1e-9  # of the scale of the scores: intercepts as near as this are one
 
 
-class Reach(NamedTuple):
+class ScoreShiftBound(NamedTuple):
     """What one unit of a dual moves the score of its row at most: |f_t - f'_t| <= size_t |a_t|.
 
     `certain` if that holds in every case; else where the intercept of the refit is determined, unless there is a doubt.
@@ -34,50 +34,50 @@ class Reach(NamedTuple):
 
     size: np.ndarray
     certain: bool
-    doubt: str = ""
+    caveat: str = ""
 
 
-def find_reach(problem: Problem, a: np.ndarray, spread: float) -> Reach:
+def bound_score_shift(problem: Problem, a: np.ndarray, spread: float) -> ScoreShiftBound:
     """K_tt without a free intercept, else 2 R^2 + max_j d_j, with the `spread` R^2 = max 1/2 |phi_i - phi_j|^2."""
     if problem.balance is None:
-        return Reach(problem.features.diagonal, certain=True)
+        return ScoreShiftBound(problem.features.diagonal, certain=True)
     counted = problem.c > 0
     size = np.full(problem.n, 2.0 * spread + float(problem.row.d[counted].max(initial=0.0)))
     bounds = np.abs(np.concatenate([problem.row.lo[counted], problem.row.hi[counted]]))
     finite = bounds[(bounds > 0) & (bounds < np.inf)]
     if not len(finite):
-        return Reach(size, certain=True)
+        return ScoreShiftBound(size, certain=True)
     if float(np.ptp(finite)) > 1e-12 * float(finite.max()):
-        doubt = "The duals have different bounds, and a free intercept may jump: xi-alpha is an estimate."
+        caveat = "The duals have different bounds, and a free intercept may jump: xi-alpha is an estimate."
     elif not fixes_intercept(problem, a):
-        doubt = "No dual is free, so that the intercept is not unique: xi-alpha is an estimate."
+        caveat = "No dual is free, so that the intercept is not unique: xi-alpha is an estimate."
     else:
-        doubt = ""
-    return Reach(size, certain=False, doubt=doubt)
+        caveat = ""
+    return ScoreShiftBound(size, certain=False, caveat=caveat)
 
 
 def fixes_intercept(problem: Problem, a: np.ndarray) -> bool:
     """Whether some dual is free, between its bounds and off the kink at zero: else the intercept is not unique."""
     if problem.balance is None:
         return True
-    row, a = problem.row, snap(a, problem.row)
+    row, a = problem.row, snap_to_bounds(a, problem.row)
     return bool(((a > row.lo) & (a < row.hi) & ((a != 0) | (row.e == 0)) & (problem.c > 0)).any())
 
 
 def find_intercepts(problem: Problem, a: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
     """The least and the largest b with -scores_i - b between the slopes of conj_i at a_i for all i."""
-    left, right = problem.row.slopes(snap(a, problem.row))
+    left, right = problem.row.slopes(snap_to_bounds(a, problem.row))
     counted = problem.c > 0
     low = float((-right - scores).max(initial=-np.inf, where=counted))
     return low, float((-left - scores).min(initial=np.inf, where=counted))
 
 
-def leaves_intercept(problem: Problem, a: np.ndarray, scores: np.ndarray) -> bool:
+def has_several_intercepts(problem: Problem, a: np.ndarray, scores: np.ndarray) -> bool:
     """Whether more than one intercept is optimal; where no dual is free, a single one may be left even so."""
     if fixes_intercept(problem, a):
         return False
     low, high = find_intercepts(problem, a, scores)
-    return not high - low <= SAME * problem.scale
+    return not high - low <= INTERCEPT_TOL * problem.scale
 
 
 def centre_intercept(problem: Problem, a: np.ndarray, scores: np.ndarray) -> float:
@@ -97,7 +97,7 @@ def measure_spread(problem: Problem, a: np.ndarray, end: float, interrupt: Inter
     counted = problem.c > 0
     rows, others = np.flatnonzero(counted & (a != 0)), slice(None) if counted.all() else np.flatnonzero(counted)
     half, largest = 0.5 * problem.features.diagonal, 0.0
-    step = max(1, TILE // problem.n)
+    step = max(1, TILE_ENTRIES // problem.n)
     for start in range(0, len(rows), step):
         if start and (interrupt or time.perf_counter() > end):
             return None

@@ -11,7 +11,7 @@ from ...blocks.problem import BlockProblem
 from ...model.features import ClassDesign, Design
 from ...model.problem import Point, Problem
 from ..refusals import refuse_kernel
-from ..result import Outcome, Patience, Progress
+from ..result import Outcome, Progress, StallDetector
 from .blocks import BlockBundleRun
 from .cuts import Cuts
 from .descent import Descent, take_rounds
@@ -20,9 +20,11 @@ from .risk import RiskOracle
 from .rules import RULES
 
 METHODS = {"bmrm": "cutting-plane", "ocas": "cutting-plane-line-search"}
-CAPACITY = 300  # cuts that are held at most
-PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
-HOLD = 1e-3  # of P at zero is the proximity of the free intercepts of classes where nothing else holds a step
+MAX_CUTS = 300  # cuts that are held at most
+ROUNDS_WITHOUT_PROGRESS_LIMIT = 400  # rounds without a fall of the gap by a tenth before a run gives up
+INTERCEPT_PROXIMITY_SHARE = (
+    1e-3  # of P at zero is the proximity of the free intercepts of classes where nothing else holds a step
+)
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Bundle:
     """
 
     method: str = "ocas"
-    max_cuts: int = CAPACITY
-    memory: Memory | None = field(default=None, repr=False, compare=False)
+    max_cuts: int = MAX_CUTS
+    memory: CutMemory | None = field(default=None, repr=False, compare=False)
     name = "bundle"
     formulation = "primal, by cuts"
     forms = ("memory", "blocks")
@@ -67,7 +69,7 @@ class Bundle:
 
     def remember(self) -> Bundle:
         """The same solver with a memory: its cuts serve the next problem that differs in C only."""
-        return Bundle(self.method, self.max_cuts, Memory())
+        return Bundle(self.method, self.max_cuts, CutMemory())
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> BundleRun | BlockBundleRun:
         """A run at `warm`, or at zero."""
@@ -88,7 +90,7 @@ class Bundle:
         return "proximal-bundle" if rule == "cutting-plane-line-search" else rule
 
 
-class Memory:
+class CutMemory:
     """The cuts of the last problem, those of C r being C times those of r, and the run that made them."""
 
     def __init__(self):
@@ -128,11 +130,11 @@ class BundleRun:
             warm = solver.memory.run.point()
         if solver.memory is not None:
             solver.memory.store(problem, cuts, self)
-        self.oracle.answers.unit = cuts.factor
+        self.oracle.loss_oracle.unit = cuts.factor
         self.descent = Descent(self.oracle, rule, self.place(warm), cuts, self.ridges())
         if self.oracle.tails:  # without that the steps of free intercepts are those of a linear program
-            self.descent.hold = (0.0, HOLD * self.oracle.scale)
-        self.patience = Patience(PATIENCE)
+            self.descent.block_proximities = (0.0, INTERCEPT_PROXIMITY_SHARE * self.oracle.scale)
+        self.patience = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
 
     def place(self, warm: Point | None) -> np.ndarray:
         """The coordinates of a point, or zero."""
@@ -177,22 +179,22 @@ class BundleRun:
         """The answers behind the best bound, and their weights."""
         descent = self.descent
         descent.bound_by_ridge()
-        weights = descent.weigh(descent.plain)
+        weights = descent.pad_weights(descent.plain)
         used = np.flatnonzero(weights)
         return [(weights[k] * share, each) for k in used for share, each in descent.cuts.keys[k]]
 
     @property
     def a(self) -> np.ndarray:
         """The duals: those of the cuts, weighted as the master weighs them."""
-        return self.oracle.answers.mix(self.kept, self.problem.shape)
+        return self.oracle.loss_oracle.mix(self.kept, self.problem.shape)
 
     @property
     def reserve(self) -> float:
         """Seconds in which a loss of the whole list answers to all scores that are kept: here, and to the judge."""
-        answers, weights = self.oracle.answers, self.descent.weigh(self.descent.plain)
-        if not hasattr(answers, "mixture") or weights is None:
+        loss_oracle, weights = self.oracle.loss_oracle, self.descent.pad_weights(self.descent.plain)
+        if not hasattr(loss_oracle, "mixture") or weights is None:
             return 0.0
-        return 2.5 * sum(len(self.descent.cuts.keys[k]) for k in np.flatnonzero(weights)) * answers.seconds
+        return 2.5 * sum(len(self.descent.cuts.keys[k]) for k in np.flatnonzero(weights)) * loss_oracle.seconds
 
     @property
     def support(self) -> int:
@@ -207,10 +209,10 @@ class BundleRun:
         """The best w, its intercept, and the dual point of the master."""
         best, kept = self.descent.best, self.kept
         coef, b = self.oracle.part(best.x)
-        answers = self.oracle.answers
-        mixture = answers.mixture(kept) if hasattr(answers, "mixture") else None
+        loss_oracle = self.oracle.loss_oracle
+        mixture = loss_oracle.mixture(kept) if hasattr(loss_oracle, "mixture") else None
         b = np.array(b) if self.oracle.tails else best.b if self.oracle.free else 0.0
-        return Point(answers.mix(kept, self.problem.shape), b, coef.copy(), mixture)
+        return Point(loss_oracle.mix(kept, self.problem.shape), b, coef.copy(), mixture)
 
     def refresh(self, scores: np.ndarray) -> None:
         """The judge found the gap wider than the run did: aim lower."""

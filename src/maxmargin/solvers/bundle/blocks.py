@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...blocks.problem import BlockPoint, BlockProblem, Pose
+from ...blocks.problem import BlockFormulation, BlockPoint, BlockProblem
 from ...blocks.source import Block
+from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
-from ...model.loss_oracle import choose_answers
-from ..result import Outcome, Patience, Progress
+from ..result import Outcome, Progress, StallDetector
 from .cuts import Cuts
 from .descent import Descent, take_rounds
 from .functions import FunctionOracle, FunctionPlace
@@ -23,7 +23,7 @@ from .model import choose_faint_ridge
 from .rules import RULES
 from .state import pack, unpack
 
-PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
+ROUNDS_WITHOUT_PROGRESS_LIMIT = 400  # rounds without a fall of the gap by a tenth before a run gives up
 
 
 class Places(NamedTuple):
@@ -35,10 +35,10 @@ class Places(NamedTuple):
 
     def duals(self, problem: Problem) -> np.ndarray:
         """The weighted mean of the answers."""
-        answers, total = choose_answers(problem), np.zeros(problem.shape)
+        loss_oracle, total = choose_loss_oracle(problem), np.zeros(problem.shape)
         for weight, coef, tail in zip(self.weights, self.coefs, self.tails, strict=True):
             f = problem.features.scores(coef)
-            total += weight * answers.answer(f, shape_tail(tail, f)).a
+            total += weight * loss_oracle.loss_response(f, shape_tail(tail, f)).a
         return total
 
 
@@ -47,24 +47,26 @@ def shape_tail(tail: np.ndarray, f: np.ndarray):
     return float(tail[0]) if f.ndim == 1 else tail[:, None]
 
 
-class Cut(NamedTuple):
+class BlockCut(NamedTuple):
     """The risk of some rows at a place, sum_i a_i x_i, and sum_i a_i of each intercept."""
 
     value: float
     pulled: np.ndarray
     total: np.ndarray
 
-    def __add__(self, other: Cut) -> Cut:
-        return Cut(*(mine + its for mine, its in zip(self, other, strict=True)))
+    def __add__(self, other: BlockCut) -> BlockCut:
+        return BlockCut(*(mine + its for mine, its in zip(self, other, strict=True)))
 
 
-def cut_block(block: Block, pose: Pose, coef: np.ndarray, tail: np.ndarray) -> Cut:
+def cut_block(block: Block, pose: BlockFormulation, coef: np.ndarray, tail: np.ndarray) -> BlockCut:
     """The cut of one block."""
     problem = pose.pose(block)
     f = problem.features.scores(coef)
-    answer = choose_answers(problem).answer(f, shape_tail(tail, f))
+    loss_response = choose_loss_oracle(problem).loss_response(f, shape_tail(tail, f))
     with np.errstate(over="ignore", invalid="ignore"):  # an exponential may leave the numbers there are
-        return Cut(answer.value, problem.features.combine(answer.a), np.atleast_1d(answer.total))
+        return BlockCut(
+            loss_response.value, problem.features.combine(loss_response.a), np.atleast_1d(loss_response.total)
+        )
 
 
 class BlockOracle(FunctionOracle):
@@ -72,7 +74,7 @@ class BlockOracle(FunctionOracle):
 
     def __init__(self, problem: BlockProblem):
         super().__init__(self.ask)
-        self.problem, self.explosive = problem, problem.loss.explosive
+        self.problem, self.grows_exponentially = problem, problem.loss.grows_exponentially
         k = problem.pose.n_classes
         self.tails = 0 if not problem.pose.free else 1 if k is None else k
         self.head = int(np.prod(problem.shape))
@@ -112,7 +114,7 @@ class BlockOracle(FunctionOracle):
     def check(self, best, place, slope, cuts) -> None:
         """Losses of the table are convex."""
 
-    def melt(self, keys: list, shares: np.ndarray) -> list:
+    def aggregate(self, keys: list, shares: np.ndarray) -> list:
         """The places of a mean of cuts."""
         return [(share * each, x) for share, key in zip(shares, keys, strict=True) for each, x in key]
 
@@ -124,7 +126,7 @@ class BlockBundleRun:
         self.solver, self.problem, self.tol = solver, problem, tol
         self.oracle = BlockOracle(problem)
         self.oracle.shift = problem.centre if self.oracle.tails == 1 else 0.0
-        self.patience, self.descent = Patience(PATIENCE), None
+        self.patience, self.descent = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT), None
         self.rule, self.start = RULES[rule](), self.place(warm)
 
     def place(self, warm: BlockPoint | None) -> np.ndarray:
@@ -177,7 +179,7 @@ class BlockBundleRun:
     @property
     def reserve(self) -> float:
         """Seconds that the judge needs for the answers at all places, beside those of a pass."""
-        weights = None if self.descent is None else self.descent.weigh(self.descent.plain)
+        weights = None if self.descent is None else self.descent.pad_weights(self.descent.plain)
         return 0.0 if weights is None else 0.5 * self.problem.blocks.seconds * np.count_nonzero(weights)
 
     def progress(self, seconds: float) -> Progress:
@@ -192,7 +194,7 @@ class BlockBundleRun:
             return self.problem.origin(None)
         descent = self.descent
         descent.bound_by_ridge()
-        weights = descent.weigh(descent.plain)
+        weights = descent.pad_weights(descent.plain)
         kept = [(weights[k] * share, x) for k in np.flatnonzero(weights) for share, x in descent.cuts.keys[k]]
         parts = [self.oracle.part(x) for _, x in kept]
         places = Places(

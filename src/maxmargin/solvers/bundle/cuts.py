@@ -10,16 +10,16 @@ from scipy.linalg.blas import daxpy
 from ...runtime.rounding import bound_sum
 
 
-class Mean(NamedTuple):
+class AggregateCut(NamedTuple):
     """sum_k weight_k (phi_k, offset_k), for weights that sum to one, and what rounding may do to it.
 
-    `error` bounds what the offset is off by, `tilt` the length of what the slope is off by.
+    `error` bounds what the offset is off by, `slope_error` the length of what the slope is off by.
     """
 
     slope: np.ndarray
     offset: float
     error: float = 0.0
-    tilt: float = 0.0
+    slope_error: float = 0.0
 
 
 class Cuts:
@@ -36,7 +36,7 @@ class Cuts:
         self._products = np.empty((len(blocks), 8, 8))
         self.idle = np.zeros(0, int)
         self.keys: list = []
-        self._centre, self._along = None, np.zeros(0)  # the last centre, and the products of the cuts with it
+        self._centre, self._centre_products = None, np.zeros(0)  # the last centre, and the products of the cuts with it
 
     @property
     def slopes(self) -> np.ndarray:
@@ -65,16 +65,16 @@ class Cuts:
         parts = [scale / h * self._products[k, : self.m, : self.m] for k, h in enumerate(curvatures)]
         return sum(parts[1:], parts[0])
 
-    def add(self, slope: np.ndarray, offset: float, key=None, error: float = 0.0, tilt: float = 0.0) -> None:
+    def add(self, slope: np.ndarray, offset: float, key=None, error: float = 0.0, slope_error: float = 0.0) -> None:
         """Take a cut of factor * r; `key` goes with it to wherever the owner keeps more of it.
 
-        `error` and `tilt` are what rounding did to it, as of a `Mean`.
+        `error` and `slope_error` are what rounding did to it, as of a `AggregateCut`.
         """
         m = self.m
         if m == len(self._offsets):
             self._grow()
         self._slopes[m], self._offsets[m] = slope / self.factor, offset / self.factor
-        self._errors[:, m] = error / self.factor, tilt / self.factor
+        self._errors[:, m] = error / self.factor, slope_error / self.factor
         for k, block in enumerate(self.blocks):
             row = self._slopes[: m + 1, block] @ self._slopes[m, block]
             self._products[k, m, : m + 1] = self._products[k, : m + 1, m] = row
@@ -99,34 +99,37 @@ class Cuts:
         for k in range(len(self.blocks)):
             self._products[k, : len(kept), : len(kept)] = self._products[k][np.ix_(kept, kept)]
         self.idle, self.keys, self.m = self.idle[kept], [self.keys[k] for k in kept], len(kept)
-        self._along = self._along[kept[kept < len(self._along)]]
+        self._centre_products = self._centre_products[kept[kept < len(self._centre_products)]]
 
-    def combine(self, weights: np.ndarray) -> Mean:
+    def combine(self, weights: np.ndarray) -> AggregateCut:
         """sum_k weight_k (phi_k, offset_k), with the factor; `weights` sum to one to rounding."""
         slope, used = np.zeros(self._slopes.shape[1]), np.flatnonzero(weights)
         for k in used:  # few of many: a product with all of them would read the rest in vain
             daxpy(self._slopes[k], slope, a=self.factor * weights[k])
         slack = bound_sum(2 * len(weights) + 16)
         sizes = np.abs(weights) @ np.column_stack([np.abs(self.offsets), self.lengths, *self.errors])
-        error, tilt = slack * sizes[:2] + sizes[2:] * (1.0 + slack)
-        return Mean(
-            slope, self.factor * float(weights @ self.offsets), self.factor * float(error), self.factor * float(tilt)
+        error, slope_error = slack * sizes[:2] + sizes[2:] * (1.0 + slack)
+        return AggregateCut(
+            slope,
+            self.factor * float(weights @ self.offsets),
+            self.factor * float(error),
+            self.factor * float(slope_error),
         )
 
-    def lean(self, centre: np.ndarray) -> np.ndarray:
+    def products_with(self, centre: np.ndarray) -> np.ndarray:
         """<phi_k, centre> of every cut, with the factor; those of the last centre are remembered."""
         if self._centre is not centre:
-            self._centre, self._along = centre, np.zeros(0)
-        known = len(self._along)
+            self._centre, self._centre_products = centre, np.zeros(0)
+        known = len(self._centre_products)
         if known < self.m:
-            self._along = np.append(self._along, self.slopes[known:] @ centre)
-        return self.factor * self._along
+            self._centre_products = np.append(self._centre_products, self.slopes[known:] @ centre)
+        return self.factor * self._centre_products
 
     def heights(self, x: np.ndarray) -> np.ndarray:
         """offset_k + <phi_k, x> of every cut, with the factor."""
         return self.factor * (self.offsets + self.slopes @ x if x.any() else self.offsets)
 
-    def rest(self, used: np.ndarray) -> None:
+    def count_idle_rounds(self, used: np.ndarray) -> None:
         """Count the rounds in which a cut had no weight."""
         self.idle = np.where(used, 0, self.idle + 1)
 

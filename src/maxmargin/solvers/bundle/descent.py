@@ -9,11 +9,13 @@ import numpy as np
 
 from ...runtime.rounding import UNIT, Enclosed, bound_sum
 from ..result import Outcome
-from .cuts import Cuts, Mean
+from .cuts import AggregateCut, Cuts
 from .model import Model, Step
 
-LARGEST = np.finfo(float).max
-DROWNING = 1e6  # times the least value: a cut made where F is larger says little, and leaves few digits to the others
+MAX_FLOAT = np.finfo(float).max
+EXPLODED_VALUE_FACTOR = (
+    1e6  # times the least value: a cut made where F is larger says little, and leaves few digits to the others
+)
 
 
 class Round(NamedTuple):
@@ -53,10 +55,15 @@ class Descent:
         self.oracle, self.rule, self.cuts = oracle, rule, cuts
         self.model = Model(cuts, ridges, lo, hi)
         self.start, self.best = start, best
-        self.n_iter, self.bound, self.serious, self.melted = 0, -np.inf, True, 0
-        self.rounding, self.blur = 0.0, Optimality(0.0, 0.0)  # what is there for rounding, of bound and optimality
+        self.n_iter, self.bound, self.serious, self.aggregated = 0, -np.inf, True, 0
+        self.rounding, self.optimality_rounding = (
+            0.0,
+            Optimality(0.0, 0.0),
+        )  # what is there for rounding, of bound and optimality
         self.last_serious = 0
-        self.hold: tuple[float, ...] | None = None  # proximities of blocks whose ridge is too faint to hold a step
+        self.block_proximities: tuple[float, ...] | None = (
+            None  # proximities of blocks whose ridge is too faint to hold a step
+        )
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
         self.plain: np.ndarray | None = None  # of the best bound, by the ridge or by a linear program
         self.optimality, self.measured = Optimality(np.inf, np.inf), None
@@ -79,7 +86,7 @@ class Descent:
         """What F can still fall by; infinite where no bound is known."""
         return self.least - self.bound
 
-    def weigh(self, weights: np.ndarray | None) -> np.ndarray | None:
+    def pad_weights(self, weights: np.ndarray | None) -> np.ndarray | None:
         """The weights with zeros for the cuts that came since."""
         if weights is None or len(weights) == self.cuts.m:
             return weights
@@ -97,7 +104,7 @@ class Descent:
         self.n_iter += 1
         self.serious = False
         self.rule.step(self)
-        self.tidy()
+        self.prune_cuts()
 
     def add_cut(self, place) -> None:
         """The cut at a place joins the bundle."""
@@ -106,7 +113,7 @@ class Descent:
             self.oracle.check(self.best, place, slope, self.cuts)
         size = abs(place.value) + float(np.abs(slope) @ np.abs(place.x))  # of which the offset is the difference
         self.cuts.add(slope, offset, key, bound_sum(len(slope) + 8) * size)
-        self.weights, self.plain = self.weigh(self.weights), self.weigh(self.plain)
+        self.weights, self.plain = self.pad_weights(self.weights), self.pad_weights(self.plain)
 
     def take(self, step: Step) -> None:
         """Keep the weights of a step, and what they prove."""
@@ -114,21 +121,28 @@ class Descent:
         self.raise_bound(self.model.bound(step))
         self.measure(step.mean)
 
-    def measure(self, mean: Mean) -> None:
+    def measure(self, mean: AggregateCut) -> None:
         """How far the best place is from a minimum, by a mean of the cuts; with what rounding may hide."""
         slope, x = mean.slope, self.best.x
         size = abs(self.best.value) + abs(mean.offset) + float(np.abs(slope) @ np.abs(x))
-        blur = mean.error + mean.tilt * float(np.linalg.norm(x)) + bound_sum(len(x) + 8) * size
+        optimality_rounding = mean.error + mean.slope_error * float(np.linalg.norm(x)) + bound_sum(len(x) + 8) * size
         error = self.best.value - mean.offset - float(slope @ x)
-        bend = self.model.spread(self.model.ridges) * x
-        tilt = mean.tilt + 4.0 * UNIT * float(np.linalg.norm(slope) + np.linalg.norm(bend))
-        slope = slope + bend
+        ridge_gradient = self.model.spread(self.model.ridges) * x
+        slope_error = mean.slope_error + 4.0 * UNIT * float(np.linalg.norm(slope) + np.linalg.norm(ridge_gradient))
+        slope = slope + ridge_gradient
         if self.model.boxed:  # what pushes against a bound is no way down
             slope = np.where(((x <= self.model.lo) & (slope > 0)) | ((x >= self.model.hi) & (slope < 0)), 0.0, slope)
         length = float(np.linalg.norm(slope)) * (1.0 + bound_sum(len(x) + 8))
-        found, stands = Optimality(max(error + blur, 0.0), length + tilt), self.best is self.measured
-        if not stands or self.doubt(found) < self.doubt(self.optimality):
-            self.optimality, self.measured, self.blur = found, self.best, Optimality(blur, tilt)
+        found, same_place = (
+            Optimality(max(error + optimality_rounding, 0.0), length + slope_error),
+            self.best is self.measured,
+        )
+        if not same_place or self.suboptimality_bound(found) < self.suboptimality_bound(self.optimality):
+            self.optimality, self.measured, self.optimality_rounding = (
+                found,
+                self.best,
+                Optimality(optimality_rounding, slope_error),
+            )
 
     @property
     def reach(self) -> float:
@@ -136,7 +150,7 @@ class Descent:
         x = self.best.x
         return max(float(np.linalg.norm(x - self.start)), 1e-2 * max(1.0, float(np.linalg.norm(x))))
 
-    def doubt(self, optimality: Optimality) -> float:
+    def suboptimality_bound(self, optimality: Optimality) -> float:
         """What F may still fall by within reach of the best place."""
         return optimality.error + optimality.slope * self.reach
 
@@ -149,7 +163,7 @@ class Descent:
     def bound_by_ridge(self) -> Step:
         """The minimum of the model without proximity: BMRM's step, and the best bound the cuts can give."""
         zero = (0.0,) * len(self.model.ridges)
-        step = self.model.minimise(zero, self.best.x, self.weigh(self.plain))
+        step = self.model.minimise(zero, self.best.x, self.pad_weights(self.plain))
         self.plain = step.weights
         self.raise_bound(self.model.bound(step))
         return step
@@ -163,7 +177,11 @@ class Descent:
 
         Only an exponential grows so fast: from the first model of it the minimum may lie beyond all numbers.
         """
-        limit = DROWNING * (abs(self.least) + abs(self.best.value)) if self.oracle.explosive else LARGEST
+        limit = (
+            EXPLODED_VALUE_FACTOR * (abs(self.least) + abs(self.best.value))
+            if self.oracle.grows_exponentially
+            else MAX_FLOAT
+        )
         while not place.value <= limit:
             # A place whose x has come as near as numbers can tell may still have scores of its own, and no finite cut.
             if np.array_equal(place.x, self.best.x) or not np.isfinite(place.x).all():
@@ -175,7 +193,7 @@ class Descent:
         """The best place is this one."""
         self.best, self.serious, self.last_serious = place, True, self.n_iter
 
-    def offer(self, place) -> bool:
+    def update_best(self, place) -> bool:
         """Take the place if it is better than the best; whether it was."""
         better = self.value(place) < self.least
         if better:
@@ -184,19 +202,19 @@ class Descent:
 
     # ---- bounded memory -----------------------------------------------------------------------------------
 
-    def tidy(self) -> None:
+    def prune_cuts(self) -> None:
         """Let go of cuts without weight; where all have one and room is short, melt the lighter ones into one."""
         used = np.zeros(self.cuts.m, bool)
         for weights in (self.weights, self.plain):
             if weights is not None:
-                used |= self.weigh(weights) > 0
+                used |= self.pad_weights(weights) > 0
         used[-1] = True  # the newest has not been weighed yet
-        self.cuts.rest(used)
+        self.cuts.count_idle_rounds(used)
         gone = self.cuts.find_idle(self.rule.patience if self.ridged else self.rule.patience_without_ridge)
         if gone.sum() >= max(8, self.cuts.m // 4) or self.full:
             self.keep(np.flatnonzero(~gone))
         if self.full:
-            self.melt()
+            self.aggregate()
 
     @property
     def full(self) -> bool:
@@ -205,38 +223,38 @@ class Descent:
 
     def keep(self, kept: np.ndarray) -> None:
         """Let go of all other cuts."""
-        self.weights = None if self.weights is None else self.weigh(self.weights)[kept]
-        self.plain = None if self.plain is None else self.weigh(self.plain)[kept]
+        self.weights = None if self.weights is None else self.pad_weights(self.weights)[kept]
+        self.plain = None if self.plain is None else self.pad_weights(self.plain)[kept]
         self.cuts.keep(kept)
 
-    def melt(self) -> None:
+    def aggregate(self) -> None:
         """Replace the lightest cuts by their mean, weighted: the last step stays a minimum of the model.
 
         This is the aggregation of Kiwiel (1983): the mean of all cuts and the newest one are enough to converge. Where
         the weights of the step and those of the bound differ, each has a mean of its own.
         """
         names = ["weights", "plain"] if self.plain is not None and self.plain is not self.weights else ["weights"]
-        heaviest = np.max([self.weigh(getattr(self, name)) for name in names], axis=0)
+        heaviest = np.max([self.pad_weights(getattr(self, name)) for name in names], axis=0)
         gone = np.argsort(heaviest[:-1], kind="stable")[: max(3, self.cuts.m // 10)]
         for name in names:
-            setattr(self, name, self.fold(self.weigh(getattr(self, name)), gone))
+            setattr(self, name, self.move_to_aggregate(self.pad_weights(getattr(self, name)), gone))
         if self.plain is not None and "plain" not in names:
             self.plain = self.weights
         self.keep(np.setdiff1d(np.arange(self.cuts.m), gone))
 
-    def fold(self, weights: np.ndarray, gone: np.ndarray) -> np.ndarray:
+    def move_to_aggregate(self, weights: np.ndarray, gone: np.ndarray) -> np.ndarray:
         """The weights with those of the cuts that go moved to their mean, which becomes the newest cut."""
         mass = float(weights[gone].sum())
         if mass <= 0.0:
             return weights
-        self.melted += 1
+        self.aggregated += 1
         share = np.zeros(self.cuts.m)
         share[gone] = weights[gone] / mass
         used = np.flatnonzero(share)
         mean = self.cuts.combine(share)
-        key = self.oracle.melt([self.cuts.keys[k] for k in used], share[used])
-        self.cuts.add(mean.slope, mean.offset, key, mean.error, mean.tilt)
-        weights = self.weigh(weights)
+        key = self.oracle.aggregate([self.cuts.keys[k] for k in used], share[used])
+        self.cuts.add(mean.slope, mean.offset, key, mean.error, mean.slope_error)
+        weights = self.pad_weights(weights)
         weights[gone] = 0.0
         weights[-1] = mass
         return weights
@@ -251,5 +269,5 @@ def take_rounds(run, max_steps: int, seconds: float) -> Outcome:
         if run.n_iter >= last or time.perf_counter() >= end:
             return Outcome.GOING
         run.descent.take_round()
-        if run.patience.wears_out(run.descent.gap):
+        if run.patience.is_stalled(run.descent.gap):
             return Outcome.STALLED

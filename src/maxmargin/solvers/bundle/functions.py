@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .cuts import Cuts
-from .line import LONGEST, search_line
+from .line import MAX_STEP_FACTOR, search_line
 
-ASTRAY = 1e-7  # of the size of its terms: a cut may lie above the function by so much, for rounding
+CONVEXITY_TOL = 1e-7  # of the size of its terms: a cut may lie above the function by so much, for rounding
 
 
 class FunctionPlace(NamedTuple):
@@ -24,7 +24,7 @@ class FunctionPlace(NamedTuple):
 class FunctionOracle:
     """fun(x) -> (value, subgradient), each answer checked once."""
 
-    explosive = False  # what is not finite is refused
+    grows_exponentially = False  # what is not finite is refused
 
     def __init__(self, fun: Callable):
         self.fun = fun
@@ -34,11 +34,11 @@ class FunctionOracle:
     def locate(self, x: np.ndarray) -> FunctionPlace:
         """Ask the function at x; it gets a copy, and what it returns is copied, so that neither can spoil the other."""
         self.n_calls += 1
-        answer = self.fun(x.copy())
+        returned = self.fun(x.copy())
         try:
-            value, slope = answer
+            value, slope = returned
         except (TypeError, ValueError):
-            raise ValueError(f"fun must return a pair (value, subgradient), got {type(answer).__name__}.") from None
+            raise ValueError(f"fun must return a pair (value, subgradient), got {type(returned).__name__}.") from None
         try:
             value, slope = np.asarray(value), np.asarray(slope)
             if np.iscomplexobj(value) or np.iscomplexobj(slope):
@@ -74,7 +74,7 @@ class FunctionOracle:
             place = self.on_line[t]
             return float((place.slope + ridge * place.x) @ way)
 
-        t = search_line(slope, slope(0.0), enough=0.1, looks=8, longest=1.0 if model.boxed else LONGEST)
+        t = search_line(slope, slope(0.0), enough=0.1, looks=8, longest=1.0 if model.boxed else MAX_STEP_FACTOR)
         return self.on_line[t]
 
     def seen_on_line(self) -> list[FunctionPlace]:
@@ -92,13 +92,13 @@ class FunctionOracle:
             (float(heights[top]), place.value, abs(highest) + abs(highest - float(heights[top])), place.x),
         )
         for height, value, terms, x in pairs:
-            if height - value > ASTRAY * (terms + abs(value) + abs(place.value)) + 1e-9:
+            if height - value > CONVEXITY_TOL * (terms + abs(value) + abs(place.value)) + 1e-9:
                 raise ValueError(
                     f"fun must be convex and return a subgradient, but a cut is at {height:.6g} where its value is "
                     f"{value:.6g}, at x = {show(x)}."
                 )
 
-    def melt(self, keys: list, shares: np.ndarray) -> None:
+    def aggregate(self, keys: list, shares: np.ndarray) -> None:
         """Nothing is kept for a cut."""
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-LONGEST = 1e6  # times the way to the goal
+MAX_STEP_FACTOR = 1e6  # times the way to the goal
 
 
 def search_line(
-    slope: Callable[[float], float], first: float, enough: float = 0.05, looks: int = 12, longest: float = LONGEST
+    slope: Callable[[float], float],
+    first: float,
+    enough: float = 0.05,
+    looks: int = 12,
+    longest: float = MAX_STEP_FACTOR,
 ) -> float:
     """t > 0 with slope(t) near 0, where slope rises and slope(0) = first < 0; 0 where it is not.
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-RIDGE = 1e-15  # of the diagonal, so that the equations of cuts that depend on each other have a solution
-FAR = 1e12  # a weight beyond this is only a direction: the program is linear there
-ACCURACY = 1e-13  # of what q and G a amount to: a promise below that is rounding
+MIN_RELATIVE_RIDGE = 1e-15  # of the diagonal, so that the equations of cuts that depend on each other have a solution
+MAX_WEIGHT = 1e12  # a weight beyond this is only a direction: the program is linear there
+GRADIENT_REL_TOL = 1e-13  # of what q and G a amount to: a promise below that is rounding
 
 
 def maximise_on_simplex(
@@ -47,7 +47,7 @@ def maximise_on_simplex(
         promise = q - G[:, face] @ a[face]
         level = float(a[face] @ promise[face])
         best = int(np.argmax(promise))
-        noise = ACCURACY * (abs(level) + float(np.abs(q[face]).max()) + float(np.abs(q - promise).max()))
+        noise = GRADIENT_REL_TOL * (abs(level) + float(np.abs(q[face]).max()) + float(np.abs(q - promise).max()))
         if promise[best] - level <= noise or a[best] > 0:
             break
         face, entered = np.append(face, best), best
@@ -72,11 +72,11 @@ def climb(G: np.ndarray, q: np.ndarray, a: np.ndarray, face: np.ndarray) -> np.n
         if target.min() >= 0.0:
             a[face] = target
             return face[target > 0.0]
-        stood = a[face]
-        falling = target < stood
-        reach = np.where(falling, stood / np.where(falling, stood - target, 1.0), np.inf)
+        previous = a[face]
+        falling = target < previous
+        reach = np.where(falling, previous / np.where(falling, previous - target, 1.0), np.inf)
         t = min(float(reach.min()), 1.0)
-        moved = np.maximum(stood + t * (target - stood), 0.0)
+        moved = np.maximum(previous + t * (target - previous), 0.0)
         moved[reach <= t] = 0.0
         a[face] = moved / moved.sum()
         face = face[moved > 0.0]
@@ -107,7 +107,7 @@ def solve_ridged(H: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     units = np.sqrt(np.maximum(diagonal, 1e-30 * max(float(diagonal.max()), 0.0)))
     units = np.where(units > 0, units, 1.0)
     H = H / units / units[:, None]
-    rhs, ridge = rhs / units, RIDGE * len(H)
+    rhs, ridge = rhs / units, MIN_RELATIVE_RIDGE * len(H)
     for _ in range(60):
         factor, failed = dpotrf(H + ridge * np.eye(len(H)))
         if not failed:
@@ -116,4 +116,4 @@ def solve_ridged(H: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     x, _ = dpotrs(factor, rhs)
     again, _ = dpotrs(factor, rhs - H @ x)
     x = (x + again) / units
-    return x * min(1.0, FAR / max(float(np.abs(x).max()), 1e-300))
+    return x * min(1.0, MAX_WEIGHT / max(float(np.abs(x).max()), 1e-300))

@@ -16,15 +16,17 @@ from scipy.linalg import qr
 from scipy.optimize import linprog
 
 from ...runtime.rounding import UNIT, Enclosed, bound_sum
-from ...runtime.threads import quiet_blas
-from .cuts import Cuts, Mean
+from ...runtime.threads import single_threaded_blas
+from .cuts import AggregateCut, Cuts
 from .master import maximise_on_simplex
 
 EPSILON = float(np.finfo(float).eps)
-OUTER = 60  # faces of the box that are tried
-FAINT = 1e-4  # of the tolerance, times P at zero, is the ridge of free intercepts that are coordinates
-FAINTEST = 4e-12  # the least such ridge, times P at zero: products of slopes over less are mostly rounding errors
-INSIDE = 1e-9  # of the radius of a box made up for want of another: nearer to its border counts as on it
+MAX_BOX_STEPS = 60  # faces of the box that are tried
+FAINT_RIDGE_TOL_SHARE = 1e-4  # of the tolerance, times P at zero, is the ridge of free intercepts that are coordinates
+MIN_FAINT_RIDGE = (
+    4e-12  # the least such ridge, times P at zero: products of slopes over less are mostly rounding errors
+)
+BOX_BORDER_SHARE = 1e-9  # of the radius of a box made up for want of another: nearer to its border counts as on it
 
 
 def choose_faint_ridge(tol: float, scale: float) -> float:
@@ -32,7 +34,7 @@ def choose_faint_ridge(tol: float, scale: float) -> float:
 
     A ridge r takes about r b^2 / 2 from the bound, and leaves the heights of cuts with errors of u scale^2 / r.
     """
-    return max(FAINT * tol, FAINTEST) * (scale or 1.0)
+    return max(FAINT_RIDGE_TOL_SHARE * tol, MIN_FAINT_RIDGE) * (scale or 1.0)
 
 
 class Step(NamedTuple):
@@ -40,7 +42,7 @@ class Step(NamedTuple):
 
     x: np.ndarray
     weights: np.ndarray
-    mean: Mean
+    mean: AggregateCut
     height: float
 
 
@@ -79,15 +81,15 @@ class Model:
         h = self.spread(curvatures)
         z = self.spread(proximities) / h * centre
         if self.boxed:
-            with quiet_blas():
+            with single_threaded_blas():
                 return self.minimise_in_box(h, z, start)
         if len(curvatures) == 1:  # z is a multiple of the centre, which stays the same over many steps
             q = self.cuts.factor * self.cuts.offsets
-            q = q + proximities[0] / h * self.cuts.lean(centre) if proximities[0] else q
+            q = q + proximities[0] / h * self.cuts.products_with(centre) if proximities[0] else q
         else:
             q = self.cuts.heights(z)
         G = self.cuts.products(curvatures)
-        with quiet_blas():  # many small products: threads of BLAS would wait for each other
+        with single_threaded_blas():  # many small products: threads of BLAS would wait for each other
             weights = maximise_on_simplex(G, q, start)
         mean = self.cuts.combine(weights)
         return Step(z - mean[0] / h, weights, mean, float((q - G @ weights).max()))
@@ -109,7 +111,7 @@ class Model:
         if weights is None or not weights.sum() > 0:
             weights = np.eye(cuts.m)[int(np.argmax(offsets + slopes @ place(np.zeros(cuts.m))))]
         weights = weights / weights.sum()
-        for _ in range(OUTER):
+        for _ in range(MAX_BOX_STEPS):
             x = place(weights)
             heights = offsets + slopes @ x
             scaled = (slopes * root)[:, (x > self.lo) & (x < self.hi)]
@@ -143,18 +145,18 @@ class Model:
         units = np.maximum(steep / unit, 1.0)
         rows = np.column_stack([slopes / unit, -np.ones(cuts.m)]) / units[:, None]
         limits = [*zip((near - centre) / scope, (far - centre) / scope, strict=True), (None, None)]
-        answer = linprog(
+        solution = linprog(
             np.append(np.zeros(len(centre)), 1.0), A_ub=rows, b_ub=-(base - base[top]) / (unit * scope) / units,
             bounds=limits, method="highs-ds",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )  # fmt: skip
-        if answer.x is None:
+        if solution.x is None:
             weights = np.eye(cuts.m)[top]
             return Step(centre.copy(), weights, cuts.combine(weights), float(base[top])), False
-        x = np.clip(centre + scope * answer.x[:-1], near, far)
-        weights = np.maximum(-answer.ineqlin.marginals / units, 0.0)
+        x = np.clip(centre + scope * solution.x[:-1], near, far)
+        weights = np.maximum(-solution.ineqlin.marginals / units, 0.0)
         weights = weights / weights.sum() if weights.sum() > 0 else np.eye(cuts.m)[top]
-        margin = INSIDE * radius
+        margin = BOX_BORDER_SHARE * radius
         open_below = True if self.lo is None else ~np.isfinite(self.lo)
         open_above = True if self.hi is None else ~np.isfinite(self.hi)
         held = ((x < near + margin) & open_below) | ((x > far - margin) & open_above)
@@ -179,13 +181,13 @@ class Model:
         """
         if self.boxed or min(self.ridges) <= 0:
             return self.bound_in_box(step)
-        slope, offset, error, tilt = step.mean
+        slope, offset, error, slope_error = step.mean
         parts = [
             (0.5 / ridge, float(np.linalg.norm(slope[block])))
             for block, ridge in zip(self.cuts.blocks, self.ridges, strict=True)
         ]
         fall = sum(half * length**2 for half, length in parts)
-        more = sum(half * (2.0 * length + tilt) * tilt for half, length in parts)
+        more = sum(half * (2.0 * length + slope_error) * slope_error for half, length in parts)
         slack = bound_sum(len(slope) + 16)
         return Enclosed(offset - fall, (error + more) * (1.0 + slack) + slack * (fall + abs(offset)))
 
@@ -205,7 +207,7 @@ class Model:
             return Enclosed(-np.inf, 0.0)
         terms = np.concatenate([slope * x, 0.5 * ridge * x * x])
         slack = bound_sum(len(terms) + 16)
-        lost = float(off @ furthest) + mean.tilt * float(np.linalg.norm(furthest))
+        lost = float(off @ furthest) + mean.slope_error * float(np.linalg.norm(furthest))
         sizes = float(np.abs(terms).sum()) + abs(mean.offset)
         return Enclosed(mean.offset + float(terms.sum()), (error + lost + slack * sizes) * (1.0 + slack))
 
@@ -214,11 +216,11 @@ class Model:
 
         The minimum is at -s / ridge, or at a bound. `extra` is what the weights are off by.
         """
-        slope, _, _, tilt = self.cuts.combine(weights)
+        slope, _, _, slope_error = self.cuts.combine(weights)
         off = (bound_sum(2 * len(weights) + 16) * weights + extra) @ (self.cuts.factor * np.abs(self.cuts.slopes))
         ridge = np.broadcast_to(self.spread(self.ridges), slope.shape)
         lo, hi = (np.full_like(slope, -np.inf), np.full_like(slope, np.inf)) if self.lo is None else (self.lo, self.hi)
-        nearest, wide = np.clip(0.0, lo, hi), off + tilt
+        nearest, wide = np.clip(0.0, lo, hi), off + slope_error
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = np.maximum((np.abs(slope) + wide) / ridge, np.abs(nearest)) * (1.0 + 4.0 * UNIT)
             end = np.where(slope > wide, np.abs(lo), np.where(slope < -wide, np.abs(hi), np.maximum(-lo, hi)))

@@ -19,11 +19,11 @@ import numpy as np
 
 from ...model.problem import Point, Problem
 from ..refusals import refuse_shape
-from ..result import Outcome, Patience, Progress
+from ..result import Outcome, Progress, StallDetector
 from .cuts import Cuts
 from .master import maximise_on_simplex
 
-PATIENCE = 2000  # rounds without a fall of the gap by a tenth before a run gives up
+ROUNDS_WITHOUT_PROGRESS_LIMIT = 2000  # rounds without a fall of the gap by a tenth before a run gives up
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class OneSlackRun:
         self.n_iter, self.alpha = 0, None
         self.primal, self.dual, self.best = np.inf, -np.inf, None
         self.violation = np.inf
-        self.patience = Patience(PATIENCE)
+        self.patience = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
         self.add(np.ones(problem.n, bool))  # (2), (3)
 
     def add(self, c: np.ndarray) -> None:
@@ -122,7 +122,7 @@ class OneSlackRun:
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_round()
-            if self.patience.wears_out(self.primal - self.dual):
+            if self.patience.is_stalled(self.primal - self.dual):
                 return Outcome.STALLED
 
     def reached(self) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...model.intercept import Intercept, Settled
+from ...model.intercept import Intercept, InterceptMinimum
+from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
-from ...model.loss_oracle import choose_answers
 from ...runtime.threads import cached_property
 from .cuts import Cuts
 from .line import search_line
@@ -24,9 +24,9 @@ class RiskPlace:
         self.oracle, self.x, self.f, self.near = oracle, x, f, b
 
     @cached_property
-    def settled(self) -> Settled:
+    def settled(self) -> InterceptMinimum:
         """Risk, intercept, duals and cut, found when first asked for."""
-        return self.oracle.settle(self.f, self.near)
+        return self.oracle.minimise_intercept(self.f, self.near)
 
     @property
     def value(self) -> float:
@@ -44,9 +44,9 @@ class RiskOracle:
 
     def __init__(self, problem: Problem, tol: float):
         self.problem, self.features, self.tol = problem, problem.features, tol
-        self.answers = choose_answers(problem)
+        self.loss_oracle = choose_loss_oracle(problem)
         self.many = self.features.n_classes or 0
-        self.explosive = problem.loss.explosive
+        self.grows_exponentially = problem.loss.grows_exponentially
         seen = not getattr(problem.terms, "shift_invariant", False)  # an intercept that the loss does not see stays 0
         self.free = problem.balance is not None and not self.many and seen
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
@@ -95,23 +95,29 @@ class RiskOracle:
             return one
         return RiskPlace(self, one.x + t * (other.x - one.x), one.f + t * (other.f - one.f), self.near)
 
-    def settle(self, f: np.ndarray, near: float) -> Settled:
+    def minimise_intercept(self, f: np.ndarray, near: float) -> InterceptMinimum:
         """The risk at these scores, its duals, and its cut."""
         if self.free:
-            return self.intercept.settle(f, near, self.tol)
-        answer = self.answers.answer(f, 0.0)
-        value = answer.value if np.isfinite(answer.value) else np.inf
-        return Settled(value, 0.0, answer.a, answer.value + answer.product, [(1.0, self.answers.keep(answer, f, 0.0))])
+            return self.intercept.minimise_intercept(f, near, self.tol)
+        loss_response = self.loss_oracle.loss_response(f, 0.0)
+        value = loss_response.value if np.isfinite(loss_response.value) else np.inf
+        return InterceptMinimum(
+            value,
+            0.0,
+            loss_response.a,
+            loss_response.value + loss_response.product,
+            [(1.0, self.loss_oracle.keep(loss_response, f, 0.0))],
+        )
 
     @cached_property
     def intercept(self) -> Intercept:
         """Where a free intercept is found."""
-        return Intercept(self.answers, float(self.problem.balance), self.scale)
+        return Intercept(self.loss_oracle, float(self.problem.balance), self.scale)
 
     @cached_property
     def scale(self) -> float:
         """The size of P: the risk at zero."""
-        return self.answers.answer(np.zeros(self.problem.shape), 0.0).value
+        return self.loss_oracle.loss_response(np.zeros(self.problem.shape), 0.0).value
 
     # ---- cuts ---------------------------------------------------------------------------------------------
 
@@ -130,7 +136,7 @@ class RiskOracle:
         first, second = float((ridge * one.x) @ way), float((ridge * way) @ way)
 
         def slope(t: float) -> float:
-            return first + t * second - self.answers.lean(one.f, move, t, b)
+            return first + t * second - self.loss_oracle.directional_derivative(one.f, move, t, b)
 
         return self.between(one, other, search_line(slope, slope(0.0)))
 
@@ -141,9 +147,9 @@ class RiskOracle:
     def check(self, best: RiskPlace, place: RiskPlace, slope: np.ndarray, cuts: Cuts) -> None:
         """The table's losses are convex."""
 
-    def melt(self, keys: list, shares: np.ndarray) -> list:
+    def aggregate(self, keys: list, shares: np.ndarray) -> list:
         """What is kept of a mean of cuts: the mean of their duals; of scores, all of them."""
         kept = [(share * weight, each) for share, key in zip(shares, keys, strict=True) for weight, each in key]
-        if hasattr(self.answers, "mixture"):
+        if hasattr(self.loss_oracle, "mixture"):
             return kept
-        return [(1.0, self.answers.mix(kept, self.problem.shape) / self.answers.unit)]
+        return [(1.0, self.loss_oracle.mix(kept, self.problem.shape) / self.loss_oracle.unit)]

@@ -19,14 +19,14 @@ import numpy as np
 from .descent import Descent
 from .model import Step
 
-SERIOUS = 0.1  # of the promised fall that makes a step a serious one
-GOOD = 0.5  # of the promised fall that lets the next step be longer
-SHORT = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
-LINEAR = 20  # rounds from one linear program for the bound to the next
-NULLS = 8  # null steps after which a radius is too long
-SEARCH = 20  # proximities that are tried for a radius or a level
-SLACK = 0.1  # of the way to its level that a step may miss
-FAINTEST = 1e-20  # of the last proximity, and the least one that is tried
+SERIOUS_STEP_SHARE = 0.1  # of the promised fall that makes a step a serious one
+LONGER_STEP_SHARE = 0.5  # of the promised fall that lets the next step be longer
+CUT_STEP_SHARE = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
+LINEAR_PROGRAM_ROUNDS = 20  # rounds from one linear program for the bound to the next
+MAX_NULL_STEPS = 8  # null steps after which a radius is too long
+MAX_PROXIMITIES_TRIED = 20  # proximities that are tried for a radius or a level
+LEVEL_TOL = 0.1  # of the way to its level that a step may miss
+MIN_PROXIMITY_FACTOR = 1e-20  # of the last proximity, and the least one that is tried
 
 
 class CuttingPlane:
@@ -45,9 +45,9 @@ class CuttingPlane:
         """The minimum of the model, and its bound."""
         if descent.ridged:
             step = descent.bound_by_ridge()
-            if descent.hold is not None:
-                start = descent.weigh(descent.weights)
-                step = descent.model.minimise(descent.hold, descent.best.x, start)
+            if descent.block_proximities is not None:
+                start = descent.pad_weights(descent.weights)
+                step = descent.model.minimise(descent.block_proximities, descent.best.x, start)
             descent.weights = step.weights
             descent.measure(step.mean)
             return step
@@ -60,7 +60,7 @@ class CuttingPlane:
     def step(self, descent: Descent) -> None:
         """Ask at the minimum of the model."""
         place = descent.locate(self.minimise(descent).x)
-        better = descent.offer(place)
+        better = descent.update_best(place)
         descent.add_cut(place)
         self.widen(better)
 
@@ -79,12 +79,12 @@ class LineSearch(CuttingPlane):
         """Search the line to the minimum of the model."""
         oracle = descent.oracle
         goal = oracle.locate(self.minimise(descent).x)
-        better = descent.offer(oracle.search(descent.best, goal, descent.model))
+        better = descent.update_best(oracle.search(descent.best, goal, descent.model))
         # Franc and Sonnenburg: a cut at the best place itself would lack what the model's minimum has to tell.
-        beyond = descent.pull_back(oracle.between(descent.best, goal, SHORT))
+        beyond = descent.pull_back(oracle.between(descent.best, goal, CUT_STEP_SHARE))
         for place in (beyond, *oracle.seen_on_line()):
             descent.add_cut(place)
-        descent.offer(beyond)
+        descent.update_best(beyond)
         self.widen(better)
 
 
@@ -107,7 +107,7 @@ class Proximal:
     def minimise(self, descent: Descent, proximity: float, start: np.ndarray | None = None) -> Step:
         """The minimum of the model with this proximity."""
         proximities = (proximity,) * len(descent.model.ridges)
-        start = descent.weigh(descent.weights) if start is None else start
+        start = descent.pad_weights(descent.weights) if start is None else start
         return descent.model.minimise(proximities, descent.best.x, start)
 
     def find(self, descent: Descent) -> Step:
@@ -124,8 +124,10 @@ class Proximal:
         fall = descent.least - descent.value(place)
         descent.add_cut(place)
         cuts = descent.cuts
-        error = descent.best.value - cuts.factor * float(cuts.offsets[-1]) - float(cuts.lean(descent.best.x)[-1])
-        serious = fall >= SERIOUS * promised and fall > 0
+        error = (
+            descent.best.value - cuts.factor * float(cuts.offsets[-1]) - float(cuts.products_with(descent.best.x)[-1])
+        )
+        serious = fall >= SERIOUS_STEP_SHARE * promised and fall > 0
         if serious:
             descent.move_to(place)
         self.adapt(descent, serious, fall, promised, error)
@@ -135,14 +137,14 @@ class Proximal:
 
         Where F has stopped falling, cuts are made there too: those near the centre say little of the rest of the box.
         """
-        idle = descent.n_iter - descent.last_serious > 2 * LINEAR
+        idle = descent.n_iter - descent.last_serious > 2 * LINEAR_PROGRAM_ROUNDS
         if descent.ridged:
             descent.bound_by_ridge()
-        elif descent.model.closed and (idle or descent.n_iter % LINEAR == 0):
+        elif descent.model.closed and (idle or descent.n_iter % LINEAR_PROGRAM_ROUNDS == 0):
             step, _ = self.minimise_linear(descent, 0.0)
             if idle:
                 descent.add_cut(descent.locate(step.x))
-        elif not descent.model.closed and descent.n_iter % LINEAR == 0:
+        elif not descent.model.closed and descent.n_iter % LINEAR_PROGRAM_ROUNDS == 0:
             self.look_further(descent)
 
     def look_further(self, descent: Descent) -> None:
@@ -153,7 +155,7 @@ class Proximal:
         is still small, and longer steps find it.
         """
         x, u, weights = descent.best.x, self.proximity, None
-        for _ in range(SEARCH):
+        for _ in range(MAX_PROXIMITIES_TRIED):
             u *= 0.1
             step = self.minimise(descent, u, weights)
             descent.measure(step.mean)
@@ -176,7 +178,7 @@ class Proximal:
         u = self.proximity
         fitted = 2.0 * u * (1.0 - fall / promised) if promised > 0 else u
         if serious:
-            new = fitted if fall >= GOOD * promised and self.run > 0 else 0.5 * u if self.run > 3 else u
+            new = fitted if fall >= LONGER_STEP_SHARE * promised and self.run > 0 else 0.5 * u if self.run > 3 else u
             new = min(max(new, 0.1 * u, self.least), u)
             self.run = max(self.run + 1, 1) if new == u else 1
         else:
@@ -215,8 +217,8 @@ class TrustRegion(Proximal):
         there is no root for rounding, the next search begins where this one did.
         """
         low, high, u, before, factor = 0.0, np.inf, self.proximity, None, 4.0
-        step, least = None, FAINTEST * u
-        for _ in range(SEARCH):
+        step, least = None, MIN_PROXIMITY_FACTOR * u
+        for _ in range(MAX_PROXIMITIES_TRIED):
             step = self.minimise(descent, u, None if step is None else step.weights)
             now = excess(step)
             if abs(now) <= slack:
@@ -245,9 +247,9 @@ class TrustRegion(Proximal):
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
         """Schramm and Zowe (1992): a cut that says much of the centre needs no shorter step, for a while."""
         self.run = max(self.run + 1, 1) if serious else min(self.run - 1, -1)
-        if serious and fall >= GOOD * promised:
+        if serious and fall >= LONGER_STEP_SHARE * promised:
             self.radius *= 2.0
-        elif not serious and (error > 10.0 * promised or self.run <= -NULLS):
+        elif not serious and (error > 10.0 * promised or self.run <= -MAX_NULL_STEPS):
             self.radius, self.run = 0.5 * self.radius, 0
 
 
@@ -274,8 +276,8 @@ class Level(TrustRegion):
             return max(below, float(np.linalg.norm(step.x - descent.best.x)) / reach - 1.0)  # no level is worth more
 
         started = self.proximity
-        step = self.find_root(descent, excess, SLACK)
-        if bottom is None or excess(step) >= -SLACK:
+        step = self.find_root(descent, excess, LEVEL_TOL)
+        if bottom is None or excess(step) >= -LEVEL_TOL:
             return step
         self.proximity = started
         return bottom  # where slopes differ by many digits, a linear program finds levels that no proximity does

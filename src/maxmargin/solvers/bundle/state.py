@@ -9,10 +9,10 @@ from .descent import Descent
 from .functions import FunctionOracle, FunctionPlace
 from .rules import RULES
 
-MOVING = ("proximity", "least", "run", "radius", "scope")  # what rules change as they go
+RULE_STATE_KEYS = ("proximity", "least", "run", "radius", "scope")  # what rules change as they go
 
 
-STATE = (
+STATE_KEYS = (
     "method", "ridge", "start", "x", "value", "slope", "slopes", "offsets", "lo", "hi", "idle", "bound", "n_iter",
     "n_calls", "weights", "plain",
 )  # fmt: skip
@@ -31,9 +31,11 @@ def pack(descent: Descent) -> dict:
         "n_iter": descent.n_iter, "n_calls": descent.oracle.n_calls,
     }  # fmt: skip
     for name in ("weights", "plain"):
-        weights = descent.weigh(getattr(descent, name))
+        weights = descent.pad_weights(getattr(descent, name))
         state[name] = np.zeros(0) if weights is None else weights
-    state.update({"rule_" + name: getattr(descent.rule, name) for name in MOVING if name in vars(descent.rule)})
+    state.update(
+        {"rule_" + name: getattr(descent.rule, name) for name in RULE_STATE_KEYS if name in vars(descent.rule)}
+    )
     return state
 
 
@@ -44,13 +46,13 @@ def unpack(state: dict, oracle: FunctionOracle, cuts: Cuts, ridges: tuple[float,
     # Files of earlier versions know no errors: what offsets have lost is taken from their size and that of x.
     guess = 1e-14 * (np.abs(state["offsets"]) + np.abs(state["slopes"]) @ (np.abs(x) + np.abs(state["start"])))
     errors = state.get("errors", np.vstack([guess, np.zeros_like(guess)]))
-    for slope, offset, error, tilt in zip(state["slopes"], state["offsets"], *errors, strict=True):
-        cuts.add(slope, float(offset), None, float(error), float(tilt))
+    for slope, offset, error, slope_error in zip(state["slopes"], state["offsets"], *errors, strict=True):
+        cuts.add(slope, float(offset), None, float(error), float(slope_error))
     cuts.idle = np.array(state["idle"], int)
     best = FunctionPlace(x, float(state["value"]), np.array(state["slope"], float))
     rule = RULES[str(state["method"])]()
     descent.resume(oracle, rule, np.array(state["start"], float), cuts, ridges, lo, hi, best)
-    for name in MOVING:
+    for name in RULE_STATE_KEYS:
         if "rule_" + name in state:
             setattr(rule, name, np.asarray(state["rule_" + name]).item())
     descent.n_iter, descent.bound = int(state["n_iter"]), float(state["bound"])

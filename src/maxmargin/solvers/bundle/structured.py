@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...runtime.threads import Interrupted, heed
+from ...runtime.threads import Interrupted, check_interrupt
 from ...structures.examples import Sheet
 from ...structures.problem import StructuredPoint, StructuredProblem
-from ..result import Outcome, Patience, Progress
+from ..result import Outcome, Progress, StallDetector
 from .cuts import Cuts
 from .descent import Descent, Optimality
 from .rules import RULES
@@ -32,10 +32,10 @@ METHODS = {
     "trust-region-bundle": "trust-region-bundle",
     "level-bundle": "level-bundle",
 }
-CAPACITY = 200  # cuts that are held at most
-LONG = 200_000  # weights from which on each look at a w costs as much as the oracle
-ROOM = 1 << 29  # bytes that they may take
-PATIENCE = 400  # rounds without a fall of the gap by a tenth before a run gives up
+MAX_CUTS = 200  # cuts that are held at most
+LEVEL_MAX_WEIGHTS = 200_000  # weights from which on each look at a w costs as much as the oracle
+CUT_MEMORY_BYTES = 1 << 29  # bytes that they may take
+ROUNDS_WITHOUT_PROGRESS_LIMIT = 400  # rounds without a fall of the gap by a tenth before a run gives up
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class StructuredBundle:
     """
 
     method: str = "auto"
-    max_cuts: int = CAPACITY
+    max_cuts: int = MAX_CUTS
     cache: int = 10
     name = "structured_bundle"
     formulation = "primal, by cuts"
@@ -88,21 +88,21 @@ class StructuredBundle:
 class StructuredPlace:
     """w as x, the risk there, and the labellings that attain it."""
 
-    def __init__(self, x: np.ndarray, value: float, sheet):
-        self.x, self.value, self.sheet = x, value, sheet
+    def __init__(self, x: np.ndarray, value: float, labellings):
+        self.x, self.value, self.labellings = x, value, labellings
 
 
 class StructuredOracle:
     """The risk of a structured problem; a pass over the samples that runs out of time is gone on with later."""
 
-    explosive = False
+    grows_exponentially = False
 
     def __init__(self, problem: StructuredProblem, cache: int):
         self.problem, self.examples = problem, problem.examples
         self.cache = None if self.examples.packed or cache == 0 else Cache(self.examples, cache)
         self.place, self.at = 0, None
         self.values, self.bounds = np.zeros(problem.n), np.zeros(problem.n)
-        self.sheet = self.examples.blank()
+        self.labellings = self.examples.blank()
         self.ceiling = np.inf  # a place whose risk and ridge are more is of no use but for its cut
         self.n_calls = self.n_recalls = 0
 
@@ -115,36 +115,38 @@ class StructuredOracle:
             self.at, self.place = x.copy(), 0
         while self.place < self.problem.n:
             stop = min(self.place + self.examples.step, self.problem.n)
-            self.examples.maximise(x, self.place, stop, self.sheet, self.values, self.bounds)
+            self.examples.maximise(x, self.place, stop, self.labellings, self.values, self.bounds)
             self.place = stop
             if stop < self.problem.n:
-                heed()
+                check_interrupt()
         self.n_calls += 1
-        self.at, sheet = None, self.sheet.copy()
+        self.at, labellings = None, self.labellings.copy()
         if self.cache is not None:
-            self.cache.keep(sheet)
-        return StructuredPlace(x, float(self.problem.c @ self.values), sheet)
+            self.cache.keep(labellings)
+        return StructuredPlace(x, float(self.problem.c @ self.values), labellings)
 
     def recall(self, x: np.ndarray) -> StructuredPlace | None:
         """The best labellings of the cache at x, if they show that x is no better than the best place."""
-        sheet, values = self.cache.maximise(x)
+        labellings, values = self.cache.maximise(x)
         value = float(self.problem.c @ values)
         if value + 0.5 * float(x @ x) < self.ceiling:
             return None
         self.n_recalls += 1
-        return StructuredPlace(x, value, sheet)
+        return StructuredPlace(x, value, labellings)
 
     def cut(self, place: StructuredPlace) -> tuple[np.ndarray, float, list]:
         """phi = -g, offset = sum_i c_i Delta_i."""
-        g = self.examples.combine(place.sheet, self.problem.c)
-        return -g, float(self.problem.c @ self.examples.losses(place.sheet)), [(1.0, place.sheet)]
+        g = self.examples.combine(place.labellings, self.problem.c)
+        return -g, float(self.problem.c @ self.examples.losses(place.labellings)), [(1.0, place.labellings)]
 
     def check(self, best, place, slope: np.ndarray, cuts: Cuts) -> None:
         """A cut is valid whatever the labellings are."""
 
-    def melt(self, keys: list, shares: np.ndarray) -> list:
+    def aggregate(self, keys: list, shares: np.ndarray) -> list:
         """A mean of cuts holds the labellings of all of them, with their shares."""
-        return [(share * weight, sheet) for share, key in zip(shares, keys, strict=True) for weight, sheet in key]
+        return [
+            (share * weight, labellings) for share, key in zip(shares, keys, strict=True) for weight, labellings in key
+        ]
 
 
 class Cache:
@@ -154,11 +156,11 @@ class Cache:
         self.examples, self.depth = examples, depth
         self.rows = examples.right[:, None].copy()  # one column a labelling, the newest last
 
-    def keep(self, sheet: np.ndarray) -> None:
+    def keep(self, labellings: np.ndarray) -> None:
         """Remember a labelling of each sample; those that are known move to the end."""
-        columns = np.column_stack([self.rows, sheet])
+        columns = np.column_stack([self.rows, labellings])
         if columns.shape[1] > self.depth:
-            again = (columns[:, :-1] == sheet[:, None]).argmax(axis=1)  # the place of the same one, or the oldest
+            again = (columns[:, :-1] == labellings[:, None]).argmax(axis=1)  # the place of the same one, or the oldest
             stay = np.ones(columns.shape, bool)
             stay[np.arange(len(columns)), again] = False
             columns = columns[stay].reshape(len(columns), -1)
@@ -181,17 +183,17 @@ class StructuredBundleRun:
         self.oracle = StructuredOracle(problem, solver.cache)
         self.x0 = np.zeros(problem.size) if x0 is None else np.array(x0, float)
         self.descent: Descent | None = None
-        self.patience, self.worn = Patience(PATIENCE), False
+        self.patience, self.limited_by_oracle = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT), False
 
     @property
     def capacity(self) -> int:
         """Cuts that there is room for."""
-        return int(max(8, min(self.solver.max_cuts, ROOM // (8 * self.problem.size))))
+        return int(max(8, min(self.solver.max_cuts, CUT_MEMORY_BYTES // (8 * self.problem.size))))
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Rounds for about `seconds`, at most `max_steps`; a round that is interrupted is gone on with next time."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
-        if self.worn:
+        if self.limited_by_oracle:
             return Outcome.STALLED
         if self.descent is None:
             self.begin()
@@ -201,7 +203,7 @@ class StructuredBundleRun:
             if self.n_iter >= last:
                 return Outcome.GOING
             self.take_round()
-            if self.patience.wears_out(self.descent.gap):
+            if self.patience.is_stalled(self.descent.gap):
                 return Outcome.STALLED
             if time.perf_counter() >= end:
                 return Outcome.GOING
@@ -216,7 +218,7 @@ class StructuredBundleRun:
         """The rule of the method."""
         method = self.solver.method
         if method == "auto":
-            method = "proximal-bundle" if self.problem.size > LONG else "level-bundle"
+            method = "proximal-bundle" if self.problem.size > LEVEL_MAX_WEIGHTS else "level-bundle"
         return RULES[METHODS[method]]()
 
     def take_round(self) -> None:
@@ -248,9 +250,11 @@ class StructuredBundleRun:
         """The labellings behind the best bound, and their weights."""
         if self.descent is None:
             return [(1.0, self.problem.examples.blank())]
-        start = self.descent.weigh(self.descent.plain)
+        start = self.descent.pad_weights(self.descent.plain)
         weights = self.descent.model.minimise((0.0,), self.descent.best.x, start).weights  # as in `bound_by_ridge`
-        return [(weights[k] * share, sheet) for k in np.flatnonzero(weights) for share, sheet in self.cuts.keys[k]]
+        return [
+            (weights[k] * share, labellings) for k in np.flatnonzero(weights) for share, labellings in self.cuts.keys[k]
+        ]
 
     @property
     def cuts(self) -> Cuts:
@@ -277,14 +281,16 @@ class StructuredBundleRun:
 
     def point(self) -> StructuredPoint:
         """The best w, and the labellings of the cuts with the weights of the master."""
-        publish, c = self.problem.examples.publish, self.problem.c
+        to_labelling, c = self.problem.examples.to_labelling, self.problem.c
         w = self.x0 if self.descent is None else self.descent.best.x
-        return StructuredPoint(w.copy(), tuple(Sheet(publish(sheet), weight * c) for weight, sheet in self.kept))
+        return StructuredPoint(
+            w.copy(), tuple(Sheet(to_labelling(labellings), weight * c) for weight, labellings in self.kept)
+        )
 
     def refresh(self, scores) -> None:
         """The judge found the gap wider than the run did: aim lower, unless the oracle itself is the reason."""
         self.tol *= 0.5
-        self.worn = not self.problem.examples.exact
+        self.limited_by_oracle = not self.problem.examples.exact
 
     def count(self) -> Counter:
         """Passes of the oracle, and cuts made of remembered labellings."""
@@ -300,16 +306,16 @@ class StructuredBundleRun:
             return state
         keys = descent.cuts.keys
         shares = [(k, share) for k, key in enumerate(keys) for share, _ in key]
-        sheets = [sheet for key in keys for _, sheet in key]
+        sheets = [labellings for key in keys for _, labellings in key]
         sheets += [] if self.oracle.cache is None else list(self.oracle.cache.rows.T)
         nothing = np.zeros(0)
-        numbers = [descent.n_iter, descent.melted, descent.last_serious, self.oracle.n_calls, self.oracle.n_recalls]
+        numbers = [descent.n_iter, descent.aggregated, descent.last_serious, self.oracle.n_calls, self.oracle.n_recalls]
         return {
-            **state, **self.problem.examples.store([*sheets, descent.best.sheet]),
+            **state, **self.problem.examples.store([*sheets, descent.best.labellings]),
             "shares": np.array(shares), "products": descent.cuts.products((1.0,)),
             "idle": descent.cuts.idle, "x": descent.best.x, "value": descent.best.value,
-            "weights": nothing if descent.weights is None else descent.weigh(descent.weights),
-            "plain": nothing if descent.plain is None else descent.weigh(descent.plain),
+            "weights": nothing if descent.weights is None else descent.pad_weights(descent.weights),
+            "plain": nothing if descent.plain is None else descent.pad_weights(descent.plain),
             "numbers": np.array(numbers), "bound": descent.bound, "optimality": np.array(descent.optimality),
             "measured": descent.measured is descent.best, "serious": descent.serious,
             "rule": repr({key: float(value) for key, value in vars(descent.rule).items()}),
@@ -337,7 +343,7 @@ class StructuredBundleRun:
         descent.weights = state["weights"].copy() if state["weights"].size else None
         descent.plain = state["plain"].copy() if state["plain"].size else None
         numbers = [int(each) for each in state["numbers"]]
-        descent.n_iter, descent.melted, descent.last_serious, self.oracle.n_calls, self.oracle.n_recalls = numbers
+        descent.n_iter, descent.aggregated, descent.last_serious, self.oracle.n_calls, self.oracle.n_recalls = numbers
         descent.bound, descent.serious = float(state["bound"]), bool(state["serious"])
         descent.optimality = Optimality(*(float(each) for each in state["optimality"]))
         descent.measured = best if bool(state["measured"]) else None
@@ -347,7 +353,7 @@ class StructuredBundleRun:
     def mix(self, key: list) -> tuple[np.ndarray, float]:
         """Slope and offset of a cut of several labellings."""
         slope, offset, c = np.zeros(self.problem.size), 0.0, self.problem.c
-        for share, sheet in key:
-            slope -= share * self.problem.examples.combine(sheet, c)
-            offset += share * float(c @ self.problem.examples.losses(sheet))
+        for share, labellings in key:
+            slope -= share * self.problem.examples.combine(labellings, c)
+            offset += share * float(c @ self.problem.examples.losses(labellings))
         return slope, offset

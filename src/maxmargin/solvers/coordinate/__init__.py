@@ -10,19 +10,24 @@ import numpy as np
 
 from ...model.problem import Point, Problem
 from ...model.samples import Dense
-from ...runtime.threads import droppable, heed, step_aside
+from ...runtime.threads import abortable, check_interrupt, release_interpreter
 from ..refusals import refuse_shape
-from ..result import Outcome, Patience, Progress
+from ..result import Outcome, Progress, StallDetector
 
-INTERCEPT, PULL, LARGEST, LIMIT = 0, 1, 2, 3  # places in `numbers`, see compiled/coordinate.py
+INTERCEPT, TAU, MAX_VIOLATION, LIMIT = 0, 1, 2, 3  # places in `numbers`, see compiled/coordinate.py
 DUAL = 6  # column of the duals in the table of rows
 SEED = 88172645463325252  # of the order of the rows
-WASTED = 0.5  # times the last violation at which the gap was looked at, it is looked at again
-FIRST = 4  # passes from zero before the gap is looked at
-MISSED = 0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
-PART = 1 << 24  # numbers of the samples in a part of a pass, after which it may be left: about 20 ms
-LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
-STALE, LEAST = 32, 5000  # times the passes at the last such fall, and passes more, after which it gives up too
+VIOLATION_FALL_FACTOR = 0.5  # times the last violation at which the gap was looked at, it is looked at again
+FIRST_CHECK_PASSES = 4  # passes from zero before the gap is looked at
+MISSED_ROWS_GAP_SHARE = (
+    0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
+)
+ENTRIES_PER_PART = 1 << 24  # numbers of the samples in a part of a pass, after which it may be left: about 20 ms
+GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # looks without a fall of the gap by a tenth before a run gives up
+STALE_PASS_FACTOR, MIN_PASSES = (
+    32,
+    5000,
+)  # times the passes at the last such fall, and passes more, after which it gives up too
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class CoordinateRun:
         self.samples, self.free = samples, problem.balance is not None
         counted = samples.norms[problem.c > 0]  # rows without weight have no say, whatever they hold
         least = 1e-3 / max(float(problem.c.max(initial=0.0)), 1e-300)  # for samples at the origin
-        self.pull = max(float(counted.mean()) if len(counted) else 0.0, least) if self.free else problem.features.offset
+        self.tau = max(float(counted.mean()) if len(counted) else 0.0, least) if self.free else problem.features.offset
         a = np.zeros(problem.n) if warm is None else problem.feasible(warm.a)
         self.table = np.column_stack([*problem.row, samples.norms, a, np.zeros(problem.n)])
         self.b0 = 0.0 if not self.free else problem.centre if warm is None else float(warm.b)
@@ -75,8 +80,13 @@ class CoordinateRun:
         self.numbers = np.zeros(4)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.gap = np.inf
-        self.patience, self.seen, self.next_look, self.fell = Patience(LOOKS), np.inf, 50, 0
-        self.first_look = FIRST if warm is None else 1
+        self.patience, self.last_violation, self.next_gap_check, self.last_fall_iter = (
+            StallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT),
+            np.inf,
+            50,
+            0,
+        )
+        self.first_look = FIRST_CHECK_PASSES if warm is None else 1
         self.recompute(a.any())
         self.primal, self.dual = np.inf, -np.inf
 
@@ -85,10 +95,10 @@ class CoordinateRun:
         """The duals."""
         return np.ascontiguousarray(self.table[:, DUAL])
 
-    def recompute(self, somewhere: bool = True) -> None:
+    def recompute(self, nonzero: bool = True) -> None:
         """w and the intercept afresh from the duals; all rows take part again."""
-        self.w = self.samples.combine(self.a) if somewhere else np.zeros(self.samples.d)
-        self.numbers[PULL] = self.pull
+        self.w = self.samples.combine(self.a) if nonzero else np.zeros(self.samples.d)
+        self.numbers[TAU] = self.tau
         self.active = self.problem.n
         self.numbers[LIMIT] = np.inf
         self.place_intercept()
@@ -96,19 +106,19 @@ class CoordinateRun:
     def place_intercept(self) -> None:
         """b = b0 + tau (sum a - balance), or what the constant feature amounts to."""
         missing = float(self.a.sum()) - (float(self.problem.balance) if self.free else 0.0)
-        self.numbers[INTERCEPT] = self.b0 + self.pull * missing
+        self.numbers[INTERCEPT] = self.b0 + self.tau * missing
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Passes for about `seconds`, at most `max_steps`."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while self.n_iter < last:
             self.take_pass()
-            largest = float(self.numbers[LARGEST])
+            largest = float(self.numbers[MAX_VIOLATION])
             whole = self.active == self.problem.n
-            due = self.n_iter >= self.next_look
-            fallen = largest <= WASTED * self.seen and self.n_iter >= self.first_look
+            due = self.n_iter >= self.next_gap_check
+            fallen = largest <= VIOLATION_FALL_FACTOR * self.last_violation and self.n_iter >= self.first_look
             if due or fallen or self.active == 0 or (whole and largest == 0.0):
-                outcome = self.look(largest)
+                outcome = self.check_gap(largest)
                 if outcome is not Outcome.GOING:
                     return outcome
             if time.perf_counter() >= end:
@@ -124,35 +134,39 @@ class CoordinateRun:
 
         dense = isinstance(self.samples, Dense)
         matrix = (self.samples.X,) if dense else (self.samples.data, self.samples.indices, self.samples.indptr)
-        visits = max(1, PART * self.problem.n // max(self.samples.size, 1))
+        visits = max(1, ENTRIES_PER_PART * self.problem.n // max(self.samples.size, 1))
         self.counters["updates"] += self.active
         place = 0
         while place < self.active:
             state = (self.order, place, visits, self.active, self.w, self.table, self.numbers, self.seed)
-            with step_aside():
+            with release_interpreter():
                 place, self.active = (dense_pass if dense else sparse_pass)(*matrix, *state)
-            with droppable():
-                heed()
+            with abortable():
+                check_interrupt()
         self.n_iter += 1
-        self.numbers[LIMIT] = self.numbers[LARGEST] if self.solver.shrinking and self.numbers[LARGEST] > 0 else np.inf
+        self.numbers[LIMIT] = (
+            self.numbers[MAX_VIOLATION] if self.solver.shrinking and self.numbers[MAX_VIOLATION] > 0 else np.inf
+        )
         if self.free:
             self.b0 = float(self.numbers[INTERCEPT])
             self.place_intercept()
 
-    def look(self, largest: float) -> Outcome:
+    def check_gap(self, largest: float) -> Outcome:
         """P and D of all rows; done if they meet. Where rows were left out in error, all take part again."""
         self.counters["looks"] += 1
-        self.seen, self.next_look = largest, 2 * self.n_iter + 50
+        self.last_violation, self.next_gap_check = largest, 2 * self.n_iter + 50
         self.measure()
         if self.reached():
             return Outcome.DONE
-        best, missed = self.patience.best, self.gap > MISSED * self.patience.best or self.active == 0
-        impatient = self.patience.wears_out(self.gap)
-        self.fell = self.n_iter if self.patience.best < best else self.fell
-        impatient = impatient or self.n_iter > STALE * self.fell + LEAST  # looks may be as rare as passes are many
-        worn_out = self.counters["updates"] > self.solver.effort * self.problem.n
+        best, missed = self.patience.best, self.gap > MISSED_ROWS_GAP_SHARE * self.patience.best or self.active == 0
+        stalled = self.patience.is_stalled(self.gap)
+        self.last_fall_iter = self.n_iter if self.patience.best < best else self.last_fall_iter
+        stalled = (
+            stalled or self.n_iter > STALE_PASS_FACTOR * self.last_fall_iter + MIN_PASSES
+        )  # looks may be as rare as passes are many
+        out_of_effort = self.counters["updates"] > self.solver.effort * self.problem.n
         settled = largest == 0.0 and not self.missing  # while duals do not balance, a free intercept still moves
-        if impatient or settled or worn_out:
+        if stalled or settled or out_of_effort:
             return Outcome.STALLED
         if missed:  # rows that were left out have a part in the gap
             self.active, self.numbers[LIMIT] = self.problem.n, np.inf

@@ -10,16 +10,21 @@ import numpy as np
 
 from ...model.features import ClassDesign
 from ...model.problem import Point, Problem
-from ...model.samples import Dense, thin
-from ...runtime.threads import step_aside
+from ...model.samples import Dense, convert_to_sparse
+from ...runtime.threads import release_interpreter
 from ..refusals import refuse_list
-from ..result import Outcome, Patience, Progress
+from ..result import Outcome, Progress, StallDetector
 
 SEED = 88172645463325252  # of the order of the samples
-FALL = 0.5  # of the violation at which the gap was last looked at, it is looked at again
-MISSED = 0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
-LOOKS = 60  # looks without a fall of the gap by a tenth before a run gives up
-STALE, LEAST = 32, 5000  # times the passes at the last such fall, and passes more, after which it gives up too
+VIOLATION_FALL_FACTOR = 0.5  # of the violation at which the gap was last looked at, it is looked at again
+MISSED_ROWS_GAP_SHARE = (
+    0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
+)
+GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # looks without a fall of the gap by a tenth before a run gives up
+STALE_PASS_FACTOR, MIN_PASSES = (
+    32,
+    5000,
+)  # times the passes at the last such fall, and passes more, after which it gives up too
 
 
 @dataclass(frozen=True)
@@ -61,11 +66,11 @@ class ClassCoordinateRun:
         self.solver, self.problem, self.tol = solver, problem, tol
         samples = problem.features.samples
         self.free = problem.balance is not None
-        self.rows = thin(samples) if isinstance(samples, Dense) else samples
+        self.rows = convert_to_sparse(samples) if isinstance(samples, Dense) else samples
         self.norms = np.ascontiguousarray(samples.norms, float)
         least = 1e-3 / max(float(problem.c.max(initial=0.0)), 1e-300)  # for samples at the origin
         norm = float(self.norms[problem.c > 0].mean()) if (problem.c > 0).any() else 0.0
-        self.pull = max(norm, least) if self.free else problem.features.scaling**2
+        self.tau = max(norm, least) if self.free else problem.features.scaling**2
         a = np.zeros(problem.shape) if warm is None else problem.feasible(warm.a)
         self.duals = np.ascontiguousarray(a.T, dtype=float)
         self.b0 = np.zeros(len(a)) if warm is None or not self.free else np.array(warm.b, float)
@@ -74,7 +79,12 @@ class ClassCoordinateRun:
         self.seed = np.array([SEED], np.uint64)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.primal, self.dual = np.inf, -np.inf
-        self.seen, self.patience, self.next_look, self.fell = np.inf, Patience(LOOKS), LEAST, 0
+        self.last_violation, self.patience, self.next_gap_check, self.last_fall_iter = (
+            np.inf,
+            StallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT),
+            MIN_PASSES,
+            0,
+        )
         self.recompute()
 
     @property
@@ -91,16 +101,16 @@ class ClassCoordinateRun:
     def place_intercepts(self) -> None:
         """b = b0 + tau (sum a - balance), or what the constant feature amounts to."""
         missing = self.duals.sum(axis=0) - (self.problem.balance if self.free else 0.0)
-        self.b = self.b0 + self.pull * missing
+        self.b = self.b0 + self.tau * missing
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Passes for about `seconds`, at most `max_steps`."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while self.n_iter < last:
             largest = self.take_pass()
-            due = self.n_iter >= min(self.solver.effort, self.next_look)
-            if largest <= FALL * self.seen or self.active == 0 or due:
-                outcome = self.look(largest)
+            due = self.n_iter >= min(self.solver.effort, self.next_gap_check)
+            if largest <= VIOLATION_FALL_FACTOR * self.last_violation or self.active == 0 or due:
+                outcome = self.check_gap(largest)
                 if outcome is not Outcome.GOING:
                     return outcome
             if time.perf_counter() >= end:
@@ -113,10 +123,10 @@ class ClassCoordinateRun:
 
         rows, problem = self.rows, self.problem
         self.counters["updates"] += self.active
-        with step_aside():
+        with release_interpreter():
             self.active, largest = class_pass(
                 rows.data, rows.indices, rows.indptr, self.order, self.active, self.W, self.duals, self.y, problem.c,
-                self.norms, self.b, self.pull, self.limit, self.seed,
+                self.norms, self.b, self.tau, self.limit, self.seed,
             )  # fmt: skip
         self.n_iter, self.limit = self.n_iter + 1, largest if largest > 0 else np.inf
         if self.free:
@@ -124,18 +134,20 @@ class ClassCoordinateRun:
             self.place_intercepts()
         return float(largest)
 
-    def look(self, largest: float) -> Outcome:
+    def check_gap(self, largest: float) -> Outcome:
         """P and D from exact scores; done if they meet, and all samples take part again."""
         self.counters["looks"] += 1
-        self.seen, self.next_look = largest, 2 * self.n_iter + LEAST
+        self.last_violation, self.next_gap_check = largest, 2 * self.n_iter + MIN_PASSES
         self.measure()
         if self.reached():
             return Outcome.DONE
-        best, missed = self.patience.best, self.gap > MISSED * self.patience.best or self.active == 0
-        impatient = self.patience.wears_out(self.gap)
-        self.fell = self.n_iter if self.patience.best < best else self.fell
-        stale = self.n_iter > STALE * self.fell + LEAST  # looks may be as rare as passes are many
-        if impatient or stale or largest == 0.0 or self.n_iter >= self.solver.effort:
+        best, missed = self.patience.best, self.gap > MISSED_ROWS_GAP_SHARE * self.patience.best or self.active == 0
+        stalled = self.patience.is_stalled(self.gap)
+        self.last_fall_iter = self.n_iter if self.patience.best < best else self.last_fall_iter
+        stale = (
+            self.n_iter > STALE_PASS_FACTOR * self.last_fall_iter + MIN_PASSES
+        )  # looks may be as rare as passes are many
+        if stalled or stale or largest == 0.0 or self.n_iter >= self.solver.effort:
             return Outcome.STALLED
         if missed:  # samples that were left out have a part in the gap
             self.recompute()
@@ -147,9 +159,9 @@ class ClassCoordinateRun:
         coef = problem.features.combine(self.a)
         b = self.b if self.free else 0.0
         scores = problem.features.scores(coef)
-        self.primal = problem.primal_value(scores, problem.features.penalise(coef, scores), b)
+        self.primal = problem.primal_value(scores, problem.features.penalty_value(coef, scores), b)
         own = problem.features.combine(a) if self.free else coef
-        self.dual = problem.dual_value(a, problem.features.price(own, scores))
+        self.dual = problem.dual_value(a, problem.features.penalty_conjugate(own, scores))
 
     @property
     def gap(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from ...model.problem import Point, Problem
 from ..refusals import refuse_list, refuse_penalty
 from .batches import BatchRun, BatchSteps
-from .movers import MILD, Adaptive, Mean, Momentum
+from .movers import KINK_MOMENTUM, Adaptive, Momentum, RunningMean
 from .objective import Objective
 from .run import FirstOrderRun
 from .steps import DualSteps, GivenSteps, SearchedSteps
@@ -20,7 +20,9 @@ __all__ = ["AdaGrad", "GradientDescent"]
 
 MOMENTA = ("none", "polyak", "nesterov")
 STOPS = ("gap", "patience")
-SHARE = 0.5  # of the way a coordinate may have to go, as AdaGrad's first step; the report's step on data of size 1
+FIRST_STEP_SHARE = (
+    0.5  # of the way a coordinate may have to go, as AdaGrad's first step; the report's step on data of size 1
+)
 
 
 class FirstOrder:
@@ -111,16 +113,16 @@ class GradientDescent(FirstOrder):
             return BatchSteps(objective, self.batch)
         if objective.problem.kinked:
             return DualSteps()
-        return SearchedSteps() if objective.problem.loss.explosive else GivenSteps(1.0 / objective.smoothness)
+        return SearchedSteps() if objective.problem.loss.grows_exponentially else GivenSteps(1.0 / objective.smoothness)
 
     def make_mover(self, objective: Objective) -> Momentum:
         """How w moves."""
         if self.beta is None and (objective.problem.kinked or self.batch is not None):
-            return Momentum(self.momentum, MILD)
-        known = self.momentum == "polyak" and self.beta is None and not objective.problem.loss.explosive
+            return Momentum(self.momentum, KINK_MOMENTUM)
+        known = self.momentum == "polyak" and self.beta is None and not objective.problem.loss.grows_exponentially
         return Momentum(self.momentum, self.beta, objective.smoothness if known else np.inf)
 
-    make_mirror = make_mover  # the duals move like w
+    make_dual_mover = make_mover  # the duals move like w
 
 
 @dataclass(frozen=True)
@@ -155,12 +157,12 @@ class AdaGrad(FirstOrder):
 
     def choose_steps(self, objective: Objective) -> GivenSteps:
         """The same steps always; the roots make them shorter."""
-        return GivenSteps(SHARE * objective.reach if self.step is None else self.step)
+        return GivenSteps(FIRST_STEP_SHARE * objective.reach if self.step is None else self.step)
 
     def make_mover(self, objective: Objective) -> Adaptive:
         """How w moves."""
-        return Adaptive(self.offset, cautious=self.step is None and objective.problem.loss.explosive)
+        return Adaptive(self.offset, cautious=self.step is None and objective.problem.loss.grows_exponentially)
 
-    def make_mirror(self, objective: Objective) -> Mean:
+    def make_dual_mover(self, objective: Objective) -> RunningMean:
         """The duals are the mean of those of all places."""
-        return Mean()
+        return RunningMean()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...model.problem import Point, Problem
-from .objective import Objective, Place
+from .objective import Iterate, Objective
 from .run import FirstOrderRun
 
 
@@ -20,12 +20,15 @@ class BatchSteps:
     def __init__(self, objective: Objective, batch: int):
         n = objective.problem.n
         m = min(batch, n)
-        whole, single = objective.smoothness - 1.0, n * float(np.max(objective.bends * objective.squares, initial=0.0))
+        whole, single = (
+            objective.smoothness - 1.0,
+            n * float(np.max(objective.curvatures * objective.squares, initial=0.0)),
+        )
         share = (n - m) / (m * max(n - 1, 1))
         self.smoothness = 1.0 + n * (m - 1) / (m * max(n - 1, 1)) * whole + share * single
         self.taken = 0
 
-    def choose(self, run: FirstOrderRun, here: Place) -> float:
+    def choose(self, run: FirstOrderRun, here: Iterate) -> float:
         """The next step."""
         self.taken += 1
         return 2.0 * (1.0 - run.mover.beta) / (self.taken + 2.0 * self.smoothness)
@@ -50,17 +53,17 @@ class BatchRun(FirstOrderRun):
             self.take_batch(np.sort(order[start : start + size]), share)
         self.place = self.objective.place(self.middle)
 
-    def look(self) -> None:
+    def check_gap(self) -> None:
         """Also for smooth losses the mean of the duals: it has less noise than those of any one place."""
-        super().look()
+        super().check_gap()
         self.raise_bound(self.problem.feasible(self.average))
 
     def take_batch(self, index: np.ndarray, share: float) -> None:
         """One move along the gradient of some samples; their duals enter the mean of those of their passes."""
         objective, here = self.objective, self.mover.look_ahead(self.u)
         coef, tail = objective.part(here)
-        a = objective.answer_some(index, coef, tail if objective.tails else self.place.b)
-        pull, missing = objective.combine_some(index, a * (self.problem.n / len(index)))
+        a = objective.find_batch_duals(index, coef, tail if objective.tails else self.place.b)
+        pull, missing = objective.combine_batch(index, a * (self.problem.n / len(index)))
         gradient = objective.join(coef - pull, missing)
         if self.solver.coordinatewise and not objective.linear:
             gradient = objective.features.scores(gradient)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-MILD = 0.5  # the momentum over kinks, where more of it carries across the valley
+KINK_MOMENTUM = 0.5  # the momentum over kinks, where more of it carries across the valley
 
 
 class Momentum:
@@ -51,7 +51,7 @@ class Momentum:
         """Where the next gradient is taken."""
         return u - self.beta * self.velocity if self.kind == "nesterov" else u
 
-    def rest(self) -> bool:
+    def restart_momentum(self) -> bool:
         """Drop the velocity, where P has risen, unless beta was given; True if it was dropped."""
         dropped = self.given is None and self.kind != "none" and self.steps > 1
         if dropped:
@@ -76,7 +76,7 @@ class Adaptive:
         """Where the next gradient is taken."""
         return u
 
-    def rest(self) -> bool:
+    def restart_momentum(self) -> bool:
         """Where P has risen, forget the squares and halve the steps, if the loss is one that punishes them for ever.
 
         One step too far up an exponential leaves squares so large that no later step is seen.
@@ -86,7 +86,7 @@ class Adaptive:
         return self.cautious
 
 
-class Mean:
+class RunningMean:
     """The mean with weights 1, 2, 3, ...: u <- u - 2 / (k + 1) (u - r_k). For duals whose w does not move like them."""
 
     def __init__(self):

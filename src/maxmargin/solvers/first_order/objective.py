@@ -16,16 +16,16 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ...model.features import ClassDesign, Design
 from ...model.intercept import Intercept
+from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
-from ...model.loss_oracle import choose_answers
 from ...runtime.threads import cached_property
 
-FEW = 12  # samples up to which an eigenvalue is not worth iterations
-ROUNDED = 0.1  # of the scale of the scores, over which kinks are rounded off for the steps of batches
-SHARP = 1e-3  # relative error of the largest eigenvalue, which is added to it
+DENSE_EIGENVALUE_MAX_SAMPLES = 12  # samples up to which an eigenvalue is not worth iterations
+KINK_SMOOTHING_SHARE = 0.1  # of the scale of the scores, over which kinks are rounded off for the steps of batches
+EIGENVALUE_REL_TOL = 1e-3  # relative error of the largest eigenvalue, which is added to it
 
 
-class Place:
+class Iterate:
     """Coordinates u, and what P and its subgradient are there."""
 
     def __init__(self, objective: Objective, u: np.ndarray):
@@ -33,8 +33,8 @@ class Place:
         self.coef, self.tail = objective.part(u)
         with np.errstate(over="ignore", invalid="ignore"):
             self.scores = objective.features.scores(self.coef)
-            risk, self.b, self.a = objective.settle(self.scores, self.tail)
-            value = objective.features.penalise(self.coef, self.scores) + risk
+            risk, self.b, self.a = objective.minimise_intercept(self.scores, self.tail)
+            value = objective.features.penalty_value(self.coef, self.scores) + risk
         self.value = value if np.isfinite(value) else np.inf
 
     @cached_property
@@ -63,7 +63,7 @@ class Objective:
 
     def __init__(self, problem: Problem, tol: float):
         self.problem, self.features, self.tol = problem, problem.features, tol
-        self.answers = choose_answers(problem)
+        self.loss_oracle = choose_loss_oracle(problem)
         self.linear = isinstance(self.features, Design | ClassDesign)
         self.shape = self.features.combine(np.zeros(problem.shape)).shape
         self.size = int(np.prod(self.shape))
@@ -74,8 +74,8 @@ class Objective:
     @cached_property
     def intercept(self) -> Intercept:
         """Where a free intercept is found, beginning at the middle of the targets."""
-        scale = self.answers.answer(np.zeros(self.problem.shape), self.problem.centre).value
-        intercept = Intercept(self.answers, float(self.problem.balance), scale)
+        scale = self.loss_oracle.loss_response(np.zeros(self.problem.shape), self.problem.centre).value
+        intercept = Intercept(self.loss_oracle, float(self.problem.balance), scale)
         intercept.last = self.problem.centre
         return intercept
 
@@ -95,18 +95,18 @@ class Objective:
 
     # ---- values -------------------------------------------------------------------------------------------
 
-    def place(self, u: np.ndarray) -> Place:
+    def place(self, u: np.ndarray) -> Iterate:
         """P at u."""
-        return Place(self, u)
+        return Iterate(self, u)
 
-    def settle(self, scores: np.ndarray, tail: np.ndarray) -> tuple[float, float | np.ndarray, np.ndarray]:
+    def minimise_intercept(self, scores: np.ndarray, tail: np.ndarray) -> tuple[float, float | np.ndarray, np.ndarray]:
         """The risk at some scores, the intercept, and the duals."""
         if self.free:
-            settled = self.intercept.settle(scores, self.intercept.last, self.tol)
+            settled = self.intercept.minimise_intercept(scores, self.intercept.last, self.tol)
             return settled.value, settled.b, settled.a
-        answer = self.answers.answer(scores, tail[:, None] if self.tails else 0.0)
+        loss_response = self.loss_oracle.loss_response(scores, tail[:, None] if self.tails else 0.0)
         owed = float(np.sum(np.multiply(self.problem.balance, tail))) if self.tails else 0.0
-        return answer.value + owed, tail if self.tails else 0.0, answer.a
+        return loss_response.value + owed, tail if self.tails else 0.0, loss_response.a
 
     def bound(self, a: np.ndarray) -> float:
         """D at duals within their domain, or -inf if they do not balance."""
@@ -114,7 +114,7 @@ class Objective:
             return -np.inf
         coef = self.features.combine(a)
         return self.problem.dual_value(
-            a, self.features.price(coef, None if self.linear else self.features.scores(coef))
+            a, self.features.penalty_conjugate(coef, None if self.linear else self.features.scores(coef))
         )
 
     @cached_property
@@ -134,14 +134,14 @@ class Objective:
 
     # ---- some of the samples ------------------------------------------------------------------------------
 
-    def answer_some(self, index: np.ndarray, coef: np.ndarray, b: float | np.ndarray) -> np.ndarray:
+    def find_batch_duals(self, index: np.ndarray, coef: np.ndarray, b: float | np.ndarray) -> np.ndarray:
         """The duals of some samples at w and b."""
         problem = self.problem
         scores = self.features.subset(index).scores(coef) if self.linear else self.features.block(index) @ coef
         with np.errstate(over="ignore", invalid="ignore"):
             return problem.loss.terms(problem.y[..., index], problem.c[index]).response(problem.shift(scores, b))[0]
 
-    def combine_some(self, index: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def combine_batch(self, index: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """sum_i a_i phi(x_i) over some samples, as coefficients, and what their duals miss."""
         if self.linear:
             return self.features.subset(index).combine(a), self.missing(a)
@@ -157,25 +157,27 @@ class Objective:
 
         Minimising b out takes away curvature, so this holds with a free intercept as well.
         """
-        root, design = np.sqrt(self.bends), getattr(self.features, "design", self.features)
+        root, design = np.sqrt(self.curvatures), getattr(self.features, "design", self.features)
 
         def multiply(v: np.ndarray) -> np.ndarray:
             v = root * v.ravel()
             product = design.scores(design.combine(v))
             return root * (product + v.sum() if self.tails else product)
 
-        return 1.0 + (1.0 + SHARP) * find_largest(multiply, self.problem.n)
+        return 1.0 + (1.0 + EIGENVALUE_REL_TOL) * find_largest(multiply, self.problem.n)
 
     @cached_property
-    def bends(self) -> np.ndarray:
+    def curvatures(self) -> np.ndarray:
         """s_i, the largest curvature of c_i l(.; y_i); where there is none, that of the loss rounded off at its kinks
         over a tenth of the scale of the scores, or at zero for a loss that grows like an exponential."""
         problem, row = self.problem, self.problem.row
-        if problem.loss.explosive:
-            return problem.terms.bend(np.zeros(problem.n))
+        if problem.loss.grows_exponentially:
+            return problem.terms.second_derivative(np.zeros(problem.n))
         if row is None:
-            return problem.c * (problem.loss.curvature if not problem.kinked else 2.0 / (ROUNDED * problem.scale))
-        round_off = (row.hi - row.lo) / (ROUNDED * problem.scale)
+            return problem.c * (
+                problem.loss.curvature if not problem.kinked else 2.0 / (KINK_SMOOTHING_SHARE * problem.scale)
+            )
+        round_off = (row.hi - row.lo) / (KINK_SMOOTHING_SHARE * problem.scale)
         return np.divide(1.0, row.d, out=np.where(row.d > 0, 0.0, round_off), where=(row.d > 0) & (row.hi > row.lo))
 
     @property
@@ -186,7 +188,7 @@ class Objective:
 
 def find_largest(multiply, n: int) -> float:
     """The largest eigenvalue of a positive semidefinite matrix that is known by its products."""
-    if n <= FEW:
+    if n <= DENSE_EIGENVALUE_MAX_SAMPLES:
         return max(float(np.linalg.eigvalsh(np.array([multiply(e) for e in np.eye(n)]))[-1]), 0.0)
     start = multiply(np.ones(n))
     if not start.any():
@@ -194,4 +196,4 @@ def find_largest(multiply, n: int) -> float:
     if not start.any():
         return 0.0
     operator = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
-    return float(eigsh(operator, k=1, which="LA", tol=SHARP, v0=start, return_eigenvectors=False)[0])
+    return float(eigsh(operator, k=1, which="LA", tol=EIGENVALUE_REL_TOL, v0=start, return_eigenvectors=False)[0])

@@ -11,13 +11,13 @@ from typing import ClassVar
 import numpy as np
 
 from ...model.problem import Point, Problem
-from ...runtime.threads import Interrupted, droppable
-from ..result import Outcome, Patience, Progress
+from ...runtime.threads import Interrupted, abortable
+from ..result import Outcome, Progress, StallDetector
 from .objective import Objective
 
-SPACING = 1.05  # from one look at the dual bound to the next, in iterations
-LOOKS = 80  # looks without a fall of the gap by a tenth before a run gives up
-EARLY = 5  # iterations between two looks at least
+BOUND_CHECK_SPACING = 1.05  # from one look at the dual bound to the next, in iterations
+GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 80  # looks without a fall of the gap by a tenth before a run gives up
+MIN_ITERATIONS_BETWEEN_CHECKS = 5  # iterations between two looks at least
 
 
 class FirstOrderRun:
@@ -37,12 +37,12 @@ class FirstOrderRun:
         self.u = self.begin(warm)
         self.place = self.best = self.objective.place(self.u)
         self.steps = solver.choose_steps(self.objective)
-        self.mover, self.mirror = solver.make_mover(self.objective), solver.make_mirror(self.objective)
-        self.n_iter, self.worse, self.next_look = 0, 0, 1
-        self.patience = Patience(LOOKS)
+        self.mover, self.dual_mover = solver.make_mover(self.objective), solver.make_dual_mover(self.objective)
+        self.n_iter, self.worse, self.next_gap_check = 0, 0, 1
+        self.patience = StallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT)
         self.a, self.bound = self.average, -np.inf
         self.counters = Counter(looks=0)
-        self.look()
+        self.check_gap()
 
     def begin(self, warm: Point | None) -> np.ndarray:
         """The coordinates of a point, or of w = sum_i a_i phi(x_i) at the simplest feasible duals."""
@@ -58,8 +58,8 @@ class FirstOrderRun:
         while self.n_iter < last:
             self.take_whole_step()
             self.n_iter += 1
-            with droppable():  # with a kernel, a look at the dual bound takes as long as a step
-                outcome = self.weigh()
+            with abortable():  # with a kernel, a look at the dual bound takes as long as a step
+                outcome = self.check_progress()
             if outcome is not Outcome.GOING or time.perf_counter() >= end:
                 return outcome
         return Outcome.GOING
@@ -68,7 +68,7 @@ class FirstOrderRun:
         """A step, or none at all where the time ends within it: with a kernel, one may take many seconds."""
         before = {name: copy(vars(self)[name]) for name in self.moved}
         try:
-            with droppable():
+            with abortable():
                 self.take_step()
         except Interrupted:
             vars(self).update(before)
@@ -79,13 +79,13 @@ class FirstOrderRun:
         here = self.place
         step = self.steps.choose(self, here)
         if self.problem.kinked:
-            self.average = self.mirror.move(self.average, self.mirror.look_ahead(self.average) - here.a, step)
+            self.average = self.dual_mover.move(self.average, self.dual_mover.look_ahead(self.average) - here.a, step)
         self.u = self.mover.move(self.u, here.slope if self.solver.coordinatewise else here.gradient, step)
         self.place = self.objective.place(self.mover.look_ahead(self.u))
-        if self.place.value > here.value and self.mover.rest():
+        if self.place.value > here.value and self.mover.restart_momentum():
             self.u, self.place = here.u, here
 
-    def weigh(self) -> Outcome:
+    def check_progress(self) -> Outcome:
         """Whether the run is done: by its gap, or by its own patience."""
         if not np.isfinite(self.place.value):  # a given step that is too long
             return Outcome.STALLED
@@ -94,19 +94,21 @@ class FirstOrderRun:
         self.worse = 0 if improved else self.worse + 1
         if self.solver.stop == "patience":
             return Outcome.DONE if self.worse >= self.solver.patience else Outcome.GOING
-        if self.n_iter < self.next_look:
+        if self.n_iter < self.next_gap_check:
             return Outcome.GOING
-        self.look()
+        self.check_gap()
         if self.reached():
             return Outcome.DONE
-        return Outcome.STALLED if self.patience.wears_out(self.gap) else Outcome.GOING
+        return Outcome.STALLED if self.patience.is_stalled(self.gap) else Outcome.GOING
 
     # ---- the dual side ------------------------------------------------------------------------------------
 
-    def look(self) -> None:
+    def check_gap(self) -> None:
         """The bound of the duals of the best place, or of their mean where the loss has kinks."""
         self.counters["looks"] += 1
-        self.next_look = max(self.n_iter + (EARLY if self.n_iter else 1), int(SPACING * self.n_iter))
+        self.next_gap_check = max(
+            self.n_iter + (MIN_ITERATIONS_BETWEEN_CHECKS if self.n_iter else 1), int(BOUND_CHECK_SPACING * self.n_iter)
+        )
         self.raise_bound(self.problem.feasible(self.average if self.problem.kinked else self.best.a))
 
     def raise_bound(self, a: np.ndarray) -> float:
@@ -142,8 +144,8 @@ class FirstOrderRun:
 
     def point(self) -> Point:
         """The best w and b so far, and the best duals: those of now among them, if there is time for a look at them."""
-        with suppress(Interrupted), droppable():
-            self.look()
+        with suppress(Interrupted), abortable():
+            self.check_gap()
         return Point(self.problem.feasible(self.a), self.best.b, self.best.coef)
 
     def here(self) -> Point:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .objective import Place
+from .objective import Iterate
 
 if TYPE_CHECKING:
     from .run import FirstOrderRun
 
-HALVINGS = 60  # of a step that is looked for
+MAX_HALVINGS = 60  # of a step that is looked for
 
 
 class GivenSteps:
@@ -20,7 +20,7 @@ class GivenSteps:
     def __init__(self, step: float | np.ndarray):
         self.step = step
 
-    def choose(self, run: FirstOrderRun, here: Place) -> float | np.ndarray:
+    def choose(self, run: FirstOrderRun, here: Iterate) -> float | np.ndarray:
         """The step."""
         return self.step
 
@@ -32,7 +32,7 @@ class DualSteps:
     steps add up to 1 / (1 - beta) times as much, so they are shorter.
     """
 
-    def choose(self, run: FirstOrderRun, here: Place) -> float:
+    def choose(self, run: FirstOrderRun, here: Iterate) -> float:
         """The step from the place of the run."""
         bound = run.raise_bound(run.problem.feasible(run.average))
         step = (1.0 - run.mover.beta) * (here.value - bound) / max(here.steepness, 1e-300)
@@ -48,10 +48,10 @@ class SearchedSteps:
     def __init__(self):
         self.step = 1.0
 
-    def choose(self, run: FirstOrderRun, here: Place) -> float:
+    def choose(self, run: FirstOrderRun, here: Iterate) -> float:
         """The step from the place of the run."""
         self.step *= 1.5
-        for _ in range(HALVINGS):
+        for _ in range(MAX_HALVINGS):
             there = run.objective.place(here.u - self.step * here.gradient)
             if there.value <= here.value - 0.5 * self.step * here.steepness * (1.0 - 1e-9):
                 break

@@ -9,15 +9,15 @@ from scipy.linalg import LinAlgError, cho_solve
 
 from ...model.normal_equations import factor_matrix
 from ...model.problem import Point, Problem
-from ..quadratic_program import balance_out, form_kernel
-from ..result import Patience
+from ..quadratic_program import form_kernel, restore_balance
+from ..result import StallDetector
 from .run import LagrangianRun
 
-STRICTER, STRICTEST = 3.0, 1e6  # growth of the penalty in a round; its most, in units of the curvature
-LOOSER, LOOSEST = 0.3, 1e-12  # fall of the hold to the last round; its least
-INNER = 60  # Newton steps in a round, at most
-LOOKS = 30  # rounds without a fall of the gap by a tenth before a run gives up
-FIRMER = 100.0  # times the hold, where the matrix is not positive definite to rounding
+PENALTY_GROWTH, MAX_PENALTY = 3.0, 1e6  # growth of the penalty in a round; its most, in units of the curvature
+PROXIMAL_DECAY, MIN_PROXIMAL_WEIGHT = 0.3, 1e-12  # fall of the hold to the last round; its least
+MAX_NEWTON_STEPS = 60  # Newton steps in a round, at most
+ROUNDS_WITHOUT_PROGRESS_LIMIT = 30  # rounds without a fall of the gap by a tenth before a run gives up
+JITTER_GROWTH = 100.0  # times the hold, where the matrix is not positive definite to rounding
 
 
 class AugmentedRun(LagrangianRun):
@@ -54,7 +54,12 @@ class AugmentedRun(LagrangianRun):
         self.balance = float(problem.balance) if self.free else 0.0
         self.unit = self.d + problem.scale / (self.hi - self.lo)
         self.curvature = self.K.diagonal() + self.unit
-        self.penalty, self.hold, self.steps, self.patience = 1.0, 1.0, 0, Patience(LOOKS)
+        self.penalty_scale, self.proximal_scale, self.steps, self.patience = (
+            1.0,
+            1.0,
+            0,
+            StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT),
+        )
         self.begin(warm)
 
     def begin(self, warm: Point | None) -> None:
@@ -67,7 +72,7 @@ class AugmentedRun(LagrangianRun):
             self.shift = np.clip(warm.a[self.rows], self.lo, self.hi)
             self.b = float(warm.b) if self.free else 0.0
             self.multiplier = -(self.K @ self.shift + self.p + self.d * self.shift + self.b)
-            self.moor()
+            self.reanchor()
         self.last_a, self.last_b = self.anchor + self.shift, self.b
         self.z = np.clip(self.last_a, self.lo, self.hi)
         self.best = self.here()
@@ -79,23 +84,26 @@ class AugmentedRun(LagrangianRun):
         """One Newton step; where it was the last of a round, a look at the gap, and new multipliers."""
         done = self.take_newton_step()
         self.steps += 1
-        if done or self.steps >= INNER:
-            self.look()
+        if done or self.steps >= MAX_NEWTON_STEPS:
+            self.check_gap()
             self.begin_round()
 
-    def look(self) -> None:
+    def check_gap(self) -> None:
         """Keep the point if its gap is the smallest so far."""
         point = self.here()
         primal, dual = self.evaluate(point)
         if abs(primal - dual) <= abs(self.gap):
             self.best, self.primal, self.dual = point, primal, dual
-        self.ended |= self.patience.wears_out(primal - dual)
+        self.ended |= self.patience.is_stalled(primal - dual)
 
     def begin_round(self) -> None:
         """The multipliers that make the last minimum stationary; a stricter penalty, a looser hold."""
         self.multiplier = self.respond(self.shift)[1]
         self.last_a, self.last_b = self.anchor + self.shift, self.b
-        self.penalty, self.hold = STRICTER * self.penalty, LOOSER * self.hold
+        self.penalty_scale, self.proximal_scale = (
+            PENALTY_GROWTH * self.penalty_scale,
+            PROXIMAL_DECAY * self.proximal_scale,
+        )
         self.steps = 0
         self.counters["rounds"] += 1
 
@@ -103,7 +111,7 @@ class AugmentedRun(LagrangianRun):
         """a and b to the minimum along Newton's step; whether that is the minimum of the round."""
         a = self.anchor + self.shift
         _, multiplier, moving = self.respond(self.shift)
-        gradient = self.K @ a + self.p + self.d * a + multiplier + self.b + self.held * (a - self.last_a)
+        gradient = self.K @ a + self.p + self.d * a + multiplier + self.b + self.proximal_weights * (a - self.last_a)
         step = self.solve_newton(gradient, moving, a)
         if step is None:
             self.ended = True
@@ -112,7 +120,7 @@ class AugmentedRun(LagrangianRun):
         share = self.search(da, db, gradient, multiplier)
         self.shift, self.b = self.shift + share * da, self.b + share * db
         self.z, _, still = self.respond(self.shift)
-        self.moor()
+        self.reanchor()
         return share == 1.0 and np.array_equal(still, moving)
 
     def solve_newton(self, gradient: np.ndarray, moving: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, float] | None:
@@ -120,7 +128,7 @@ class AugmentedRun(LagrangianRun):
 
         In that form s may be large without harm, and b is never computed as s times a rounding error of sum a.
         """
-        diagonal = self.d + self.held + np.where(moving, 0.0, self.stiff)
+        diagonal = self.d + self.proximal_weights + np.where(moving, 0.0, self.penalty_weights)
         factor = self.factorise(diagonal)
         if factor is None:
             return None
@@ -128,7 +136,7 @@ class AugmentedRun(LagrangianRun):
             return -cho_solve(factor, gradient, check_finite=False), 0.0
         right = np.column_stack([-gradient, np.ones(len(a))])
         plain, tilt = cho_solve(factor, right, check_finite=False).T
-        give = 1.0 / float(self.stiff.mean())
+        give = 1.0 / float(self.penalty_weights.mean())
         excess = float(a.sum()) - self.balance - give * (self.b - self.last_b)
         db = (float(plain.sum()) + excess) / (give + float(tilt.sum()))
         return plain - db * tilt, db
@@ -142,24 +150,24 @@ class AugmentedRun(LagrangianRun):
             try:
                 return factor_matrix(H, lower=True)
             except LinAlgError:
-                extra = FIRMER * np.maximum(extra, self.held)
+                extra = JITTER_GROWTH * np.maximum(extra, self.proximal_weights)
         return None
 
     @property
-    def stiff(self) -> np.ndarray:
+    def penalty_weights(self) -> np.ndarray:
         """r of each sample."""
-        return np.minimum(self.penalty * self.unit, STRICTEST * self.curvature)
+        return np.minimum(self.penalty_scale * self.unit, MAX_PENALTY * self.curvature)
 
     @property
-    def held(self) -> np.ndarray:
+    def proximal_weights(self) -> np.ndarray:
         """t of each sample."""
-        return np.maximum(self.hold * self.unit, LOOSEST * self.curvature)
+        return np.maximum(self.proximal_scale * self.unit, MIN_PROXIMAL_WEIGHT * self.curvature)
 
     # ---- bounds and kinks ---------------------------------------------------------------------------------
 
     def respond(self, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """z = clip(soft(a + l/r, e/r), lo, hi), the new l = r (a + l/r - z), and where z moves with a."""
-        r = self.stiff
+        r = self.penalty_weights
         kink = self.e / r
         shift = shift + self.multiplier / r
         x = self.anchor + shift
@@ -169,7 +177,7 @@ class AugmentedRun(LagrangianRun):
         multiplier = np.where(over >= 0, self.e + r * over, np.where(under <= 0, r * under - self.e, inner))
         return z, multiplier, (over < 0) & (under > 0) & ((self.e == 0) | (np.abs(x) > kink))
 
-    def moor(self) -> None:
+    def reanchor(self) -> None:
         """Measure every dual from the bound it is nearest to, or from zero."""
         a = self.anchor + self.shift
         near = np.where(np.abs(a - self.lo) < np.abs(a), self.lo, 0.0)
@@ -179,14 +187,16 @@ class AugmentedRun(LagrangianRun):
     def search(self, da: np.ndarray, db: float, gradient: np.ndarray, multiplier: np.ndarray) -> float:
         """The share of the step at which the slope along it, which is piecewise linear and rises, passes zero."""
         start = float(da @ (gradient - multiplier))
-        bend = float(da @ (self.K @ da)) + float((self.d + self.held) @ (da * da)) + db * float(da.sum())
+        second_derivative = (
+            float(da @ (self.K @ da)) + float((self.d + self.proximal_weights) @ (da * da)) + db * float(da.sum())
+        )
 
         def slope(share: float) -> float:
-            return start + share * bend + float(da @ self.respond(self.shift + share * da)[1])
+            return start + share * second_derivative + float(da @ self.respond(self.shift + share * da)[1])
 
         if slope(1.0) <= 1e-8 * abs(float(da @ gradient)):
             return 1.0
-        r = self.stiff
+        r = self.penalty_weights
         ahead = self.shift + self.multiplier / r
         edges = (self.lo - self.e / r, -self.e / r, self.e / r, self.hi + self.e / r)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -203,7 +213,7 @@ class AugmentedRun(LagrangianRun):
         """z, which keeps the bounds, brought to balance, and b."""
         a = np.zeros(self.problem.n)
         a[self.rows] = self.z
-        return Point(balance_out(self.problem, a), self.b)
+        return Point(restore_balance(self.problem, a), self.b)
 
     def point(self) -> Point:
         """The best point at the end of a round so far."""

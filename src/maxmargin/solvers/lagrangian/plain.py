@@ -6,17 +6,22 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, minres
 
 from ...model.problem import Point, Problem
-from ...runtime.threads import droppable, run_apart
+from ...runtime.threads import abortable, run_on_own_thread
 from ..quadratic_program import QuadraticProgram
-from ..result import Patience
+from ..result import StallDetector
 from .run import LagrangianRun
 
-OFFSET = 1e-8  # under AdaGrad's root, which begins at zero
-ACCURATE = 1e-10  # relative residual of MINRES where Q is regular
-ROUGH = 1e-5  # and where it is not: what a tighter one adds lies along the smallest eigenvalues, and is mostly noise
-INNER = 500  # products with Q in one inner solve, at most; the next one goes on from where it ended
-PATIENCE = 5  # iterations in which the value of the dual may fail to rise, where Q may be singular
-LOOKS, LOOKS_REGULAR = 1000, 10_000  # iterations in which the gap may fail to fall by a tenth, and where Q is regular
+ADAGRAD_OFFSET = 1e-8  # under AdaGrad's root, which begins at zero
+REGULAR_REL_TOL = 1e-10  # relative residual of MINRES where Q is regular
+SINGULAR_REL_TOL = (
+    1e-5  # and where it is not: what a tighter one adds lies along the smallest eigenvalues, and is mostly noise
+)
+MAX_INNER_PRODUCTS = 500  # products with Q in one inner solve, at most; the next one goes on from where it ended
+ITERATIONS_WITHOUT_RISE_LIMIT = 5  # iterations in which the value of the dual may fail to rise, where Q may be singular
+ITERATIONS_WITHOUT_PROGRESS_LIMIT, ITERATIONS_WITHOUT_PROGRESS_LIMIT_REGULAR = (
+    1000,
+    10_000,
+)  # iterations in which the gap may fail to fall by a tenth, and where Q is regular
 
 
 class PlainRun(LagrangianRun):
@@ -41,19 +46,27 @@ class PlainRun(LagrangianRun):
         self.upper = np.where(self.finite, self.program.upper, 0.0)
         self.mu, self.above, self.below, self.v = 0.0, np.zeros(m), np.zeros(m), np.zeros(m)
         self.squares = np.zeros(2 * m + 1)
-        self.best, self.worse, self.patience = -np.inf, 0, Patience(LOOKS if problem.kinked else LOOKS_REGULAR)
+        self.best, self.worse, self.patience = (
+            -np.inf,
+            0,
+            StallDetector(
+                ITERATIONS_WITHOUT_PROGRESS_LIMIT if problem.kinked else ITERATIONS_WITHOUT_PROGRESS_LIMIT_REGULAR
+            ),
+        )
         self.minimise()
 
     def minimise(self) -> None:
         """v for the present multipliers, the residual, the value of the Lagrangian there, and P and D."""
         program, m = self.program, len(self.v)
         right = self.mu * program.sign - program.q - self.above + self.below
-        matrix, wanted, rtol = program.Q, right, ACCURATE
+        matrix, wanted, rtol = program.Q, right, REGULAR_REL_TOL
         if self.problem.kinked:
             matrix = LinearOperator((m, m), lambda v: program.Q @ (program.Q @ np.ravel(v)), dtype=float)
-            wanted, rtol = program.Q @ right, ROUGH
-        with droppable():
-            self.v, _ = run_apart(lambda: minres(matrix, wanted, x0=self.v, rtol=rtol, maxiter=INNER))
+            wanted, rtol = program.Q @ right, SINGULAR_REL_TOL
+        with abortable():
+            self.v, _ = run_on_own_thread(
+                lambda: minres(matrix, wanted, x0=self.v, rtol=rtol, maxiter=MAX_INNER_PRODUCTS)
+            )
         image = program.Q @ self.v
         size = float(np.linalg.norm(right))
         self.counters["residual"] = float(np.linalg.norm(image - right)) / size if size > 0 else 0.0
@@ -67,16 +80,16 @@ class PlainRun(LagrangianRun):
         self.minimise()
         risen = self.value > self.best
         self.best, self.worse = (self.value, 0) if risen else (self.best, self.worse + 1)
-        tired = self.problem.kinked and self.worse >= PATIENCE
-        self.ended = self.patience.wears_out(self.gap) or tired
+        stalled = self.problem.kinked and self.worse >= ITERATIONS_WITHOUT_RISE_LIMIT
+        self.ended = self.patience.is_stalled(self.gap) or stalled
 
     def climb(self) -> None:
         """Each multiplier by step g / sqrt(sum of its g^2 so far), g = what v violates; those of bounds stay >= 0."""
         program, m = self.program, len(self.v)
-        astray = 0.0 if program.balance is None else program.balance - float(program.sign @ self.v)
-        gradient = np.concatenate([[astray], np.where(self.finite, self.v - self.upper, 0.0), -self.v])
+        imbalance = 0.0 if program.balance is None else program.balance - float(program.sign @ self.v)
+        gradient = np.concatenate([[imbalance], np.where(self.finite, self.v - self.upper, 0.0), -self.v])
         self.squares += gradient * gradient
-        moves = self.solver.step * gradient / np.sqrt(self.squares + OFFSET)
+        moves = self.solver.step * gradient / np.sqrt(self.squares + ADAGRAD_OFFSET)
         self.mu += float(moves[0])
         self.above = np.maximum(self.above + moves[1 : m + 1], 0.0)
         self.below = np.maximum(self.below + moves[m + 1 :], 0.0)

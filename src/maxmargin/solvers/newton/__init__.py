@@ -11,7 +11,7 @@ from .absolute import ProximalNewton
 from .blocks import BlockNewtonRun, refuse_blocks
 from .run import NewtonRun
 from .sifting import SiftingRun
-from .system import FORMED
+from .system import NORMAL_MATRIX_MAX_FEATURES
 
 __all__ = ["InteriorPoint", "Multipliers", "Newton", "ProximalNewton"]
 
@@ -103,7 +103,7 @@ class InteriorPoint:
         reason = refuse_shape(problem, "Interior point")
         if reason is None and problem.row is None:
             return f"Interior point needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
-        if reason is None and problem.features.samples.d > 2 * FORMED:
+        if reason is None and problem.features.samples.d > 2 * NORMAL_MATRIX_MAX_FEATURES:
             return (
                 f"Interior point forms a matrix of the features, and {problem.features.samples.d} are too many; "
                 "use 'coordinate'."

@@ -12,12 +12,12 @@ from ...model.features import AbsoluteDesign
 from ...model.normal_equations import form_normal_matrix
 from ...model.problem import Point, Problem
 from ..refusals import refuse_list
-from ..result import Outcome, Patience, Progress
+from ..result import Outcome, Progress, StallDetector
 from .oracle import RowOracle, TermOracle
 
-WORKING = 1000  # features beyond which only those that are used, or pull most, take part in a step
-PASSES = 1000  # of coordinate descent on the quadratic
-PATIENCE = 60  # steps without a fall of the gap by a tenth before a run gives up
+WORKING_SET_FEATURES = 1000  # features beyond which only those that are used, or pull most, take part in a step
+MAX_DESCENT_PASSES = 1000  # of coordinate descent on the quadratic
+STEPS_WITHOUT_PROGRESS_LIMIT = 60  # steps without a fall of the gap by a tenth before a run gives up
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ProximalNewtonRun:
         if warm is not None and warm.coef is not None:
             u[:] = warm.coef
             u[-1] = float(warm.b) if self.free else u[-1]
-        self.n_iter, self.patience = 0, Patience(PATIENCE)
+        self.n_iter, self.patience = 0, StallDetector(STEPS_WITHOUT_PROGRESS_LIMIT)
         self.counters = Counter(features=0)
         self.place(u, self.project(u))
 
@@ -88,24 +88,24 @@ class ProximalNewtonRun:
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_step()
-            if self.patience.wears_out(self.gap):
+            if self.patience.is_stalled(self.gap):
                 return Outcome.STALLED
 
     def take_step(self) -> None:
         """The minimum of the quadratic model, halved until P falls."""
-        from ...compiled.l1_descent import descend_softly
+        from ...compiled.l1_descent import descend_l1_quadratic
 
         chosen = self.choose_features()
         part = self.samples.take_features(chosen)
-        H = form_normal_matrix(part, self.response.bend, self.constant)
+        H = form_normal_matrix(part, self.response.second_derivative, self.constant)
         H = np.triu(H) + np.triu(H, 1).T
-        flat = float(np.abs(self.pull).max()) if not self.response.bending else 0.0  # no curvature: short steps
+        flat = float(np.abs(self.pull).max()) if not self.response.curved else 0.0  # no curvature: short steps
         H[np.arange(len(H)), np.arange(len(H))] += max(1e-12 * float(np.trace(H)) / len(H), 1e-10, flat)
         place = np.append(chosen, self.samples.d)
         g, u, weight = -self.pull[place], self.u[place], self.weight[place]
         delta, slope = np.zeros(len(place)), np.zeros(len(place))
         accuracy = 1e-4 * np.sqrt(max(abs(self.gap), self.tol * abs(self.primal)))
-        descend_softly(H, g, u, weight, delta, slope, PASSES, accuracy)
+        descend_l1_quadratic(H, g, u, weight, delta, slope, MAX_DESCENT_PASSES, accuracy)
         step = np.zeros_like(self.u)
         step[place] = delta
         move = part.project(delta[:-1]) + self.constant * delta[-1]
@@ -125,10 +125,10 @@ class ProximalNewtonRun:
     def choose_features(self) -> np.ndarray:
         """All features while they are few; else those in use, and those that pull hardest."""
         d = self.samples.d
-        if d <= WORKING:
+        if d <= WORKING_SET_FEATURES:
             return np.arange(d)
         pull = np.where(self.u[:-1] != 0, np.inf, np.abs(self.pull[:-1]))
-        count = min(d, max(WORKING // 2, 2 * int(np.isinf(pull).sum())))
+        count = min(d, max(WORKING_SET_FEATURES // 2, 2 * int(np.isinf(pull).sum())))
         return np.sort(np.argpartition(-pull, count - 1)[:count])
 
     def balance_duals(self) -> None:
@@ -137,10 +137,10 @@ class ProximalNewtonRun:
             return
         ones, shift = np.ones(self.problem.n), 0.0
         for _ in range(60):
-            total, bend = self.oracle.lean(self.f, ones, shift)
-            if abs(total) <= 1e-15 * np.abs(self.response.a).sum() or bend <= 0:
+            total, second_derivative = self.oracle.directional_derivative(self.f, ones, shift)
+            if abs(total) <= 1e-15 * np.abs(self.response.a).sum() or second_derivative <= 0:
                 break
-            shift += total / bend
+            shift += total / second_derivative
         u = self.u.copy()
         u[-1] += shift
         self.place(u, self.f + shift)

@@ -15,25 +15,25 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
-from ...model.losses import Row
+from ...model.losses import PiecewiseConjugate
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 
-BAND = 10.0  # times the target is the most that a corrector may ask of one product
-INSIDE = 0.995  # of the way to the nearest bound is gone at most
+CORRECTOR_LIMIT_FACTOR = 10.0  # times the target is the most that a corrector may ask of one product
+BOUNDARY_STEP_SHARE = 0.995  # of the way to the nearest bound is gone at most
 
 
 class Barrier:
     """A point strictly between all bounds, and steps towards the optimum."""
 
-    def __init__(self, block, row: Row, scale: float):
+    def __init__(self, block, row: PiecewiseConjugate, scale: float):
         self.block, self.scale = block, scale
         self.p, self.d, self.lo, self.hi = split_layers(row)
         self.moving = self.hi > self.lo
         self.below, self.above = np.isfinite(self.lo) & self.moving, np.isfinite(self.hi) & self.moving
         self.bounded = int(self.below.sum() + self.above.sum())
-        self.stand_amid()
+        self.start_between_bounds()
 
-    def stand_amid(self) -> None:
+    def start_between_bounds(self) -> None:
         """Duals amid their bounds that balance, R u = base, and multipliers of the scale of the scores.
 
         Not R u = base + Z'a: features of 1e3 would begin with scores of 1e6 C, far from every multiplier. What is
@@ -44,7 +44,7 @@ class Barrier:
         start = np.where(self.below, self.lo + reach, np.where(self.above, self.hi - reach, 0.0))
         self.a = np.where(self.moving, start, self.lo)
         if not self.block.ridge:
-            self.a = even_out(self.a, -self.block.base[-1] / self.block.constant)
+            self.a = scale_to_balance(self.a, -self.block.base[-1] / self.block.constant)
         # A bound that is not there is a distance of one that does not change, with a multiplier of zero.
         with np.errstate(invalid="ignore"):
             self.low = np.where(self.below, self.a - self.lo, 1.0)
@@ -109,9 +109,12 @@ class Barrier:
         target = (ahead / max(self.bounded, 1) / mu) ** 3 * mu if mu > 0 else 0.0
         rise, fall = np.where(self.below, target - da * dz, 0.0), np.where(self.above, target + da * dv, 0.0)
         # Mehrotra's second-order term misleads where it is many times the target itself (Gondzio 1996).
-        rise, fall = np.clip(rise, -BAND * target, BAND * target), np.clip(fall, -BAND * target, BAND * target)
+        rise, fall = (
+            np.clip(rise, -CORRECTOR_LIMIT_FACTOR * target, CORRECTOR_LIMIT_FACTOR * target),
+            np.clip(fall, -CORRECTOR_LIMIT_FACTOR * target, CORRECTOR_LIMIT_FACTOR * target),
+        )
         du, df, da, dz, dv = move(still + rise / self.low - fall / self.high, rise, fall)
-        t = min(1.0, INSIDE * self.longest(da, dz, dv))
+        t = min(1.0, BOUNDARY_STEP_SHARE * self.longest(da, dz, dv))
         self.u, self.f, self.a = self.u + t * du, self.f + t * df, self.a + t * da
         self.low, self.high = self.low + t * da * self.below, self.high - t * da * self.above
         self.z, self.v = self.z + t * dz, self.v + t * dv
@@ -121,7 +124,7 @@ class Barrier:
         pairs = ((self.low, da * self.below), (self.high, -da * self.above), (self.z, dz), (self.v, dv))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             rate = max(float(np.max(np.where(x > 0, -dx / x, 0.0), initial=0.0)) for x, dx in pairs)
-        return 1.0 / max(rate, INSIDE)
+        return 1.0 / max(rate, BOUNDARY_STEP_SHARE)
 
     def factor(self, theta: np.ndarray):
         """Solves with R + Z' diag(theta) Z, by Cholesky."""
@@ -141,7 +144,7 @@ class Barrier:
         raise FloatingPointError("The normal equations are singular.")
 
 
-def even_out(a: np.ndarray, balance: float) -> np.ndarray:
+def scale_to_balance(a: np.ndarray, balance: float) -> np.ndarray:
     """The duals with the side that outweighs the other scaled down, so that they balance."""
     rise, fall = float(a[a > 0].sum()), -float(a[a < 0].sum())
     excess = rise - fall - balance
@@ -149,7 +152,7 @@ def even_out(a: np.ndarray, balance: float) -> np.ndarray:
     return np.where(side, a * max(1.0 - abs(excess) / size, 0.05), a) if size > 0 else a
 
 
-def split_layers(row: Row) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def split_layers(row: PiecewiseConjugate) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """p, d, lo, hi with one layer, or two where e > 0: above and below the flat part, with p + e and p - e."""
     if not np.any(row.e):
         return tuple(np.atleast_2d(part) for part in (row.p, row.d, row.lo, row.hi))

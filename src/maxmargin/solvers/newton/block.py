@@ -13,21 +13,21 @@ import numpy as np
 from ...model.kernels import Linear
 from ...model.samples import Dense, Sparse
 from ...model.tiles import evaluate_square
-from ...runtime.threads import droppable
+from ...runtime.threads import abortable
 from .oracle import Response
 from .system import solve_newton
 
-STEEP = 0.1  # of its first slope is what a line search leaves
-WALL = 10.0  # times its first slope is what no line meets but where an exponential rises
+LINE_SEARCH_SLOPE_SHARE = 0.1  # of its first slope is what a line search leaves
+EXPONENTIAL_WALL_FACTOR = 10.0  # times its first slope is what no line meets but where an exponential rises
 
 
-class Block:
+class RowBlock:
     """Samples and their oracle, at a place u with the scores f."""
 
     def __init__(self, samples, oracle, constant: float, ridge: float, base: np.ndarray):
         self.samples, self.oracle, self.constant, self.ridge, self.base = samples, oracle, constant, ridge, base
         self.square: np.ndarray | None = None
-        self.lots, self.turn = None, 0
+        self.draws, self.draw_count = None, 0
         self.response: Response | None = None
 
     def project(self, u: np.ndarray) -> np.ndarray:
@@ -60,18 +60,18 @@ class Block:
             self.square = multiply_rows(self.samples)
         return self.square[np.ix_(rows, rows)]
 
-    def draw_lots(self, count: int) -> np.ndarray:
+    def draw_row_mask(self, count: int) -> np.ndarray:
         """A mask of one row in `count`, others each time; the same in every fit."""
-        if self.lots is None:
-            self.lots = np.random.default_rng(0).integers(0, count, self.samples.n, dtype=np.uint8)
-        self.turn += 1
-        return self.lots == self.turn % count
+        if self.draws is None:
+            self.draws = np.random.default_rng(0).integers(0, count, self.samples.n, dtype=np.uint8)
+        self.draw_count += 1
+        return self.draws == self.draw_count % count
 
     def find_step(self, damping: float, accuracy: float) -> np.ndarray:
         """Newton's direction."""
         return solve_newton(self, self.gradient, damping, accuracy)
 
-    def search(self, step: np.ndarray, move: np.ndarray, steep: float = STEEP) -> float:
+    def search(self, step: np.ndarray, move: np.ndarray, steep: float = LINE_SEARCH_SLOPE_SHARE) -> float:
         """t > 0 with phi'(u + t step) near zero: Newton's method in one variable, kept within a bracket.
 
         Near means `steep` times the first slope. Where that slope is large for a short way only, so much of it may be
@@ -82,7 +82,7 @@ class Block:
         leant = float(self.pulled @ step)
         low, high, t, last = 0.0, np.inf, 1.0, np.inf
         for _ in range(60):
-            first, second = self.oracle.lean(self.f, move, t)
+            first, second = self.oracle.directional_derivative(self.f, move, t)
             now = slope + leant - first + t * curve
             if not np.isfinite(now):
                 now = np.inf
@@ -91,7 +91,7 @@ class Block:
             low, high = (t, high) if now < 0 else (low, t)
             t = t - now / (curve + second) if np.isfinite(now) and curve + second > 0 else np.inf
             # Down the wall of an exponential a step is one unit: halve the bracket there.
-            crawling = (abs(now) > 0.5 * last or now > WALL * abs(slope)) and high < np.inf
+            crawling = (abs(now) > 0.5 * last or now > EXPONENTIAL_WALL_FACTOR * abs(slope)) and high < np.inf
             if crawling or not low < t < high:
                 t = 0.5 * (low + high) if high < np.inf else 4.0 * low
             last = abs(now)
@@ -100,5 +100,5 @@ class Block:
 
 def multiply_rows(samples: Dense | Sparse) -> np.ndarray:
     """<x_i, x_j> of all pairs, on all cores; a run that is told to stop is left there and then."""
-    with droppable():
+    with abortable():
         return evaluate_square(Linear(), samples)

@@ -16,23 +16,23 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_solve
 
-from ...blocks.problem import FORMED, BlockPoint, BlockProblem, Pose
+from ...blocks.problem import FORMED, BlockFormulation, BlockPoint, BlockProblem
 from ...blocks.source import Block
 from ...model.features import Design
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Problem
 from ...model.samples import wrap
 from ...runtime.threads import cached_property
-from ..result import Outcome, Patience, Progress
-from .block import Block as Place
+from ..result import Outcome, Progress, StallDetector
+from .block import RowBlock
 from .oracle import RowOracle, TermOracle
-from .run import COARSE_TOL, NARROWER, NARROWEST, SOLVED, NewtonRun
+from .run import COARSE_TOL, MIN_RELATIVE_WIDTH, SOLVED_GRADIENT_SHARE, WIDTH_FACTOR, NewtonRun
 
-PATIENCE = 40  # passes without a fall of the gap by a tenth before a run gives up
-SAMPLED = 1 << 22  # numbers of the sample that is solved first, at most
-MANY, FEW = 8, 4000  # of so many rows one is drawn at most, and no sample is smaller than that
-RATIOS = 0.5 ** np.array([0, 1, 2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 40])  # of a step that is too long
-DECREASE = 1e-4  # of the promised fall that a whole step must reach
+PASSES_WITHOUT_PROGRESS_LIMIT = 40  # passes without a fall of the gap by a tenth before a run gives up
+SAMPLE_MAX_ENTRIES = 1 << 22  # numbers of the sample that is solved first, at most
+SAMPLE_ROW_RATIO, SAMPLE_MIN_ROWS = 8, 4000  # of so many rows one is drawn at most, and no sample is smaller than that
+STEP_RATIOS = 0.5 ** np.array([0, 1, 2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 40])  # of a step that is too long
+SUFFICIENT_DECREASE_SHARE = 1e-4  # of the promised fall that a whole step must reach
 
 
 class Steps(NamedTuple):
@@ -73,77 +73,77 @@ class Steps(NamedTuple):
         return np.ascontiguousarray(F[:, -1]), oracle
 
 
-class Pull(NamedTuple):
+class RowSums(NamedTuple):
     """Sums over rows at u: what Newton's method minimises, losses, conjugates, a, bends; Z'a and Z' diag(bend) Z."""
 
     smooth: float
     losses: float
     conjugates: float
     total: float
-    bends: float
-    bending: int
+    second_derivatives: float
+    curved: int
     pulled: np.ndarray
     matrix: np.ndarray
 
-    def __add__(self, other: Pull) -> Pull:
-        return Pull(*(mine + its for mine, its in zip(self, other, strict=True)))
+    def __add__(self, other: RowSums) -> RowSums:
+        return RowSums(*(mine + its for mine, its in zip(self, other, strict=True)))
 
 
-class Slopes(NamedTuple):
+class DirectionalDerivatives(NamedTuple):
     """sum_i a_i move_i at some points of a line."""
 
-    leans: np.ndarray
+    derivatives: np.ndarray
 
-    def __add__(self, other: Slopes) -> Slopes:
-        return Slopes(self.leans + other.leans)
+    def __add__(self, other: DirectionalDerivatives) -> DirectionalDerivatives:
+        return DirectionalDerivatives(self.derivatives + other.derivatives)
 
 
-class Drawn(NamedTuple):
+class SampledRows(NamedTuple):
     """Rows drawn by lot, their targets and weights, block after block."""
 
     X: list
     y: list
     c: list
 
-    def __add__(self, other: Drawn) -> Drawn:
-        return Drawn(self.X + other.X, self.y + other.y, self.c + other.c)
+    def __add__(self, other: SampledRows) -> SampledRows:
+        return SampledRows(self.X + other.X, self.y + other.y, self.c + other.c)
 
 
-def pull_block(block: Block, pose: Pose, steps: Steps) -> Pull:
+def sum_block(block: Block, pose: BlockFormulation, steps: Steps) -> RowSums:
     """The sums of one block at the last of the steps."""
     problem = pose.pose(block)
     f, oracle = steps.follow(problem)
-    place = Place(problem.features.samples, oracle, steps.constant, 0.0, np.zeros(problem.features.samples.d + 1))
+    place = RowBlock(problem.features.samples, oracle, steps.constant, 0.0, np.zeros(problem.features.samples.d + 1))
     response = oracle.respond(f)
-    matrix = form_normal_matrix(problem.features.samples, response.bend, steps.constant)
-    return Pull(
-        response.smooth, response.losses, response.conjugates, response.total, float(response.bend.sum()),
-        response.bending, place.combine(response.a), matrix,
+    matrix = form_normal_matrix(problem.features.samples, response.second_derivative, steps.constant)
+    return RowSums(
+        response.smooth, response.losses, response.conjugates, response.total, float(response.second_derivative.sum()),
+        response.curved, place.combine(response.a), matrix,
     )  # fmt: skip
 
 
-def lean_block(block: Block, pose: Pose, steps: Steps, step: np.ndarray) -> Slopes:
+def differentiate_block(block: Block, pose: BlockFormulation, steps: Steps, step: np.ndarray) -> DirectionalDerivatives:
     """How the rows of one block lean along the way `step` from the last of the steps, at several lengths."""
     problem = pose.pose(block)
     f, oracle = steps.follow(problem)
     move = problem.features.samples.project(step[:-1]) + steps.constant * step[-1]
-    return Slopes(np.array([oracle.lean(f, move, float(t))[0] for t in RATIOS]))
+    return DirectionalDerivatives(np.array([oracle.directional_derivative(f, move, float(t))[0] for t in STEP_RATIOS]))
 
 
-def draw_block(block: Block, pose: Pose, share: float) -> Drawn:
+def draw_block(block: Block, pose: BlockFormulation, share: float) -> SampledRows:
     """Some rows of one block; which ones depends on its number only."""
     y, c = pose.targets.read(block)
     drawn = np.random.default_rng(block.number).random(len(c)) < share
     rows = np.flatnonzero(drawn & (c > 0))
-    return Drawn([block.X[rows]], [y[rows]], [c[rows] / share])
+    return SampledRows([block.X[rows]], [y[rows]], [c[rows] / share])
 
 
 @dataclass
-class Stand:
+class Iterate:
     """Where the run stands: u, and the sums there."""
 
     u: np.ndarray
-    sums: Pull
+    sums: RowSums
 
 
 class BlockNewtonRun:
@@ -154,16 +154,16 @@ class BlockNewtonRun:
         self.free, self.kinked = problem.pose.free, problem.kinked
         self.constant = 1.0 if self.free else problem.pose.scaling
         self.ridge = 0.0 if self.free else 1.0
-        self.patience = Patience(PATIENCE)
+        self.patience = StallDetector(PASSES_WITHOUT_PROGRESS_LIMIT)
         self.n_iter, self.counters = 0, Counter()
         self.solved: list[tuple[np.ndarray, float]] = []  # u and width, for every width that was solved
         self.middle, self.width = False, 2.0 * problem.scale if self.kinked else 0.0
-        self.stood: Stand | None = None
+        self.current: Iterate | None = None
         self.shortened = False  # whether the last step was too long
         if state is not None:
             self.unpack(state)
         elif warm is not None:
-            self.adopt(warm)
+            self.start_from(warm)
         else:
             self.u = np.zeros(problem.d + 1)
             self.u[-1] = problem.centre if self.free else 0.0
@@ -171,7 +171,7 @@ class BlockNewtonRun:
 
     # ---- where to start -----------------------------------------------------------------------------------
 
-    def adopt(self, warm: BlockPoint) -> None:
+    def start_from(self, warm: BlockPoint) -> None:
         """Stand at a point, with kinks wide enough to leave it."""
         self.u = np.array(warm.coef, float)
         if self.free:
@@ -181,8 +181,8 @@ class BlockNewtonRun:
     def start_coarse(self) -> None:
         """Solve a sample of the rows, weighted up, where there are many more than that."""
         problem = self.problem
-        rows = min(SAMPLED // (problem.d + 1), problem.n // MANY)
-        if rows < max(FEW, 80 * problem.d):
+        rows = min(SAMPLE_MAX_ENTRIES // (problem.d + 1), problem.n // SAMPLE_ROW_RATIO)
+        if rows < max(SAMPLE_MIN_ROWS, 80 * problem.d):
             return
         drawn = problem.blocks.run(draw_block, problem.pose, rows / problem.n)
         part = join_rows(drawn, problem.pose)
@@ -205,27 +205,27 @@ class BlockNewtonRun:
         widths = [width for _, width in self.solved]
         return Steps(np.array([*us, u]), np.array([*widths, self.width]), self.middle, self.constant)
 
-    def ask(self, u: np.ndarray) -> Stand:
+    def ask(self, u: np.ndarray) -> Iterate:
         """A pass: the sums at u."""
         self.counters["passes"] += 1
-        return Stand(u, self.problem.blocks.run(pull_block, self.problem.pose, self.steps_at(u)))
+        return Iterate(u, self.problem.blocks.run(sum_block, self.problem.pose, self.steps_at(u)))
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Passes for about `seconds`, at most `max_steps`."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
-        if self.stood is None:
-            self.stood = self.ask(self.u)
+        if self.current is None:
+            self.current = self.ask(self.u)
         while True:
             if self.reached():
                 return Outcome.DONE
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             if self.kinked and self.is_solved():
-                self.narrow()
+                self.reduce_width()
             else:
                 self.take_step()
             self.n_iter += 1
-            if self.patience.wears_out(self.gap) or not np.isfinite(self.gap):
+            if self.patience.is_stalled(self.gap) or not np.isfinite(self.gap):
                 return Outcome.STALLED
 
     def take_step(self) -> None:
@@ -239,18 +239,18 @@ class BlockNewtonRun:
         if ahead is None or not self.is_lower(ahead, slope):
             low, t = self.search(step, slope)
             ahead = self.ask(self.u + t * step)
-            if low < t and not self.value(ahead) <= self.value(self.stood):
+            if low < t and not self.value(ahead) <= self.value(self.current):
                 ahead = self.ask(self.u + low * step)
             self.shortened = t < 1.0
-        self.stood, self.u = ahead, ahead.u
+        self.current, self.u = ahead, ahead.u
 
-    def is_lower(self, ahead: Stand, slope: float) -> bool:
+    def is_lower(self, ahead: Iterate, slope: float) -> bool:
         """Whether a whole step led down by enough."""
-        return self.value(ahead) <= self.value(self.stood) + DECREASE * slope
+        return self.value(ahead) <= self.value(self.current) + SUFFICIENT_DECREASE_SHARE * slope
 
     def find_step(self) -> np.ndarray:
         """(R + Z' diag(bend) Z) step = -gradient, by Cholesky."""
-        matrix = self.stood.sums.matrix.copy()
+        matrix = self.current.sums.matrix.copy()
         size = len(matrix)
         matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
         damping = abs(self.gradient[-1]) / (10.0 * self.problem.scale) + 1e-14 if self.free else 0.0
@@ -267,55 +267,55 @@ class BlockNewtonRun:
     def search(self, step: np.ndarray, slope: float) -> tuple[float, float]:
         """t <= 1 where the slope along the step vanishes, from slopes at a dozen lengths in one pass; and one below."""
         self.counters["passes"] += 1
-        found = self.problem.blocks.run(lean_block, self.problem.pose, self.steps_at(self.u), step)
+        found = self.problem.blocks.run(differentiate_block, self.problem.pose, self.steps_at(self.u), step)
         curve = float(step[:-1] @ step[:-1] + self.ridge * step[-1] ** 2)
-        slopes = slope + float(self.stood.sums.pulled @ step) - found.leans + RATIOS * curve
+        slopes = slope + float(self.current.sums.pulled @ step) - found.derivatives + STEP_RATIOS * curve
         slopes = np.where(np.isfinite(slopes), slopes, np.inf)
         below = np.flatnonzero(slopes <= 0)  # RATIOS fall, and so do the slopes
-        k = int(below[0]) if len(below) else len(RATIOS) - 1
-        low, at_low = float(RATIOS[k]), float(slopes[k])
+        k = int(below[0]) if len(below) else len(STEP_RATIOS) - 1
+        low, at_low = float(STEP_RATIOS[k]), float(slopes[k])
         if k == 0 or len(below) == 0 or not np.isfinite(slopes[k - 1]):
             return low, low
-        return low, low - at_low * (float(RATIOS[k - 1]) - low) / (float(slopes[k - 1]) - at_low)
+        return low, low - at_low * (float(STEP_RATIOS[k - 1]) - low) / (float(slopes[k - 1]) - at_low)
 
-    def narrow(self) -> None:
+    def reduce_width(self) -> None:
         """The method of multipliers: the duals found are the centres of narrower proximal terms."""
         self.solved.append((self.u, self.width))
-        self.width *= NARROWER
+        self.width *= WIDTH_FACTOR
         self.counters["widths"] += 1
-        self.stood = self.ask(self.u)
+        self.current = self.ask(self.u)
 
     # ---- how far it is ------------------------------------------------------------------------------------
 
-    def gradient_at(self, stand: Stand) -> np.ndarray:
+    def gradient_at(self, iterate: Iterate) -> np.ndarray:
         """R u - Z'a."""
-        gradient = stand.u - stand.sums.pulled
-        gradient[-1] += (self.ridge - 1.0) * stand.u[-1]
+        gradient = iterate.u - iterate.sums.pulled
+        gradient[-1] += (self.ridge - 1.0) * iterate.u[-1]
         return gradient
 
     @property
     def gradient(self) -> np.ndarray:
         """That where the run stands."""
-        return self.gradient_at(self.stood)
+        return self.gradient_at(self.current)
 
     def penalty(self, u: np.ndarray) -> float:
         """1/2 |w|^2, and that of a regularised intercept."""
         return 0.5 * float(u[:-1] @ u[:-1] + self.ridge * u[-1] ** 2)
 
-    def value(self, stand: Stand) -> float:
+    def value(self, iterate: Iterate) -> float:
         """What a step must lower."""
-        value = self.penalty(stand.u) + stand.sums.smooth
+        value = self.penalty(iterate.u) + iterate.sums.smooth
         return value if np.isfinite(value) else np.inf
 
     @property
     def primal(self) -> float:
         """P at u."""
-        return self.penalty(self.u) + self.stood.sums.losses
+        return self.penalty(self.u) + self.current.sums.losses
 
     @property
     def dual(self) -> float:
         """D at the duals, for the intercept where it is: what they miss of their balance is charged at its price."""
-        sums = self.stood.sums
+        sums = self.current.sums
         price = self.u[-1] * sums.total if self.free else 0.0
         return -self.penalty(sums.pulled) - sums.conjugates - price
 
@@ -324,15 +324,18 @@ class BlockNewtonRun:
         """P - D."""
         return self.primal - self.dual
 
-    def leftover(self) -> float:
+    def gradient_gap(self) -> float:
         """What the gradient adds to the gap: |g|^2 / 2, that of a free intercept over its curvature."""
         slope, tail = self.gradient[:-1], float(self.gradient[-1])
-        last = 1.0 if not self.free else max(self.stood.sums.bends, 1e-12)
+        last = 1.0 if not self.free else max(self.current.sums.second_derivatives, 1e-12)
         return 0.5 * float(slope @ slope) + 0.5 * tail * tail / last
 
     def is_solved(self) -> bool:
         """Whether the gradient is a small part of the gap: what is left is the width of the kinks."""
-        return self.leftover() <= SOLVED * self.gap and self.width > NARROWEST * self.problem.scale
+        return (
+            self.gradient_gap() <= SOLVED_GRADIENT_SHARE * self.gap
+            and self.width > MIN_RELATIVE_WIDTH * self.problem.scale
+        )
 
     def reached(self) -> bool:
         """Whether the gap and the intercept's part in it are within tol."""
@@ -354,9 +357,9 @@ class BlockNewtonRun:
 
     def progress(self, seconds: float) -> Progress:
         """The solver's own view of P and D."""
-        if self.stood is None:
+        if self.current is None:
             return Progress(self.n_iter, seconds, np.inf, -np.inf, 0)
-        return Progress(self.n_iter, seconds, self.primal, self.dual, self.stood.sums.bending)
+        return Progress(self.n_iter, seconds, self.primal, self.dual, self.current.sums.curved)
 
     def point(self) -> BlockPoint:
         """w, the intercept, and the recipe of the duals."""
@@ -386,7 +389,7 @@ class BlockNewtonRun:
         self.middle, self.n_iter = bool(state["middle"]), int(state["n_iter"])
 
 
-def join_rows(drawn: Drawn, pose: Pose) -> Problem:
+def join_rows(drawn: SampledRows, pose: BlockFormulation) -> Problem:
     """The problem of the rows that were drawn, one block under another."""
     X = sp.vstack(drawn.X, format="csr") if sp.issparse(drawn.X[0]) else np.concatenate(drawn.X)
     y, c = np.concatenate(drawn.y), np.concatenate(drawn.c)

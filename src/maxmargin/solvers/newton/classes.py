@@ -12,12 +12,14 @@ from scipy.linalg import cho_solve
 from ...model.features import ClassDesign
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Point, Problem
-from ...runtime.threads import droppable
+from ...runtime.threads import abortable
 from ..refusals import refuse_list
-from ..result import Outcome, Patience, Progress
+from ..result import Outcome, Progress, StallDetector
 
-FORMED = 400  # features up to which the preconditioner of a class is its own Hessian, else its diagonal
-PATIENCE = 30  # steps without a fall of the gap by a tenth before a run gives up
+PRECONDITIONER_MAX_FEATURES = (
+    400  # features up to which the preconditioner of a class is its own Hessian, else its diagonal
+)
+STEPS_WITHOUT_PROGRESS_LIMIT = 30  # steps without a fall of the gap by a tenth before a run gives up
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class ClassNewtonRun:
         if warm is not None:
             U[:] = features.combine(warm.a) if warm.coef is None else warm.coef
             U[:, -1] = warm.b if self.free else U[:, -1]
-        self.n_iter, self.patience = 0, Patience(PATIENCE)
+        self.n_iter, self.patience = 0, StallDetector(STEPS_WITHOUT_PROGRESS_LIMIT)
         self.counters = Counter(products=0)
         self.place(U, self.project(U))
 
@@ -100,12 +102,12 @@ class ClassNewtonRun:
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_step()
-            if self.patience.wears_out(self.gap):
+            if self.patience.is_stalled(self.gap):
                 return Outcome.STALLED
 
     def take_step(self) -> None:
         """Newton's direction, halved until P falls."""
-        with droppable():
+        with abortable():
             step = self.solve()
         move, slope, t = self.project(step), float(np.sum(self.gradient * step)), 1.0
         while self.value(self.U + t * step, self.f + t * move) > self.primal + 1e-4 * t * slope and t > 1e-10:
@@ -146,16 +148,19 @@ class ClassNewtonRun:
 
     def make_preconditioner(self):
         """The Hessian of each class by itself, factored; its diagonal where there are many features."""
-        bends = self.problem.c * self.share * (1.0 - self.share)
+        second_derivatives = self.problem.c * self.share * (1.0 - self.share)
         ridge = self.damped
-        if self.samples.d <= FORMED:
-            matrices = (form_normal_matrix(self.samples, bend, self.constant) + np.diag(ridge) for bend in bends)
+        if self.samples.d <= PRECONDITIONER_MAX_FEATURES:
+            matrices = (
+                form_normal_matrix(self.samples, second_derivative, self.constant) + np.diag(ridge)
+                for second_derivative in second_derivatives
+            )
             factors = [factor_matrix(matrix) for matrix in matrices]
             return lambda G: np.stack(
                 [cho_solve(factor, g, check_finite=False) for factor, g in zip(factors, G, strict=True)]
             )
-        squares = np.stack([self.samples.sum_squares(bend) for bend in bends])
-        diagonal = np.column_stack([squares, self.constant**2 * bends.sum(axis=1)]) + ridge
+        squares = np.stack([self.samples.sum_squares(second_derivative) for second_derivative in second_derivatives])
+        diagonal = np.column_stack([squares, self.constant**2 * second_derivatives.sum(axis=1)]) + ridge
         return lambda G: G / diagonal
 
     def balance_duals(self) -> None:
@@ -169,10 +174,10 @@ class ClassNewtonRun:
             if np.abs(missing).max() <= 1e-14 * np.abs(a).sum():
                 break
             weighted = self.problem.c * share
-            bend = np.diag(weighted.sum(axis=1)) - weighted @ share.T
-            if not np.isfinite(bend).all():
+            second_derivative = np.diag(weighted.sum(axis=1)) - weighted @ share.T
+            if not np.isfinite(second_derivative).all():
                 break
-            shift = np.linalg.lstsq(bend, missing, rcond=1e-12)[0]
+            shift = np.linalg.lstsq(second_derivative, missing, rcond=1e-12)[0]
             U[:, -1] += shift
             f = f + shift[:, None]
         self.place(U, f)

@@ -22,14 +22,16 @@ from ...model.kernels import Linear
 from ...model.problem import Point, Problem
 from ...model.samples import Dense
 from ..result import Outcome, Progress
-from .system import FORMED
+from .system import NORMAL_MATRIX_MAX_FEATURES
 
-TIGHTER = 0.1  # by which the inner tolerance falls when the judge is not content
-TIGHTEST = 1e-14
-SHARE = 0.5  # of tol that w may take; the rest is for the duals
-CORRECTIONS = 3  # of the duals: the first leaves rounding errors of its own
-HELD = 0.1  # of tol: duals that change scores by more, since they miss w, are not all that is kept of w
-REPRODUCED = 1e-9  # of |w| that duals may miss before the machine has coefficients of its own
+INNER_TOL_FACTOR = 0.1  # by which the inner tolerance falls when the judge is not content
+MIN_INNER_TOL = 1e-14
+PRIMAL_TOL_SHARE = 0.5  # of tol that w may take; the rest is for the duals
+MAX_CORRECTIONS = 3  # of the duals: the first leaves rounding errors of its own
+KEPT_WEIGHTS_TOL_SHARE = (
+    0.1  # of tol: duals that change scores by more, since they miss w, are not all that is kept of w
+)
+REPRODUCTION_REL_TOL = 1e-9  # of |w| that duals may miss before the machine has coefficients of its own
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,9 @@ class FeatureSpace:
         features = problem.features
         if type(features) is not Gram or not isinstance(features.kernel, Linear):
             return "The space of the features is for a linear kernel; use 'smo'."
-        if not isinstance(features.samples, Dense) or features.samples.d > min(FORMED, features.n // 2):
+        if not isinstance(features.samples, Dense) or features.samples.d > min(
+            NORMAL_MATRIX_MAX_FEATURES, features.n // 2
+        ):
             return "The space of the features is for dense data with few of them; use 'smo'."
         if problem.y.ndim > 1 or problem.row is None:
             return "The space of the features is for one layer of a piecewise loss; use 'smo'."
@@ -82,11 +86,11 @@ class FeatureSpaceRun:
         self.posed, self.centre = pose_in_feature_space(problem)
         if reason := solver.inner.accepts(self.posed):
             raise ValueError(reason)
-        self.inner = solver.inner.start(self.posed, SHARE * tol)
+        self.inner = solver.inner.start(self.posed, PRIMAL_TOL_SHARE * tol)
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Steps of the inner run."""
-        if self.inner.tol < TIGHTEST:
+        if self.inner.tol < MIN_INNER_TOL:
             return Outcome.STALLED
         return self.inner.advance(max_steps, seconds)
 
@@ -115,7 +119,7 @@ class FeatureSpaceRun:
 
     def refresh(self, scores: np.ndarray) -> None:
         """The judge was not content with the duals: w must be found more accurately."""
-        self.inner.tol *= TIGHTER
+        self.inner.tol *= INNER_TOL_FACTOR
 
     def point(self) -> Point:
         """The duals that reproduce w, and the intercept of data that are not centred."""
@@ -123,20 +127,20 @@ class FeatureSpaceRun:
         w = self.posed.features.combine(found.a) if found.coef is None else found.coef
         shift = float(w[:-1] @ self.centre)
         a = self.reproduce(w, self.problem.feasible(found.a))
-        return Point(a, found.b - shift, self.represent(w, a), w=self.hold(w, a))
+        return Point(a, found.b - shift, self.represent(w, a), w=self.keep_weights(w, a))
 
-    def hold(self, w: np.ndarray, a: np.ndarray) -> np.ndarray | None:
+    def keep_weights(self, w: np.ndarray, a: np.ndarray) -> np.ndarray | None:
         """w itself where sums of a_i x_i would change scores by a good part of tol; else None."""
         features, missing = self.problem.features, self.find_missing(w, a)
         lost = float(np.linalg.norm(missing[:-1])) + abs(missing[-1]) * features.samples.displacement
-        if features.offset or lost * features.largest_size <= HELD * self.tol * self.problem.scale:
+        if features.offset or lost * features.largest_size <= KEPT_WEIGHTS_TOL_SHARE * self.tol * self.problem.scale:
             return None
         return w[:-1].copy()
 
     def reproduce(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
         """The duals nearest to a, measured by their distances from their bounds, with Z'a = w."""
         row = self.problem.row
-        for _ in range(CORRECTIONS):
+        for _ in range(MAX_CORRECTIONS):
             room = np.minimum(np.minimum(a - row.lo, row.hi - a), 1.0 + np.abs(a))
             if not (room > 0).any():
                 return a
@@ -149,7 +153,7 @@ class FeatureSpaceRun:
         Without them a run that is stopped early would leave a machine far worse than the w it has found.
         """
         missing = self.find_missing(w, a)
-        if np.linalg.norm(missing) <= REPRODUCED * np.linalg.norm(w):
+        if np.linalg.norm(missing) <= REPRODUCTION_REL_TOL * np.linalg.norm(w):
             return None
         return self.move(a, missing, np.ones(len(a)))
 

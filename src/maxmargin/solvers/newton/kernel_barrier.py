@@ -18,11 +18,11 @@ from scipy.linalg import LinAlgError, cho_solve
 
 from ...model.normal_equations import factor_matrix
 from ...model.problem import Problem
-from .barrier import BAND, INSIDE, Barrier, even_out, split_layers
+from .barrier import BOUNDARY_STEP_SHARE, CORRECTOR_LIMIT_FACTOR, Barrier, scale_to_balance, split_layers
 
-JITTER = (0.0, 1e-14, 1e-12, 1e-10)  # of the diagonal, added where rounding has left the matrix indefinite
-MOST_FREE = 600  # duals whose linear system is solved beside that of all
-CORRECTIONS = 4  # of the duals that are left free when the others are put at their bounds
+RELATIVE_JITTERS = (0.0, 1e-14, 1e-12, 1e-10)  # of the diagonal, added where rounding has left the matrix indefinite
+MAX_FREE_DUALS = 600  # duals whose linear system is solved beside that of all
+MAX_CORRECTIONS = 4  # of the duals that are left free when the others are put at their bounds
 
 
 class KernelBarrier:
@@ -53,7 +53,7 @@ class KernelBarrier:
         a = np.where(self.moving, a, self.lo)
         if self.free:
             for layer, balance in enumerate(self.balance):
-                a[self.owner == layer] = even_out(a[self.owner == layer], balance)
+                a[self.owner == layer] = scale_to_balance(a[self.owner == layer], balance)
         if not self.balance.any():
             total = a.sum(axis=0)
             gain, cost = -float(np.sum(self.p * a)), float(total @ self.K @ total + np.sum(self.d * a * a))
@@ -93,10 +93,18 @@ class KernelBarrier:
             ahead = self.complementarity(self.longest(da, dz, dv), da, dz, dv)
             target = (ahead / mu) ** 3 * mu if mu > 0 else 0.0
             # Mehrotra's second-order term misleads where it is many times the target itself (Gondzio 1996).
-            rise = np.where(self.below, np.clip(target - da * dz, -BAND * target, BAND * target), 0.0)
-            fall = np.where(self.above, np.clip(target + da * dv, -BAND * target, BAND * target), 0.0)
+            rise = np.where(
+                self.below,
+                np.clip(target - da * dz, -CORRECTOR_LIMIT_FACTOR * target, CORRECTOR_LIMIT_FACTOR * target),
+                0.0,
+            )
+            fall = np.where(
+                self.above,
+                np.clip(target + da * dv, -CORRECTOR_LIMIT_FACTOR * target, CORRECTOR_LIMIT_FACTOR * target),
+                0.0,
+            )
             db, da, dz, dv = self.move(still + rise / self.low - fall / self.high, rise, fall)
-            t = min(1.0, INSIDE * self.longest(da, dz, dv))
+            t = min(1.0, BOUNDARY_STEP_SHARE * self.longest(da, dz, dv))
         self.b, self.z, self.v = self.b + t * db, self.z + t * dz, self.v + t * dv
         low, high = self.low + t * da * self.below, self.high - t * da * self.above
         self.place(self.a + t * da)
@@ -108,7 +116,7 @@ class KernelBarrier:
         da = self.spread(self.solve(pushed), right - pushed)
         db = np.zeros(self.layers)
         if self.free:
-            db = np.linalg.lstsq(self.answer, self.missing - self.collect(da).sum(axis=1), rcond=None)[0]
+            db = np.linalg.lstsq(self.schur_complement, self.missing - self.collect(da).sum(axis=1), rcond=None)[0]
             da = da - self.spread(db @ self.pulled, db[self.owner][:, None] - db @ self.own / self.total)
         return db, da, (rise - self.z * da) / self.low - self.z, (fall + self.v * da) / self.high - self.v
 
@@ -122,7 +130,7 @@ class KernelBarrier:
     def factor(self) -> None:
         """The factors of K + 1/theta, and how the sums of the duals answer to the intercepts."""
         self.total = np.maximum(self.theta.sum(axis=0), 1e-300)
-        for jitter in JITTER:
+        for jitter in RELATIVE_JITTERS:
             matrix = self.K.copy()
             np.fill_diagonal(matrix, (self.diagonal + 1.0 / self.total) * (1.0 + jitter))
             try:
@@ -138,8 +146,8 @@ class KernelBarrier:
             # sum_i of theta_g (theta_h / theta - [g = h]), without what cancels, and of -theta_g pulled_h / theta
             between = (self.own / self.total) @ self.own.T
             np.fill_diagonal(between, -np.sum(self.own * (self.total - self.own) / self.total, axis=1))
-            self.answer = between - (self.own / self.total) @ self.pulled.T
-            if not np.isfinite(self.answer).all():
+            self.schur_complement = between - (self.own / self.total) @ self.pulled.T
+            if not np.isfinite(self.schur_complement).all():
                 raise FloatingPointError("The equations of the intercepts have overflowed.")
 
     def solve(self, right: np.ndarray) -> np.ndarray:
@@ -165,9 +173,9 @@ class KernelBarrier:
         unit = 1.0 / np.maximum(self.diagonal, 1e-300)
         a = np.where(self.below & (self.low < unit * self.z), self.lo, self.a)
         a, b = np.where(self.above & (self.high < unit * self.v), self.hi, a), self.b
-        for _ in range(CORRECTIONS):
+        for _ in range(MAX_CORRECTIONS):
             layer, free = np.nonzero((a > self.lo) & (a < self.hi))
-            if not 0 < len(free) <= MOST_FREE or len(np.unique(free)) < len(free):
+            if not 0 < len(free) <= MAX_FREE_DUALS or len(np.unique(free)) < len(free):
                 return self.collect(self.a), self.b  # many are not settled yet, or two duals of one sample are not
             p, d, lo, hi, own = (part[layer, free] for part in (self.p, self.d, self.lo, self.hi, a))
             rates = -(self.K[free] @ a.sum(axis=0) + b[self.owner[layer]] + p + d * own)
@@ -186,7 +194,7 @@ def solve_free(K: np.ndarray, rates: np.ndarray, ties: np.ndarray, missing: np.n
     root, (n, m) = np.sqrt(np.maximum(np.diag(K), 1e-300)), ties.shape
     system = np.zeros((n + m, n + m))
     system[:n, :n] = K / (root[:, None] * root)  # of unit diagonal: rows of unequal scale weigh alike
-    system[np.arange(n), np.arange(n)] = 1.0 + JITTER[1]
+    system[np.arange(n), np.arange(n)] = 1.0 + RELATIVE_JITTERS[1]
     system[:n, n:] = ties / root[:, None]
     system[n:, :n] = system[:n, n:].T
     step = np.linalg.solve(system, np.append(rates / root, missing[:m]))

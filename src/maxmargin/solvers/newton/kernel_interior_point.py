@@ -14,12 +14,12 @@ from ...model.problem import Point, Problem
 from ..result import Outcome, Progress
 from .kernel_barrier import KernelBarrier
 
-STEPS = 200  # after which a run gives up
-PATIENCE = 12  # steps without a fall of the gap by a tenth, once it is below NEAR
-NEAR = 0.5
-SHARE = 0.9  # of tol is aimed at
-ROUGH = 10.0  # times tol is the gap from which on duals are put at their bounds
-EXTRA = 6  # steps more for duals at their bounds, where those between them are good enough already
+MAX_STEPS = 200  # after which a run gives up
+STEPS_WITHOUT_PROGRESS_LIMIT = 12  # steps without a fall of the gap by a tenth, once it is below NEAR
+STALL_MAX_GAP = 0.5
+AIM_TOL_SHARE = 0.9  # of tol is aimed at
+CROSSOVER_GAP_FACTOR = 10.0  # times tol is the gap from which on duals are put at their bounds
+STEPS_AFTER_TOL = 6  # steps more for duals at their bounds, where those between them are good enough already
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class KernelInteriorRun:
     def __init__(self, problem: Problem, tol: float):
         self.problem, self.tol, self.n_iter = problem, tol, 0
         self.barrier = KernelBarrier(problem, problem.features.form())
-        self.since, self.extra = 0, EXTRA
+        self.steps_since_progress, self.extra = 0, STEPS_AFTER_TOL
         self.best = self.measure(self.barrier.collect(self.barrier.a), self.barrier.b)
 
     def measure(self, a: np.ndarray, b: np.ndarray) -> Candidate:
@@ -76,14 +76,14 @@ class KernelInteriorRun:
         a, b = problem.feasible(a[0] if flat else a), float(b[0]) if flat else b
         coef = problem.features.combine(a)
         scores = problem.features.scores(coef)
-        price = problem.features.price(coef, scores)
-        primal, dual = problem.primal_value(scores, price, b), problem.dual_value(a, price)
+        penalty_conjugate = problem.features.penalty_conjugate(coef, scores)
+        primal, dual = problem.primal_value(scores, penalty_conjugate, b), problem.dual_value(a, penalty_conjugate)
         return Candidate(a, b, primal, dual, (primal - dual) / max(abs(primal), abs(dual), problem.floor))
 
     @property
     def aim(self) -> float:
         """The gap to reach, so that the judge finds it within tol."""
-        return SHARE * self.tol
+        return AIM_TOL_SHARE * self.tol
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Steps for about `seconds`, at most `max_steps`."""
@@ -91,7 +91,9 @@ class KernelInteriorRun:
         while self.n_iter < last and time.perf_counter() < end:
             if self.best.gap <= self.aim and self.extra <= 0:
                 return Outcome.DONE
-            if self.n_iter >= STEPS or (self.since > PATIENCE and self.best.gap < NEAR):
+            if self.n_iter >= MAX_STEPS or (
+                self.steps_since_progress > STEPS_WITHOUT_PROGRESS_LIMIT and self.best.gap < STALL_MAX_GAP
+            ):
                 return Outcome.STALLED
             try:
                 self.take_step()
@@ -103,12 +105,12 @@ class KernelInteriorRun:
     def take_step(self) -> None:
         """One step; the duals as they are, and as they are once those near their bounds are put there."""
         self.barrier.step()
-        self.n_iter, self.since = self.n_iter + 1, self.since + 1
+        self.n_iter, self.steps_since_progress = self.n_iter + 1, self.steps_since_progress + 1
         if not np.isfinite(self.barrier.scores).all():
             raise FloatingPointError
         self.compare(self.measure(self.barrier.collect(self.barrier.a), self.barrier.b))
         self.extra -= self.best.gap <= self.aim
-        if self.best.gap < ROUGH * self.tol:
+        if self.best.gap < CROSSOVER_GAP_FACTOR * self.tol:
             crossed = self.measure(*self.barrier.cross_over())
             self.compare(crossed)
             if crossed.gap <= self.aim:  # good enough, and with few support vectors
@@ -117,7 +119,7 @@ class KernelInteriorRun:
     def compare(self, candidate: Candidate) -> None:
         """Keep the better one."""
         if candidate.gap < self.best.gap:
-            self.since = 0 if candidate.gap < 0.9 * self.best.gap else self.since
+            self.steps_since_progress = 0 if candidate.gap < 0.9 * self.best.gap else self.steps_since_progress
             self.best = candidate
 
     @property

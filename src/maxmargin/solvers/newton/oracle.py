@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...model.losses import Row
+from ...model.losses import PiecewiseConjugate
 from ...runtime.threads import STRIPS, run_strips
 
-SHARED = 20_000  # rows from which on the cores share them
+PARALLEL_MIN_ROWS = 20_000  # rows from which on the cores share them
 
 
 class Response(NamedTuple):
@@ -20,54 +20,59 @@ class Response(NamedTuple):
     """
 
     a: np.ndarray
-    bend: np.ndarray
+    second_derivative: np.ndarray
     slack: np.ndarray | None
     smooth: float
     losses: float
     conjugates: float
     total: float
-    bending: int
+    curved: int
 
 
 class RowOracle:
     """Rows p, d, e, lo, hi with a proximal term of some width around a0; width 0 for rows that need none."""
 
-    def __init__(self, row: Row, a0: np.ndarray, width: float):
+    def __init__(self, row: PiecewiseConjugate, a0: np.ndarray, width: float):
         self.row = [np.ascontiguousarray(part) for part in row]
         self.a0, self.width = a0, width
 
     def take(self, index: np.ndarray) -> RowOracle:
         """Some of the rows."""
-        return RowOracle(Row(*(part[index] for part in self.row)), self.a0[index], self.width)
+        return RowOracle(PiecewiseConjugate(*(part[index] for part in self.row)), self.a0[index], self.width)
 
     def respond(self, f: np.ndarray) -> Response:
         """The duals at the scores f."""
         from ...compiled.responses import respond
 
-        a, bend, slack = np.empty_like(f), np.empty_like(f), np.empty_like(f)
-        step, sums = strip_of(len(f)), []
+        a, second_derivative, slack = np.empty_like(f), np.empty_like(f), np.empty_like(f)
+        step, sums = choose_strip_rows(len(f)), []
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             row = [each[part] for each in self.row]
-            sums.append((start, *respond(f[part], self.a0[part], self.width, *row, a[part], bend[part], slack[part])))
+            sums.append(
+                (
+                    start,
+                    *respond(f[part], self.a0[part], self.width, *row, a[part], second_derivative[part], slack[part]),
+                )
+            )
 
         run_strips(work, len(f), step)
-        return Response(a, bend, slack, *add_up(sums, 5))
+        return Response(a, second_derivative, slack, *sum_strips(sums, 5))
 
-    def lean(self, f: np.ndarray, step: np.ndarray, t: float) -> tuple[float, float]:
+    def directional_derivative(self, f: np.ndarray, step: np.ndarray, t: float) -> tuple[float, float]:
         """sum a step and sum bend step^2 at the scores f + t step."""
-        from ...compiled.responses import lean
+        from ...compiled.responses import directional_derivative
 
         sums = []
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             row = [each[part] for each in self.row]
-            sums.append((start, *lean(f[part], step[part], t, self.a0[part], self.width, *row)))
+            sums.append((start, *directional_derivative(f[part], step[part], t, self.a0[part], self.width, *row)))
 
-        run_strips(work, len(f), strip_of(len(f)))
-        return tuple(add_up(sums, 2))
+        run_strips(work, len(f), choose_strip_rows(len(f)))
+        return tuple(sum_strips(sums, 2))
 
 
 class TermOracle:
@@ -84,20 +89,20 @@ class TermOracle:
 
     def respond(self, f: np.ndarray) -> Response:
         """The duals at the scores f; sum conj(a) = -sum a f - sum c l(f), since the two are conjugate at a."""
-        a, bend, sums = np.empty_like(f), np.empty_like(f), []
+        a, second_derivative, sums = np.empty_like(f), np.empty_like(f), []
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             terms, scores = self.take(part).terms, f[part]
-            a[part], bend[part] = terms.response(scores)[0], terms.bend(scores)
+            a[part], second_derivative[part] = terms.response(scores)[0], terms.second_derivative(scores)
             with np.errstate(invalid="ignore"):
                 sums.append((start, terms.value(scores).sum(), a[part] @ scores, a[part].sum()))
 
-        run_strips(work, len(f), strip_of(len(f)))
-        losses, product, total = add_up(sums, 3)
-        return Response(a, bend, None, losses, losses, -product - losses, total, len(f))
+        run_strips(work, len(f), choose_strip_rows(len(f)))
+        losses, product, total = sum_strips(sums, 3)
+        return Response(a, second_derivative, None, losses, losses, -product - losses, total, len(f))
 
-    def lean(self, f: np.ndarray, step: np.ndarray, t: float) -> tuple[float, float]:
+    def directional_derivative(self, f: np.ndarray, step: np.ndarray, t: float) -> tuple[float, float]:
         """sum a step and sum bend step^2 at the scores f + t step."""
         sums = []
 
@@ -105,18 +110,18 @@ class TermOracle:
             part = slice(start, stop)
             terms, scores = self.take(part).terms, f[part] + t * step[part]
             with np.errstate(invalid="ignore", over="ignore"):
-                bends = (terms.bend(scores) * step[part]) @ step[part]
-                sums.append((start, terms.response(scores)[0] @ step[part], bends))
+                second_derivatives = (terms.second_derivative(scores) * step[part]) @ step[part]
+                sums.append((start, terms.response(scores)[0] @ step[part], second_derivatives))
 
-        run_strips(work, len(f), strip_of(len(f)))
-        return tuple(add_up(sums, 2))
+        run_strips(work, len(f), choose_strip_rows(len(f)))
+        return tuple(sum_strips(sums, 2))
 
 
-def strip_of(n: int) -> int:
+def choose_strip_rows(n: int) -> int:
     """Rows of a strip."""
-    return max(n, 1) if n < SHARED else -(-n // STRIPS)
+    return max(n, 1) if n < PARALLEL_MIN_ROWS else -(-n // STRIPS)
 
 
-def add_up(sums: list[tuple], count: int) -> list:
+def sum_strips(sums: list[tuple], count: int) -> list:
     """The sums of all strips, added in the order of their rows; zeros where there are none."""
     return [sum(part[k] for part in sorted(sums)) for k in range(1, count + 1)]

@@ -8,20 +8,23 @@ from collections import Counter
 import numpy as np
 
 from ...model.problem import Point, Problem
-from ..result import Outcome, Patience, Progress
-from .block import STEEP, WALL, Block
+from ..result import Outcome, Progress, StallDetector
+from .block import EXPONENTIAL_WALL_FACTOR, LINE_SEARCH_SLOPE_SHARE, RowBlock
 from .oracle import RowOracle, TermOracle
 
-NARROWER = 0.2  # by which the width of the kinks falls once a width is solved
-NARROWEST = 1e-14  # of the scale of the scores: narrower kinks are lost in rounding
-SOLVED = 0.3  # of the gap may come from the gradient when a width counts as solved
-REACH = 3.0  # times the last move of a score is how near to its kink a row must be to take part in the next
-NEAR = 0.4  # share of the rows below which those near their kinks are gathered
-INNER = 25  # Newton steps on the near rows before all rows are asked again
-STRAYED = 8  # rounds in which these were not enough, after which a hasty run gives up
-COARSE, SHARE = 30_000, 8  # rows from which on an eighth of them, drawn by lot, is solved first
+WIDTH_FACTOR = 0.2  # by which the width of the kinks falls once a width is solved
+MIN_RELATIVE_WIDTH = 1e-14  # of the scale of the scores: narrower kinks are lost in rounding
+SOLVED_GRADIENT_SHARE = 0.3  # of the gap may come from the gradient when a width counts as solved
+NEAR_MOVE_FACTOR = 3.0  # times the last move of a score is how near to its kink a row must be to take part in the next
+NEAR_ROWS_MAX_SHARE = 0.4  # share of the rows below which those near their kinks are gathered
+MAX_NEAR_STEPS = 25  # Newton steps on the near rows before all rows are asked again
+MAX_STRAYED_ROUNDS = 8  # rounds in which these were not enough, after which a hasty run gives up
+COARSE_START_MIN_ROWS, COARSE_ROW_RATIO = (
+    30_000,
+    8,
+)  # rows from which on an eighth of them, drawn by lot, is solved first
 COARSE_TOL = 2e-3
-PATIENCE = 40  # rounds without a fall of the gap by a tenth before a run gives up
+ROUNDS_WITHOUT_PROGRESS_LIMIT = 40  # rounds without a fall of the gap by a tenth before a run gives up
 
 
 class NewtonRun:
@@ -34,14 +37,14 @@ class NewtonRun:
         features = problem.features
         self.constant = 1.0 if self.free else features.scaling
         self.kinked = problem.kinked
-        self.n_iter, self.patience = 0, Patience(PATIENCE)
+        self.n_iter, self.patience = 0, StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
         self.counters = Counter(rounds=0, widths=0)
         self.moves: np.ndarray | None = None
         self.strayed = 0
         self.scale = problem.scale
         base = np.zeros(features.samples.d + 1)
         base[-1] = -self.balance if self.free else 0.0
-        self.whole = Block(features.samples, self.make_oracle(), self.constant, 0.0 if self.free else 1.0, base)
+        self.whole = RowBlock(features.samples, self.make_oracle(), self.constant, 0.0 if self.free else 1.0, base)
         self.coarse = None if warm is not None or depth > 3 else self.start_coarse(depth)
         if self.coarse is None:
             self.begin(warm)
@@ -58,9 +61,9 @@ class NewtonRun:
     def start_coarse(self, depth: int) -> NewtonRun | None:
         """A run on an eighth of the rows, weighted up, where there are many rows for each feature."""
         n, d = self.problem.n, self.whole.samples.d
-        if n < COARSE or n < 80 * SHARE * d:
+        if n < COARSE_START_MIN_ROWS or n < 80 * COARSE_ROW_RATIO * d:
             return None
-        kept = np.sort(np.random.default_rng(0).choice(n, n // SHARE, replace=False))
+        kept = np.sort(np.random.default_rng(0).choice(n, n // COARSE_ROW_RATIO, replace=False))
         kept = kept[self.problem.c[kept] > 0]
         part = Problem(
             self.problem.features.subset(kept), self.problem.y[kept], self.problem.c[kept] * (n / len(kept)),
@@ -84,9 +87,9 @@ class NewtonRun:
         if warm is None and not self.kinked:
             self.balance_duals()
         if warm is not None and self.kinked:
-            self.narrow_to_gap()
+            self.set_width_from_gap()
 
-    def adopt(self, coarse: NewtonRun) -> None:
+    def start_from(self, coarse: NewtonRun) -> None:
         """Go on from the solution of an eighth of the rows, every kink as wide as that solution is uncertain."""
         u = coarse.whole.u
         if self.kinked:
@@ -97,7 +100,7 @@ class NewtonRun:
         self.coarse = None
         self.whole.place(u, self.whole.project(u))
 
-    def narrow_to_gap(self) -> None:
+    def set_width_from_gap(self) -> None:
         """Kinks as wide as the gap of the warm start suggests: a gap grows with the square of the width."""
         relative = self.gap / max(abs(self.primal), 1e-300)
         self.whole.oracle.width = 2.0 * self.scale * float(np.clip(2.0 * np.sqrt(max(relative, 0.0)), 1e-6, 1.0))
@@ -112,21 +115,21 @@ class NewtonRun:
             outcome = self.coarse.advance(max_steps, seconds)
             if outcome is Outcome.GOING and self.coarse.n_iter < max_steps:
                 return Outcome.GOING
-            self.adopt(self.coarse)
+            self.start_from(self.coarse)
         while True:
             if self.reached():
                 self.balance_duals()
                 if self.reached():
                     return Outcome.DONE
             if self.kinked and self.is_solved():
-                self.narrow()
+                self.reduce_width()
                 continue
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_round(last - self.n_iter)
             if self.is_stuck():
                 return Outcome.STALLED
-            if self.strayed >= STRAYED and getattr(self.solver, "hasty", False):
+            if self.strayed >= MAX_STRAYED_ROUNDS and getattr(self.solver, "hasty", False):
                 return Outcome.STALLED
 
     def take_round(self, steps: int) -> None:
@@ -140,15 +143,15 @@ class NewtonRun:
         else:
             step = self.solve_near(near, steps)
         move = whole.project(step)
-        before, stood = whole.value, (whole.u, whole.f)
-        for steep in (STEEP, 1e-3 * STEEP):
+        before, origin = whole.value, (whole.u, whole.f)
+        for steep in (LINE_SEARCH_SLOPE_SHARE, 1e-3 * LINE_SEARCH_SLOPE_SHARE):
             t = whole.search(step, move, steep)
             self.moves = np.abs(t * move)
-            whole.place(stood[0] + t * step, stood[1] + t * move)
+            whole.place(origin[0] + t * step, origin[1] + t * move)
             fallen = whole.value <= before + 1e-9 * abs(before)
             if fallen:
                 break
-            whole.place(*stood)
+            whole.place(*origin)
         if not fallen:  # a step so long that its end drowned in rounding errors
             self.moves = None
             self.patience.left -= 5
@@ -158,8 +161,8 @@ class NewtonRun:
         slack = self.whole.response.slack
         if slack is None or self.moves is None:
             return None
-        near = np.flatnonzero(slack <= REACH * self.moves)
-        return near if len(near) < NEAR * len(slack) else None
+        near = np.flatnonzero(slack <= NEAR_MOVE_FACTOR * self.moves)
+        return near if len(near) < NEAR_ROWS_MAX_SHARE * len(slack) else None
 
     def solve_near(self, near: np.ndarray, steps: int) -> np.ndarray:
         """Newton steps on some rows, all others held where they are: the way they lead.
@@ -169,22 +172,22 @@ class NewtonRun:
         """
         whole = self.whole
         oracle = whole.oracle.take(near)
-        block = Block(whole.samples.take(near), oracle, whole.constant, whole.ridge, whole.base)
+        block = RowBlock(whole.samples.take(near), oracle, whole.constant, whole.ridge, whole.base)
         block.base = whole.base + whole.pulled - block.combine(whole.response.a[near])
         block.place(whole.u, whole.f[near])
-        enough = 0.1 * SOLVED * max(self.gap, 0.1 * self.tol * abs(self.primal))
-        for _ in range(min(INNER, steps)):
+        enough = 0.1 * SOLVED_GRADIENT_SHARE * max(self.gap, 0.1 * self.tol * abs(self.primal))
+        for _ in range(min(MAX_NEAR_STEPS, steps)):
             step = block.find_step(self.damping(block), self.accuracy())
             move = block.project(step)
             t = block.search(step, move)
             block.place(block.u + t * step, block.f + t * move)
             self.n_iter += 1
-            if self.leftover(block) <= enough:
+            if self.gradient_gap(block) <= enough:
                 return block.u - whole.u
         self.strayed += 1
         return block.u - whole.u
 
-    def damping(self, block: Block) -> float:
+    def damping(self, block: RowBlock) -> float:
         """What is added to the curvature of a free intercept, so that it moves by no more than a few scales."""
         return abs(block.gradient[-1]) / (10.0 * self.scale) + 1e-14 if self.free else 0.0
 
@@ -192,10 +195,10 @@ class NewtonRun:
         """How well conjugate gradients solve: better as the gap closes."""
         return float(np.clip(0.1 * np.sqrt(abs(self.gap) / max(abs(self.primal), 1e-300)), 1e-3, 0.1))
 
-    def narrow(self) -> None:
+    def reduce_width(self) -> None:
         """The method of multipliers: the duals found are the centres of narrower proximal terms."""
         oracle = self.whole.oracle
-        oracle.a0, oracle.width = self.whole.response.a, oracle.width * NARROWER
+        oracle.a0, oracle.width = self.whole.response.a, oracle.width * WIDTH_FACTOR
         self.counters["widths"] += 1
         self.whole.place(self.whole.u, self.whole.f)
 
@@ -207,14 +210,18 @@ class NewtonRun:
         if abs(whole.response.total - self.balance) <= 1e-13 * np.abs(whole.response.a).sum():
             return
         low, high, shift, last = -np.inf, np.inf, 0.0, np.inf
-        wall = WALL * abs(whole.response.total - self.balance)
+        wall = EXPONENTIAL_WALL_FACTOR * abs(whole.response.total - self.balance)
         for _ in range(100):
-            total, bend = whole.oracle.lean(whole.f, ones, shift)
+            total, second_derivative = whole.oracle.directional_derivative(whole.f, ones, shift)
             missing = total - self.balance
             if abs(missing) <= 1e-15 * np.abs(whole.response.a).sum():
                 break
             low, high = (shift, high) if missing > 0 else (low, shift)
-            shift = shift + missing / bend if 0 < bend < np.inf else shift + np.sign(missing) * self.scale
+            shift = (
+                shift + missing / second_derivative
+                if 0 < second_derivative < np.inf
+                else shift + np.sign(missing) * self.scale
+            )
             # Down the wall of an exponential a step is one unit: halve the bracket there.
             crawling = (abs(missing) > 0.5 * last or abs(missing) > wall) and np.isfinite(high - low)
             if crawling or not low < shift < high:
@@ -247,10 +254,10 @@ class NewtonRun:
         """P - D."""
         return self.primal - self.dual
 
-    def leftover(self, block: Block) -> float:
+    def gradient_gap(self, block: RowBlock) -> float:
         """What the gradient adds to the gap: |g|^2 / 2, that of a free intercept over its curvature."""
         slope, tail = block.gradient[:-1], float(block.gradient[-1])
-        last = 1.0 if not self.free else max(float(block.response.bend.sum()), 1e-12)
+        last = 1.0 if not self.free else max(float(block.response.second_derivative.sum()), 1e-12)
         return 0.5 * float(slope @ slope) + 0.5 * tail * tail / last
 
     def reached(self) -> bool:
@@ -261,11 +268,14 @@ class NewtonRun:
 
     def is_solved(self) -> bool:
         """Whether the gradient is a small part of the gap: what is left is the width of the kinks."""
-        return self.leftover(self.whole) <= SOLVED * self.gap and self.whole.oracle.width > NARROWEST * self.scale
+        return (
+            self.gradient_gap(self.whole) <= SOLVED_GRADIENT_SHARE * self.gap
+            and self.whole.oracle.width > MIN_RELATIVE_WIDTH * self.scale
+        )
 
     def is_stuck(self) -> bool:
         """Whether the gap has not fallen by a tenth for PATIENCE rounds."""
-        return self.patience.wears_out(self.gap) or not np.isfinite(self.gap)
+        return self.patience.is_stalled(self.gap) or not np.isfinite(self.gap)
 
     # ---- what the loop asks -------------------------------------------------------------------------------
 
@@ -284,13 +294,13 @@ class NewtonRun:
         run = self if self.coarse is None else self.coarse
         if run.coarse is not None:
             return run.progress(seconds)
-        return Progress(run.n_iter, seconds, run.primal, run.dual, run.whole.response.bending)
+        return Progress(run.n_iter, seconds, run.primal, run.dual, run.whole.response.curved)
 
     def point(self) -> Point:
         """The duals, the intercept, and w."""
         if self.coarse is not None:
             self.coarse.point()
-            self.adopt(self.coarse)
+            self.start_from(self.coarse)
         self.balance_duals()
         u = self.whole.u
         coef = u.copy()

@@ -12,19 +12,19 @@ from collections import Counter
 
 import numpy as np
 
-from ...model.losses import Row
+from ...model.losses import PiecewiseConjugate
 from ...model.problem import Point, Problem
 from ..result import Outcome, Progress
 from .barrier import Barrier
-from .block import Block
+from .block import RowBlock
 from .oracle import RowOracle
 
-SHARE = 8  # of the rows one in so many, drawn by lot, is solved first
-MANY, PER_FEATURE = 8_000, 40  # rows, and rows a feature, from which on that is worth it
-NEAREST = 0.2  # share of the rows that is kept after that
-ROUGH = 1e-3  # relative gap to which the rows drawn by lot are solved
-WARY = 0.1  # times its last move is how near to its kink a row must be to come back before it has crossed
-STEPS = 250  # of one barrier before it is given up
+DRAWN_ROW_RATIO = 8  # of the rows one in so many, drawn by lot, is solved first
+SIFTING_MIN_ROWS, SIFTING_MIN_ROWS_PER_FEATURE = 8_000, 40  # rows, and rows a feature, from which on that is worth it
+KEPT_ROW_SHARE = 0.2  # share of the rows that is kept after that
+DRAWN_ROWS_GAP = 1e-3  # relative gap to which the rows drawn by lot are solved
+RETURN_MOVE_SHARE = 0.1  # times its last move is how near to its kink a row must be to come back before it has crossed
+MAX_BARRIER_STEPS = 250  # of one barrier before it is given up
 
 
 class SiftingRun:
@@ -39,7 +39,7 @@ class SiftingRun:
         base[-1] = -float(problem.balance) if self.free else 0.0
         oracle = RowOracle(problem.row, np.zeros(problem.n), 1e-9 * self.scale)
         constant = 1.0 if self.free else problem.features.scaling
-        self.whole = Block(samples, oracle, constant, 0.0 if self.free else 1.0, base)
+        self.whole = RowBlock(samples, oracle, constant, 0.0 if self.free else 1.0, base)
         self.n_iter, self.steps, self.counters = 0, 0, Counter(rounds=0, near=0)
         self.aim, self.rough, self.barrier = 0.3, 0.0, None
         self.near = np.ones(problem.n, bool)
@@ -47,7 +47,7 @@ class SiftingRun:
         self.primal, self.dual = float(problem.terms.value(self.f).sum()), -np.inf
         if warm is not None:
             self.begin_at(warm)
-        elif problem.n >= max(MANY, PER_FEATURE * SHARE * samples.d):
+        elif problem.n >= max(SIFTING_MIN_ROWS, SIFTING_MIN_ROWS_PER_FEATURE * DRAWN_ROW_RATIO * samples.d):
             self.draw_rows()
         else:
             self.open_barrier()
@@ -67,18 +67,18 @@ class SiftingRun:
     def draw_rows(self) -> None:
         """The rows drawn by lot, weighted up, as the first problem; roughly solved, it shows which rows are near."""
         problem, n = self.problem, self.problem.n
-        drawn = np.sort(np.random.default_rng(0).choice(n, n // SHARE, replace=False))
+        drawn = np.sort(np.random.default_rng(0).choice(n, n // DRAWN_ROW_RATIO, replace=False))
         part = problem.loss.row(problem.y[drawn], problem.c[drawn] * (n / len(drawn)))
-        block = Block(
+        block = RowBlock(
             self.whole.samples.take(drawn), None, self.whole.constant, self.whole.ridge, self.whole.base
         )  # fmt: skip
-        self.rough, self.drawn = ROUGH, drawn
+        self.rough, self.drawn = DRAWN_ROWS_GAP, drawn
         self.barrier = Barrier(block, part, self.scale)
 
     def keep_nearest(self) -> None:
         """A share of the rows, those whose scores are nearest to their kinks, and all others at their bounds."""
         response = self.whole.oracle.respond(self.f)
-        count = int(NEAREST * self.problem.n)
+        count = int(KEPT_ROW_SHARE * self.problem.n)
         limit = np.partition(response.slack, count)[count] if 0 < count < self.problem.n else np.inf
         self.near = response.slack <= limit
         self.a = response.a
@@ -92,8 +92,8 @@ class SiftingRun:
         base = whole.base + (whole.combine(settled) if settled.any() else 0.0)
         everything = len(kept) == self.problem.n
         samples = whole.samples if everything else whole.samples.take(kept)
-        block = Block(samples, None, whole.constant, whole.ridge, base)
-        row = self.problem.row if everything else Row(*(part[kept] for part in self.problem.row))
+        block = RowBlock(samples, None, whole.constant, whole.ridge, base)
+        row = self.problem.row if everything else PiecewiseConjugate(*(part[kept] for part in self.problem.row))
         self.barrier, self.rough, self.steps = Barrier(block, row, self.scale), 0.0, 0
         self.counters["rounds"] += 1
         self.counters["near"] = max(self.counters["near"], len(kept))
@@ -111,7 +111,7 @@ class SiftingRun:
             except FloatingPointError:
                 return Outcome.STALLED
             self.n_iter, self.steps = self.n_iter + 1, self.steps + 1
-            if self.is_solved() or self.steps >= STEPS:
+            if self.is_solved() or self.steps >= MAX_BARRIER_STEPS:
                 outcome = self.close_barrier()
                 if outcome is not Outcome.GOING:
                     return outcome
@@ -148,7 +148,7 @@ class SiftingRun:
             self.aim *= 0.1  # all that is left of the gap is the barrier's own
             if self.aim < 1e-4:
                 return Outcome.STALLED
-        self.near |= crossed | (response.slack <= WARY * moves)
+        self.near |= crossed | (response.slack <= RETURN_MOVE_SHARE * moves)
         self.a[settled] = np.where(crossed, response.a, self.a)[settled]
         return Outcome.GOING
 

@@ -6,29 +6,35 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
 from ...model.normal_equations import factor_matrix, factor_semidefinite, form_normal_matrix
-from ...runtime.threads import droppable
+from ...runtime.threads import abortable
 
-LOTS, MANY, FAR = 8, 100, 3.0  # of so many rows one is drawn, if that leaves MANY a feature; norms that count as far
-FORMED = 2500  # features up to which the matrix is formed
-ROWS = 3000  # bending rows up to which the system of the rows is solved instead, where they are fewer than features
+ROW_DRAW_RATIO, DRAWN_ROWS_PER_FEATURE, FAR_NORM_FACTOR = (
+    8,
+    100,
+    3.0,
+)  # of so many rows one is drawn, if that leaves MANY a feature; norms that count as far
+NORMAL_MATRIX_MAX_FEATURES = 2500  # features up to which the matrix is formed
+ROW_SYSTEM_MAX_ROWS = (
+    3000  # bending rows up to which the system of the rows is solved instead, where they are fewer than features
+)
 
 
 def solve_newton(block, gradient: np.ndarray, damping: float, accuracy: float) -> np.ndarray:
     """The step, from whichever system is smaller: that of the features, that of the bending rows, or neither."""
-    bend = block.response.bend
-    bending = np.flatnonzero(bend)
+    second_derivative = block.response.second_derivative
+    curved = np.flatnonzero(second_derivative)
     features = block.samples.d
-    if len(bending) <= min(features, ROWS):
-        return solve_rows(block, bending, gradient, damping)
-    if features <= FORMED:
+    if len(curved) <= min(features, ROW_SYSTEM_MAX_ROWS):
+        return solve_rows(block, curved, gradient, damping)
+    if features <= NORMAL_MATRIX_MAX_FEATURES:
         return solve_features(block, gradient, damping)
-    with droppable():
-        return solve_by_conjugate_gradients(block, bending, gradient, damping, accuracy)
+    with abortable():
+        return solve_by_conjugate_gradients(block, curved, gradient, damping, accuracy)
 
 
 def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
     """The d + 1 normal equations, by Cholesky."""
-    matrix = form_normal_matrix(block.samples, thin_out(block), block.constant)
+    matrix = form_normal_matrix(block.samples, subsample_curvature(block), block.constant)
     size = len(matrix)
     matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
     matrix[-1, -1] += block.ridge + damping
@@ -37,66 +43,66 @@ def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
     try:
         return -cho_solve(factor_matrix(matrix), gradient, check_finite=False)
     except LinAlgError:
-        matrix = form_normal_matrix(block.samples, block.response.bend, block.constant)
+        matrix = form_normal_matrix(block.samples, block.response.second_derivative, block.constant)
         matrix[np.arange(size), np.arange(size)] += 1.0 + 1e-10 * np.trace(matrix)
         return -cho_solve(factor_matrix(matrix), gradient, check_finite=False)
 
 
-def thin_out(block) -> np.ndarray:
+def subsample_curvature(block) -> np.ndarray:
     """The bends of one row in LOTS, times LOTS, where rows are many for each feature; of all rows that are far out.
 
     With m rows of d features the matrix is off by about sqrt(d/m), and a step leaves that share of the gradient
     (Roosta-Khorasani and Mahoney 2019): 3 % on 580,000 rows of 54 features, for a fifth of the time. A rare feature
     lives in few rows, but standardised it makes them long: those are kept.
     """
-    bend = block.response.bend
-    if block.response.bending < LOTS * MANY * (block.samples.d + 1):
-        return bend
-    lots, norms = block.draw_lots(LOTS), block.samples.norms
-    far = norms > FAR * norms.mean()
-    return np.where(far, bend, np.where(lots, LOTS * bend, 0.0))
+    second_derivative = block.response.second_derivative
+    if block.response.curved < ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * (block.samples.d + 1):
+        return second_derivative
+    drawn, norms = block.draw_row_mask(ROW_DRAW_RATIO), block.samples.norms
+    far = norms > FAR_NORM_FACTOR * norms.mean()
+    return np.where(far, second_derivative, np.where(drawn, ROW_DRAW_RATIO * second_derivative, 0.0))
 
 
-def solve_rows(block, bending: np.ndarray, gradient: np.ndarray, damping: float) -> np.ndarray:
+def solve_rows(block, curved: np.ndarray, gradient: np.ndarray, damping: float) -> np.ndarray:
     """The same step by the m equations of the m bending rows (Woodbury), the constant feature eliminated last.
 
     With B = diag(root of bend) X and v that root times the constant: (1 + B'B)^-1 = 1 - B' S B, S = (1 + B B')^-1, and
     the Schur complement of the constant is ridge + v' S v.
     """
-    root = np.sqrt(block.response.bend[bending])
-    samples = block.samples.take(bending)
-    factor = factor_rows(block, bending, root) if len(bending) else None
+    root = np.sqrt(block.response.second_derivative[curved])
+    samples = block.samples.take(curved)
+    factor = factor_rows(block, curved, root) if len(curved) else None
 
     def inverse(right: np.ndarray) -> np.ndarray:
         return cho_solve(factor, right, check_finite=False) if factor is not None else right
 
     slope, tail = gradient[:-1], gradient[-1]
     v = block.constant * root
-    lifted = root * samples.project(slope) if len(bending) else np.zeros(0)
+    lifted = root * samples.project(slope) if len(curved) else np.zeros(0)
     corner = block.ridge + damping + v @ inverse(v)
     last = -(tail - v @ inverse(lifted)) / corner if corner > 0 else 0.0
     # (1 + B'B)^-1 (slope + B'v last) = slope + B' S (v last - B slope)
     inner = inverse(v * last - lifted)
-    step = -(slope + (samples.combine(root * inner) if len(bending) else 0.0))
+    step = -(slope + (samples.combine(root * inner) if len(curved) else 0.0))
     return np.append(step, last)
 
 
-def factor_rows(block, bending: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, bool]:
+def factor_rows(block, curved: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, bool]:
     """The factors of 1 + B B'."""
-    K = block.gram(bending) * (root[:, None] * root)
+    K = block.gram(curved) * (root[:, None] * root)
     diagonal = np.arange(len(K))
     K[diagonal, diagonal] += 1.0
     return factor_semidefinite(K)
 
 
 def solve_by_conjugate_gradients(
-    block, bending: np.ndarray, gradient: np.ndarray, damping: float, accuracy: float
+    block, curved: np.ndarray, gradient: np.ndarray, damping: float, accuracy: float
 ) -> np.ndarray:
     """Conjugate gradients with the diagonal as preconditioner, until the residual is `accuracy` of the gradient."""
-    samples, bend = block.samples.take(bending), block.response.bend[bending]
+    samples, second_derivative = block.samples.take(curved), block.response.second_derivative[curved]
     ridge = np.ones(len(gradient))
     ridge[-1] = block.ridge + damping if block.constant else 1.0
-    diagonal = ridge + np.append(samples.sum_squares(bend), block.constant**2 * bend.sum())
+    diagonal = ridge + np.append(samples.sum_squares(second_derivative), block.constant**2 * second_derivative.sum())
     step, residual = np.zeros_like(gradient), -gradient
     scaled = residual / diagonal
     direction, size = scaled, residual @ scaled
@@ -104,7 +110,7 @@ def solve_by_conjugate_gradients(
     for _ in range(10 * samples.d):
         if size <= target:
             break
-        scores = bend * (samples.project(direction[:-1]) + block.constant * direction[-1])
+        scores = second_derivative * (samples.project(direction[:-1]) + block.constant * direction[-1])
         image = ridge * direction + np.append(samples.combine(scores), block.constant * scores.sum())
         length = size / (direction @ image)
         step, residual = step + length * direction, residual - length * image

@@ -14,8 +14,8 @@ from ...model.problem import Point, Problem
 from ..refusals import refuse_list
 from ..result import Outcome, Progress
 
-FORMED = 2500  # features up to which the equations are formed
-REFINED = 5  # times that the residual is solved for
+MAX_FEATURES = 2500  # features up to which the equations are formed
+MAX_REFINEMENTS = 5  # times that the residual is solved for
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class VectorRidge:
             return reason
         if not isinstance(problem.features, ClassDesign) or problem.loss.name != "multivariate":
             return f"Vector ridge regression solves the multivariate loss only, not {problem.loss.name!r}."
-        if problem.features.samples.d > FORMED:
+        if problem.features.samples.d > MAX_FEATURES:
             d = problem.features.samples.d
             return f"Vector ridge regression forms a matrix of the features, and {d} are too many; use 'bundle'."
         return None
@@ -69,11 +69,11 @@ class VectorRidgeRun:
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """The solve, and refinements while the gap is above tol."""
-        for _ in range(min(max_steps, REFINED)):
+        for _ in range(min(max_steps, MAX_REFINEMENTS)):
             if self.reached():
                 return Outcome.DONE
             self.take_step()
-        return Outcome.DONE if self.reached() else Outcome.STALLED if self.n_iter >= REFINED else Outcome.GOING
+        return Outcome.DONE if self.reached() else Outcome.STALLED if self.n_iter >= MAX_REFINEMENTS else Outcome.GOING
 
     def take_step(self) -> None:
         """Newton's step, which is exact: target by target in the coordinates of the eigenvectors of M."""

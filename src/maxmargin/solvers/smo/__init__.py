@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...model.features import FULL
+from ...model.features import MAX_FULL_GRAM_SAMPLES
 from ...model.problem import Point, Problem
 from ..refusals import refuse_list, refuse_penalty
 from .active import ActiveRun
@@ -92,5 +92,5 @@ class SMO:
 
 def is_small(features) -> bool:
     """Whether pairs are quicker than blocks: also up to twice the size where rows are evaluated within the loop."""
-    at_once = getattr(features, "segments", None) is not None
-    return features.small or (at_once and features.n <= 2 * FULL)
+    evaluates_single_rows = getattr(features, "segments", None) is not None
+    return features.small or (evaluates_single_rows and features.n <= 2 * MAX_FULL_GRAM_SAMPLES)

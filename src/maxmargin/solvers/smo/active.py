@@ -10,17 +10,17 @@ from ...model.problem import Point, Problem
 from ...runtime.threads import cached_property
 from ..result import Outcome, Progress
 
-POLISH_BELOW, POLISH_FROM = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
-CAREFUL = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
+POLISH_MAX_TOL, POLISH_START_GAP = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
+FLOAT32_TOL_FACTOR = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
 
 
-# places in `tally` and `numbers`, the state that compiled calls share (see compiled/smo.py)
+# places in `counts` and `numbers`, the state that compiled calls share (see compiled/smo.py)
 ITERATIONS, NEGATIVE, POSITION, MISSES = 0, 3, 5, 6
 DUAL, FLOOR, HELD = 0, 3, 4
-PATIENCE = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
-ROUGH = 30_000  # such steps with scores in float32, after which they are made exact
-HIDDEN = 0.3  # of the violation that is left: an error of the scores beyond this hides it
-DEVIATIONS = 4.0  # of a sum of rounding errors, each at most as large as the bound, that are allowed for
+STEPS_WITHOUT_PROGRESS_LIMIT = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
+FLOAT32_STEPS_WITHOUT_PROGRESS_LIMIT = 30_000  # such steps with scores in float32, after which they are made exact
+MAX_ROUNDING_SHARE = 0.3  # of the violation that is left: an error of the scores beyond this hides it
+ROUNDING_DEVIATIONS = 4.0  # of a sum of rounding errors, each at most as large as the bound, that are allowed for
 
 
 class ActiveRun:
@@ -30,7 +30,7 @@ class ActiveRun:
     """
 
     dtype = np.dtype(np.float64)
-    hidden = False  # whether rounding in float32 hides the violation that is left
+    precision_exhausted = False  # whether rounding in float32 hides the violation that is left
     still = True  # to ask for its point does not change its way
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
@@ -44,11 +44,11 @@ class ActiveRun:
         self.row = [np.ascontiguousarray(part.reshape(-1, problem.n)) for part in problem.row]
         self.row[3:] = np.maximum(self.row[3], -1e300), np.minimum(self.row[4], 1e300)
         self.intercepts = np.zeros(len(self.a_full))
-        self.tally = np.zeros(7, np.int64)
+        self.counts = np.zeros(7, np.int64)
         self.numbers = np.array([0.0, 0.0, 0.0, problem.floor, 0.0])
         self.threshold = tol if solver.stop == "kkt" else 0.0
-        self.polishing = solver.stop == "gap" and tol < POLISH_BELOW
-        self.target = max(tol, POLISH_FROM) if self.polishing else tol
+        self.polishing = solver.stop == "gap" and tol < POLISH_MAX_TOL
+        self.target = max(tol, POLISH_START_GAP) if self.polishing else tol
         self.counters = Counter(misses=0, shrinks=0, refreshes=0)
         self.rows_before = problem.features.counters["rows"]
         self.prepare()
@@ -63,7 +63,7 @@ class ActiveRun:
 
     def activate(self, keep, scores: np.ndarray) -> None:
         """Work on the samples `keep` of all, given the exact scores f = K a of all."""
-        from ...compiled.smo import mark_all
+        from ...compiled.smo import update_all_rates
 
         self.active = np.arange(self.problem.n)[keep]
         self.f = np.array(scores[keep], self.dtype)
@@ -71,7 +71,7 @@ class ActiveRun:
         self.p, self.d, self.e, self.lo, self.hi = (np.ascontiguousarray(part[:, keep]) for part in self.row)
         self.curvature = (self.problem.features.diagonal[keep] + self.d).astype(self.dtype, copy=False)
         self.up, self.low = np.empty(self.a.shape, self.dtype), np.empty(self.a.shape, self.dtype)
-        mark_all(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
+        update_all_rates(self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
         self.numbers[DUAL] = self.evaluate_dual(scores)
         self.numbers[HELD] = not self.paired or np.any(self.problem.balance)  # duals that cannot be stretched
         self.since_shrink = 0
@@ -84,7 +84,7 @@ class ActiveRun:
             return 0.0
         a = self.a_full[0] if self.flat else self.a_full
         coef = self.problem.features.combine(a)
-        return self.problem.dual_value(a, self.problem.features.price(coef, scores))
+        return self.problem.dual_value(a, self.problem.features.penalty_conjugate(coef, scores))
 
     def extremes(self) -> tuple[np.ndarray, np.ndarray]:
         """m = max(up - f) and M = min(low - f) of each layer, as columns; zero where no equality ties the duals."""
@@ -109,23 +109,23 @@ class ActiveRun:
         self.since_shrink = 0
         m, M = self.extremes()
         keep = np.flatnonzero(((self.up - self.f >= M) | (self.low - self.f <= m)).any(axis=0))
-        if len(keep) > 0.8 * len(self.f) or len(keep) < 2 or not self.affords(len(keep)):
+        if len(keep) > 0.8 * len(self.f) or len(keep) < 2 or not self.fits_in_cache_budget(len(keep)):
             return
         self.store()
         self.counters["shrinks"] += 1
         self.active, self.f = self.active[keep], self.f[keep]
         for name in ("a", "p", "d", "e", "lo", "hi", "up", "low", "curvature"):
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[:, keep]))
-        self.narrow(keep)
-        self.tally[POSITION] = 0
+        self.restrict_to(keep)
+        self.counts[POSITION] = 0
         self.numbers[HELD] += np.count_nonzero(self.a_full) - np.count_nonzero(self.a)
 
-    def affords(self, count: int) -> bool:
+    def fits_in_cache_budget(self, count: int) -> bool:
         """Whether a copy of the data of so many samples fits into what was granted for kernel rows."""
         samples = getattr(self.problem.features, "samples", None)
         return not hasattr(samples, "X") or 8 * count * samples.d <= self.solver.cache_size * 2**20
 
-    def narrow(self, keep: np.ndarray) -> None:
+    def restrict_to(self, keep: np.ndarray) -> None:
         """Cut whatever holds kernel rows down to the samples `keep` of the active ones."""
         raise NotImplementedError
 
@@ -134,25 +134,25 @@ class ActiveRun:
         raise NotImplementedError
 
     @property
-    def rounded(self) -> bool:
+    def single_precision(self) -> bool:
         """Whether kernel rows are held in float32."""
         raise NotImplementedError
 
-    def sharpen(self) -> None:
+    def switch_to_float64(self) -> None:
         """Go on in float64."""
         raise NotImplementedError
 
-    def look_closely(self) -> bool:
+    def check_precision(self) -> bool:
         """Whether scores from rows in float32 are too rough to see the violation that is left.
 
         f_i = sum_j a_j K_ij has the error of each K_ij, e, times |a_j|. Those of different samples are independent:
         together about e |a|_2. To these comes what every step adds where f itself is kept in float32.
         """
-        if not self.rounded:
+        if not self.single_precision:
             return False
-        error = DEVIATIONS * self.rounding * float(np.linalg.norm(self.store())) + self.drift()
-        self.hidden = error > HIDDEN * self.spread()
-        return self.hidden
+        error = ROUNDING_DEVIATIONS * self.rounding * float(np.linalg.norm(self.store())) + self.accumulated_rounding()
+        self.precision_exhausted = error > MAX_ROUNDING_SHARE * self.spread()
+        return self.precision_exhausted
 
     @cached_property
     def rounding(self) -> float:
@@ -160,7 +160,7 @@ class ActiveRun:
         features = self.problem.features
         return features.kernel.bound_rounding(features.samples)
 
-    def drift(self) -> float:
+    def accumulated_rounding(self) -> float:
         """What steps may have added to the error of a score since scores were exact."""
         return 0.0
 
@@ -168,13 +168,13 @@ class ActiveRun:
         """Take the judge's exact scores: rounding errors of f are gone, and all samples are active again."""
         self.counters["refreshes"] += 1
         self.store()
-        if self.rounded and (self.hidden or self.counters["refreshes"] > 1):
-            self.sharpen()
+        if self.single_precision and (self.precision_exhausted or self.counters["refreshes"] > 1):
+            self.switch_to_float64()
         elif len(self.active) < self.problem.n:
             self.widen()
         self.activate(slice(None), scores)
 
-    def look_back(self) -> Outcome:
+    def check_progress(self) -> Outcome:
         """Whether D has risen at all since the last look, and the gap fallen within PATIENCE steps: if not, give up."""
         dual = self.numbers[DUAL]
         fetched, self.misses_before = self.counters["misses"] > self.misses_before, self.counters["misses"]
@@ -183,25 +183,29 @@ class ActiveRun:
         gap = self.progress(0.0).relative_gap
         if gap < 0.9 * self.best_gap:
             self.best_gap, self.best_iter = gap, self.n_iter
-        hopeless = self.n_iter - self.best_iter > (ROUGH if self.rounded else max(PATIENCE, 100 * self.problem.n))
+        hopeless = self.n_iter - self.best_iter > (
+            FLOAT32_STEPS_WITHOUT_PROGRESS_LIMIT
+            if self.single_precision
+            else max(STEPS_WITHOUT_PROGRESS_LIMIT, 100 * self.problem.n)
+        )
         return self.stall() if stuck or hopeless else Outcome.GOING
 
     def finish(self) -> Outcome:
         """The target is met, as far as can be seen: where it cannot, the next step is taken in float64."""
-        self.look_closely()
+        self.check_precision()
         return Outcome.DONE
 
     def stall(self) -> Outcome:
         """No step helps any more; in float32 that is the end of float32, and the judge's scores are what comes next."""
-        self.hidden = self.rounded
-        return Outcome.DONE if self.rounded else Outcome.STALLED
+        self.precision_exhausted = self.single_precision
+        return Outcome.DONE if self.single_precision else Outcome.STALLED
 
     # ---- what the loop asks -------------------------------------------------------------------------------
 
     @property
     def n_iter(self) -> int:
         """Pair steps so far."""
-        return int(self.tally[ITERATIONS])
+        return int(self.counts[ITERATIONS])
 
     @property
     def support(self) -> int:
@@ -220,12 +224,12 @@ class ActiveRun:
 
     def reached(self) -> bool:
         """Whether the solver's own gap, or its own rule m - M < tol, is within the target."""
-        from ...compiled.smo import within
+        from ...compiled.smo import is_gap_within
 
         if self.solver.stop == "kkt":
             return self.spread() < self.threshold
         progress = self.progress(0.0)
-        return within(progress.primal - progress.dual, self.target, self.numbers)
+        return is_gap_within(progress.primal - progress.dual, self.target, self.numbers)
 
     def point(self) -> Point:
         """The duals, and the intercept averaged over the free ones."""
@@ -238,5 +242,5 @@ class ActiveRun:
         """Cache hits, misses, kernel rows evaluated, shrinks, refreshes, pairs of negative curvature."""
         counters = Counter(self.counters)
         counters["rows"] = self.problem.features.counters["rows"] - self.rows_before
-        counters["negative_curvature"] = int(self.tally[NEGATIVE])
+        counters["negative_curvature"] = int(self.counts[NEGATIVE])
         return counters

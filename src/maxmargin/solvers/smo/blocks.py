@@ -8,22 +8,25 @@ from collections import Counter
 import numpy as np
 
 from ...model.row_cache import RowStore
-from ...runtime.threads import Interrupted, droppable
+from ...runtime.threads import Interrupted, abortable
 from ..result import Outcome
-from .active import CAREFUL, POLISH_BELOW, ActiveRun
+from .active import FLOAT32_TOL_FACTOR, POLISH_MAX_TOL, ActiveRun
 from .polish import polish
 
-BLOCK = 1024  # samples of a working set
-WORK = 2e8  # nanoseconds of one core that a round may take: Ctrl-C waits for its end
-DEEP = 0.1  # a block is solved until its own violation is this share of the violation of all
-STEPS, LOOK = 40, 16  # steps in a block for each of its samples at most, and between two looks at its violation
-SHRINK_EVERY, LOOK_BACK = 8, 50  # rounds
+MAX_WORKING_SET_SAMPLES = 1024  # samples of a working set
+ROUND_NANOSECONDS = 2e8  # nanoseconds of one core that a round may take: Ctrl-C waits for its end
+BLOCK_VIOLATION_SHARE = 0.1  # a block is solved until its own violation is this share of the violation of all
+BLOCK_STEPS_PER_SAMPLE, BLOCK_CHECK_STEPS = (
+    40,
+    16,
+)  # steps in a block for each of its samples at most, and between two looks at its violation
+SHRINK_INTERVAL_ROUNDS, PROGRESS_CHECK_ROUNDS = 8, 50  # rounds
 
 
 def choose_size(problem, exact: bool) -> int:
     """Samples of a working set: as many as a round has time for, by the data alone, so that fits can be repeated."""
-    work = WORK / (problem.n * problem.features.cost * (2 if exact else 1))
-    return int(np.clip(work, 128, max(128, min(BLOCK, problem.n // 4))))
+    work = ROUND_NANOSECONDS / (problem.n * problem.features.cost * (2 if exact else 1))
+    return int(np.clip(work, 128, max(128, min(MAX_WORKING_SET_SAMPLES, problem.n // 4))))
 
 
 class BlockRun(ActiveRun):
@@ -31,23 +34,23 @@ class BlockRun(ActiveRun):
 
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
-        self.rows = RowStore(problem.features, solver.cache_size, exact=tol < POLISH_BELOW)
+        self.rows = RowStore(problem.features, solver.cache_size, exact=tol < POLISH_MAX_TOL)
         self.half = self.rows.half
         self.size = min(solver.working_set or choose_size(problem, self.half is None), problem.n)
         self.work, self.rounds = np.empty(0, np.int64), 0
         self.make_room(problem.n)
-        if self.rounded:
-            self.target *= CAREFUL
+        if self.single_precision:
+            self.target *= FLOAT32_TOL_FACTOR
 
     @property
-    def rounded(self) -> bool:
+    def single_precision(self) -> bool:
         """Whether kernel rows are held in float32."""
         return self.half is not None
 
-    def sharpen(self) -> None:
+    def switch_to_float64(self) -> None:
         """Rows in float64 from now on."""
-        self.half, self.target = None, self.target / CAREFUL
-        self.rows.sharpen()
+        self.half, self.target = None, self.target / FLOAT32_TOL_FACTOR
+        self.rows.switch_to_float64()
         self.widen()
 
     def make_room(self, n: int) -> None:
@@ -60,9 +63,9 @@ class BlockRun(ActiveRun):
         self.work = np.empty(0, np.int64)
         self.make_room(self.problem.n)
 
-    def narrow(self, keep: np.ndarray) -> None:
+    def restrict_to(self, keep: np.ndarray) -> None:
         """The rows held, cut down to the columns `keep`."""
-        self.rows.narrow(keep)
+        self.rows.restrict_to(keep)
         place = np.full(keep[-1] + 1, -1)
         place[keep] = np.arange(len(keep))
         self.work = place[self.work[self.work <= keep[-1]]]
@@ -73,7 +76,7 @@ class BlockRun(ActiveRun):
         """Rounds for about `seconds`, at most `max_steps` pair steps."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while True:
-            moved = self.round(last - self.n_iter)
+            moved = self.take_round(last - self.n_iter)
             if self.reached():
                 if not self.polishing:
                     return self.finish()
@@ -81,49 +84,49 @@ class BlockRun(ActiveRun):
             elif not moved:
                 return self.stall()
             self.since_shrink += 1
-            if self.solver.shrinking and self.since_shrink >= SHRINK_EVERY:
+            if self.solver.shrinking and self.since_shrink >= SHRINK_INTERVAL_ROUNDS:
                 self.shrink()
             self.rounds += 1
             if self.n_iter >= self.solver.effort:
                 return Outcome.STALLED
-            if self.look_closely():
+            if self.check_precision():
                 return Outcome.DONE
-            if self.rounds % LOOK_BACK == 0 and (outcome := self.look_back()) is not Outcome.GOING:
+            if self.rounds % PROGRESS_CHECK_ROUNDS == 0 and (outcome := self.check_progress()) is not Outcome.GOING:
                 return outcome
             if time.perf_counter() >= end or self.n_iter >= last:
                 return Outcome.GOING
 
-    def round(self, max_steps: int) -> bool:
+    def take_round(self, max_steps: int) -> bool:
         """One working set: select, solve, update; whether anything moved. Interrupted within it, nothing did."""
         work = self.select()
         if len(work) == 0:
             return False
-        before, numbers, tally = self.a[:, work], self.numbers.copy(), self.tally.copy()
+        before, numbers, counts = self.a[:, work], self.numbers.copy(), self.counts.copy()
         after = self.solve_block(work, max_steps)
         moved = np.flatnonzero((after != before).any(axis=0))
         free = self.place(work, after)
         try:
-            with droppable():
+            with abortable():
                 self.rows.add(self.f, work[moved], (after - before).sum(axis=0)[moved], free[moved])
         except Interrupted:
             self.place(work, before)
-            self.numbers[:], self.tally[:] = numbers, tally
+            self.numbers[:], self.counts[:] = numbers, counts
             raise
         self.work = work[free]
         return len(moved) > 0
 
     def place(self, work: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Set the duals of a working set; which of them are free."""
-        from ...compiled.smo import mark_some
+        from ...compiled.smo import update_some_rates
 
         self.a[:, work] = a
-        mark_some(work, self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
+        update_some_rates(work, self.a, self.p, self.d, self.e, self.lo, self.hi, self.up, self.low)
         return ((self.up[:, work] > -1e299) & (self.low[:, work] < 1e299)).any(axis=0)
 
     def call(self, max_steps: int) -> None:
         """Up to `max_steps` pair steps, in rounds."""
         last = self.n_iter + max_steps
-        while self.n_iter < last and self.round(last - self.n_iter):
+        while self.n_iter < last and self.take_round(last - self.n_iter):
             pass
 
     def kernel_rows(self, index: np.ndarray) -> np.ndarray:
@@ -162,24 +165,31 @@ class BlockRun(ActiveRun):
         The scores start at zero, and what they are is put into p, counted from the middle of [M, m]: so small
         violations of large scores survive float32.
         """
-        from ...compiled.smo import mark_all, pair_steps, single_steps
+        from ...compiled.smo import pair_steps, single_steps, update_all_rates
 
-        with droppable():
+        with abortable():
             K = self.rows.square(work)
         a, p, d, e, lo, hi = (
             np.ascontiguousarray(part[:, work]) for part in (self.a, self.p, self.d, self.e, self.lo, self.hi)
         )
         p += self.f[work] + 0.5 * (self.m + self.M)[:, None]
         up, low = np.empty(a.shape, K.dtype), np.empty(a.shape, K.dtype)
-        mark_all(a, p, d, e, lo, hi, up, low)
+        update_all_rates(a, p, d, e, lo, hi, up, low)
         slot, curvature = np.arange(len(work)), np.ascontiguousarray(self.curvature[:, work], K.dtype)
         held = (K, slot, slot, np.zeros_like(slot), None)
         state = (*held, np.zeros(len(work), K.dtype), a, p, d, e, lo, hi, up, low, curvature)
         width = float((self.m - self.M).max()) if self.paired else self.spread()
-        threshold = max(DEEP * width, 0.5 * self.threshold)
-        limits = (0.0, threshold, min(max_steps, STEPS * len(work)), self.numbers, self.tally, np.zeros(len(self.a)))
+        threshold = max(BLOCK_VIOLATION_SHARE * width, 0.5 * self.threshold)
+        limits = (
+            0.0,
+            threshold,
+            min(max_steps, BLOCK_STEPS_PER_SAMPLE * len(work)),
+            self.numbers,
+            self.counts,
+            np.zeros(len(self.a)),
+        )
         if self.paired:
-            pair_steps(*state, self.solver.rule, None, None, LOOK, *limits)
+            pair_steps(*state, self.solver.rule, None, None, BLOCK_CHECK_STEPS, *limits)
         else:
             single_steps(*state, None, *limits)
         return a

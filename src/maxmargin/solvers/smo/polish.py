@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-POLISH_FREE = 300  # the most free duals whose linear system is solved
-ROUNDS = 20  # of Newton steps before the loop looks at the clock and the keyboard again
+MAX_FREE_DUALS = 300  # the most free duals whose linear system is solved
+MAX_NEWTON_ROUNDS = 20  # of Newton steps before the loop looks at the clock and the keyboard again
 
 
-def polish(run, last: int, most: int = POLISH_FREE, rounds: int = ROUNDS) -> None:
+def polish(run, last: int, most: int = MAX_FREE_DUALS, rounds: int = MAX_NEWTON_ROUNDS) -> None:
     """Solve for the free duals exactly; SMO steps, up to number `last`, bring in those that should be free.
 
     With more than `most` free duals nothing is done: the loop must soon look at the keyboard again.
@@ -29,7 +29,7 @@ def polish(run, last: int, most: int = POLISH_FREE, rounds: int = ROUNDS) -> Non
             return
 
 
-def newton_step(run, most: int = POLISH_FREE) -> float | None:
+def newton_step(run, most: int = MAX_FREE_DUALS) -> float | None:
     """Move the free duals towards the point where all rates up - f of a layer equal its b; how far it got.
 
     None if there are none, or too many.
@@ -37,7 +37,7 @@ def newton_step(run, most: int = POLISH_FREE) -> float | None:
     (K_FF + d_F) delta + b = up_F - f_F with sum delta = 0 in each layer: the conditions of the lecture, solved
     for all free duals at once.
     """
-    from ...compiled.smo import mark_all
+    from ...compiled.smo import update_all_rates
 
     layer, free = np.nonzero((run.up == run.low) & ((run.a != 0) | (run.e == 0)))
     if not 0 < len(free) <= most:
@@ -45,8 +45,8 @@ def newton_step(run, most: int = POLISH_FREE) -> float | None:
     a, lo, hi, e = (part[layer, free] for part in (run.a, run.lo, run.hi, run.e))
     rows = run.kernel_rows(free)
     ties = np.eye(len(run.a))[layer] if run.paired else np.zeros((len(free), 0))
-    bend, rates = rows[:, free] + np.diag(run.d[layer, free]), run.up[layer, free] - run.f[free]
-    delta = solve_tied(bend, rates, ties[:, ties.any(axis=0)])
+    hessian, rates = rows[:, free] + np.diag(run.d[layer, free]), run.up[layer, free] - run.f[free]
+    delta = solve_tied(hessian, rates, ties[:, ties.any(axis=0)])
     if not np.isfinite(delta).all():
         return 1.0  # nothing holds the duals back: all kernel values are zero
     reach = find_reach(a, delta, lo, hi, e)
@@ -54,13 +54,13 @@ def newton_step(run, most: int = POLISH_FREE) -> float | None:
     crossing = (e > 0) & (np.sign(a) == -np.sign(delta))
     edge = np.where(crossing, 0.0, np.where(delta > 0, hi, lo))
     step = np.where(reach <= share, edge, a + share * delta) - a
-    gain = step @ rates - 0.5 * step @ bend @ step
+    gain = step @ rates - 0.5 * step @ hessian @ step
     if not gain > -1e-13 * abs(run.numbers[0]):
         return 1.0  # a singular system can point anywhere; D must not fall
     run.numbers[0] += gain
     run.f += step @ rows
     run.a[layer, free] = np.where(reach <= share, edge, a + step)
-    mark_all(run.a, run.p, run.d, run.e, run.lo, run.hi, run.up, run.low)
+    update_all_rates(run.a, run.p, run.d, run.e, run.lo, run.hi, run.up, run.low)
     return share
 
 
