@@ -49,7 +49,7 @@ def warm_up(loss: str, blocks=None) -> None:
 def describe_fit(machine, passes: list, seconds: float) -> dict:
     """What every fit is asked."""
     sample = sum(each.bytes_in for each in passes if each.task == "draw_block")
-    working = [each for each in passes if each.task == "pull_block"]
+    working = [each for each in passes if each.task == "sum_block"]
     return {
         "seconds": seconds, "gap": machine.certificate_.relative_gap, "passes": len(passes),
         "seconds of passes": sum(each.seconds for each in passes),

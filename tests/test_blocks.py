@@ -205,9 +205,9 @@ def test_a_sample_first_changes_the_way_not_the_end(monkeypatch):
     X = rng.normal(size=(40_000, 3))
     y = np.where(X @ [1.0, -1.0, 0.5] + 0.6 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
     loss = LOSSES["hinge"]()
-    monkeypatch.setattr(newton_blocks, "FEW", 1_000_000)
+    monkeypatch.setattr(newton_blocks, "SAMPLE_MIN_ROWS", 1_000_000)
     plain = solve(pose_in_blocks(X, y, loss, "free", 4), tol=1e-9)
-    monkeypatch.setattr(newton_blocks, "FEW", 1000)
+    monkeypatch.setattr(newton_blocks, "SAMPLE_MIN_ROWS", 1000)
     sampled = solve(pose_in_blocks(X, y, loss, "free", 4), tol=1e-9)
     assert sampled.certificate.primal == pytest.approx(plain.certificate.primal, rel=1e-9)
     assert sampled.n_iter < plain.n_iter
@@ -222,7 +222,7 @@ def test_a_large_memory_map_is_read_in_blocks(monkeypatch, tmp_path):
     wanted = machine.fit(mapped, y).coef_
     assert machine.result_.solver.name == "newton"
     assert not isinstance(machine.result_.point, BlockPoint)
-    monkeypatch.setattr(block_machine, "MAPPED", 1000)
+    monkeypatch.setattr(block_machine, "BLOCKWISE_MEMMAP_BYTES", 1000)
     machine.fit(mapped, y)
     assert isinstance(machine.result_.point, BlockPoint)
     assert machine.coef_ == pytest.approx(wanted, rel=1e-6)

@@ -127,7 +127,7 @@ def test_the_order_of_classes_does_not_matter(name, intercept):
 @every_intercept
 def test_preconditioners(formed, intercept, monkeypatch):
     """Conjugate gradients with the Hessian of each class, or with its diagonal."""
-    monkeypatch.setattr(class_newton, "FORMED", formed)
+    monkeypatch.setattr(class_newton, "PRECONDITIONER_MAX_FEATURES", formed)
     result = solve(make_class_problem("softmax", intercept, weighted=True), tol=1e-9, max_seconds=HANG_SECONDS)
     assert result.converged
     assert result.certificate.primal == pytest.approx(find_class_optimum("softmax", intercept, True), rel=1e-8)

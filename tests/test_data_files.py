@@ -182,8 +182,8 @@ def test_tables_that_are_refused(reader, tmp_path):
 
 def test_a_large_table(reader, tmp_path, monkeypatch):
     """More rows than a batch holds, floats of all digits, labels of a few kinds."""
-    monkeypatch.setattr(csv_table, "BATCH", 1000)
-    monkeypatch.setattr(csv_table, "CHUNK", 4000)
+    monkeypatch.setattr(csv_table, "BATCH_FIELDS", 1000)
+    monkeypatch.setattr(csv_table, "BLOCK_BYTES", 4000)
     X, labels = RNG.normal(size=(2000, 4)) * 10.0 ** RNG.integers(-9, 9, (2000, 4)), RNG.integers(0, 3, 2000)
     lines = [",".join([*map(repr, row), "abc"[label]]) for row, label in zip(X.tolist(), labels, strict=True)]
     data = read_data(write(tmp_path, "\n".join(["p,q,r,s,class", *lines])))

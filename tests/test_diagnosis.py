@@ -139,8 +139,8 @@ def test_errors_of_a_kernel_in_parts_are_passed_over():
 def test_a_fit_is_announced_or_not(error, monkeypatch):
     """Before a fit nothing is said where the diagnosis fails: the fit goes on, and says itself what is wrong."""
     X, y = make_clouds(1100, 5)
-    monkeypatch.setattr(diagnosis_module, "ENTRIES", 1)
-    monkeypatch.setattr(diagnosis_module, "SLOW", 0.0)
+    monkeypatch.setattr(diagnosis_module, "MIN_ANNOUNCED_ENTRIES", 1)
+    monkeypatch.setattr(diagnosis_module, "ANNOUNCED_SECONDS", 0.0)
     assert announce(SVC(), X, y, None).startswith("SVC on 1,100 samples of 5 features: ")
 
     def fail(*given):

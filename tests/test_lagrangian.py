@@ -316,7 +316,7 @@ def test_estimators():
 @pytest.mark.parametrize("solver", [AUGMENTED, PLAIN], ids=["augmented", "plain"])
 def test_limits(solver, monkeypatch):
     """Iterations, seconds and a raised flag end a run with its best point so far."""
-    monkeypatch.setitem(solve.__globals__, "SLICE", 0.0)  # as if every step took long
+    monkeypatch.setitem(solve.__globals__, "SLICE_SECONDS", 0.0)  # as if every step took long
     problem = pose(Hinge(), *make_clouds(40), 10.0)
     few = solve(problem, solver, tol=1e-12, max_iter=3)
     assert few.status is Status.MAX_ITER

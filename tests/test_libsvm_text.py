@@ -45,8 +45,8 @@ EXTREME += [2.0**53, 2.0**53 + 2, 1e16, 1e17, 123456789012345680.0, 0.1, 0.0001,
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Chunks and strips of a few bytes, so that every text has many."""
-    monkeypatch.setattr(libsvm_text, "CHUNK", 40)
-    monkeypatch.setattr(libsvm_text, "STRIP", 11)
+    monkeypatch.setattr(libsvm_text, "CHUNK_BYTES", 40)
+    monkeypatch.setattr(libsvm_text, "STRIP_BYTES", 11)
 
 
 def write_text(folder: Path, text: str | bytes, name: str = "rows.svm") -> Path:
@@ -159,8 +159,8 @@ def test_the_table_of_powers(k):
 @pytest.mark.parametrize("chunk", [1, 37, 1 << 22])
 def test_the_same_as_scikit_learn(packer, chunk, tmp_path, monkeypatch):
     """Labels, values and indices, however the text is cut."""
-    monkeypatch.setattr(libsvm_text, "CHUNK", chunk)
-    monkeypatch.setattr(libsvm_text, "STRIP", max(1, chunk // 3))
+    monkeypatch.setattr(libsvm_text, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(libsvm_text, "STRIP_BYTES", max(1, chunk // 3))
     X = sp.random_array((200, 30), density=0.3, random_state=np.random.default_rng(1), format="csr")
     y = RNG.normal(size=200)
     plain = tmp_path / "plain.svm"
@@ -489,10 +489,10 @@ def test_the_length_of_a_text_is_guessed(packer, tmp_path):
 
 def test_a_line_without_end(tmp_path, monkeypatch):
     """A line may be long, not endless."""
-    monkeypatch.setattr(libsvm_text, "CHUNK", 100)
+    monkeypatch.setattr(libsvm_text, "CHUNK_BYTES", 100)
     path = write_text(tmp_path, "1 " + " ".join(f"{k}:1" for k in range(1, 3000)))
     assert read_libsvm(path).X.nnz == 2999
-    monkeypatch.setattr(libsvm_text, "LONGEST", 1000)
+    monkeypatch.setattr(libsvm_text, "MAX_LINE_BYTES", 1000)
     with pytest.raises(ValueError, match=r"rows.svm has a line of more than 1,000 bytes"):
         read_libsvm(path)
 

@@ -90,8 +90,8 @@ def test_the_choice_of_system_does_not_matter(name, shape, formed, rows, monkeyp
     problem = make_linear_problem(name, "free", "dense", True, **SHAPES[shape])
     solver = "multipliers" if name in KINKED else "newton"
     _, expected = solve_both(problem, solver)
-    monkeypatch.setattr(system, "FORMED", formed)
-    monkeypatch.setattr(system, "ROWS", rows)
+    monkeypatch.setattr(system, "NORMAL_MATRIX_MAX_FEATURES", formed)
+    monkeypatch.setattr(system, "ROW_SYSTEM_MAX_ROWS", rows)
     _, found = solve_both(problem, solver)
     assert found == pytest.approx(expected, rel=3e-8)
 
@@ -129,8 +129,8 @@ def test_coarse_start(name, share, form, monkeypatch):
     problem = make_many(name, 2000, form)
     solver = Multipliers() if name in KINKED else Newton()
     _, expected = solve_both(problem, solver)
-    monkeypatch.setattr(run, "COARSE", 400)
-    monkeypatch.setattr(run, "SHARE", share)
+    monkeypatch.setattr(run, "COARSE_START_MIN_ROWS", 400)
+    monkeypatch.setattr(run, "COARSE_ROW_RATIO", share)
     coarse = solver.start(problem, 1e-8).coarse
     assert coarse is not None
     assert (coarse.coarse is not None) == (share == 2)
@@ -143,7 +143,7 @@ def test_coarse_start(name, share, form, monkeypatch):
 def test_limits_within_a_coarse_start(name, max_iter, monkeypatch):
     """A solve that ends while it looks at few rows stands where these led it."""
     problem = make_many(name, 2000)
-    monkeypatch.setattr(run, "COARSE", 1900)
+    monkeypatch.setattr(run, "COARSE_START_MIN_ROWS", 1900)
     result = solve(problem, "multipliers" if name in KINKED else "newton", tol=1e-10, max_iter=max_iter)
     assert result.n_iter <= max_iter
     assert np.isfinite(result.certificate.primal)
@@ -158,7 +158,7 @@ def test_gathering_of_near_rows(name, near, form, monkeypatch):
     """Steps on the rows near their kinks, on none or on all of them: the same optimum."""
     problem = make_many(name, 600, form)
     _, expected = solve_both(problem, "smo")
-    monkeypatch.setattr(run, "NEAR", near)
+    monkeypatch.setattr(run, "NEAR_ROWS_MAX_SHARE", near)
     ours, found = solve_both(problem, "multipliers")
     assert found == pytest.approx(expected, rel=3e-8)
     assert ours.counters["rounds"] > 0
@@ -169,7 +169,7 @@ def test_rows_drawn_by_lot_for_the_matrix(name, monkeypatch):
     """A matrix of one row in eight is no exact one: more steps, the same optimum, the same in every fit."""
     problem = make_many(name, 2000)
     _, expected = solve_both(problem, "newton")
-    monkeypatch.setattr(system, "MANY", 10)
+    monkeypatch.setattr(system, "DRAWN_ROWS_PER_FEATURE", 10)
     first, found = solve_both(problem, "newton")
     again, _ = solve_both(problem, "newton")
     assert found == pytest.approx(expected, rel=3e-8)
@@ -183,7 +183,7 @@ def test_strips_give_the_same_answer(name, shared, monkeypatch):
     problem = make_many(name, 900)
     solver = "multipliers" if name in KINKED else "newton"
     _, expected = solve_both(problem, solver)
-    monkeypatch.setattr(oracle, "SHARED", shared)
+    monkeypatch.setattr(oracle, "PARALLEL_MIN_ROWS", shared)
     _, found = solve_both(problem, solver)
     assert found == pytest.approx(expected, rel=3e-8)
 
@@ -198,8 +198,8 @@ def test_sifting(name, intercept, form, monkeypatch):
     """Interior point on the rows that matter: an eighth by lot first, then those near their kinks."""
     problem = make_many(name, 600, form, intercept)
     _, expected = solve_both(problem, "interior_point")
-    monkeypatch.setattr(sifting, "MANY", 100)
-    monkeypatch.setattr(sifting, "PER_FEATURE", 1)
+    monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS", 100)
+    monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS_PER_FEATURE", 1)
     ours, found = solve_both(problem, "interior_point")
     assert found == pytest.approx(expected, rel=3e-8)
     assert ours.counters["rounds"] >= 1
@@ -211,9 +211,9 @@ def test_sifting_brings_rows_back(name, nearest, monkeypatch):
     """Rows that were left out in error come back: with too few at first there are more rounds."""
     problem = make_many(name, 600)
     _, expected = solve_both(problem, "interior_point")
-    monkeypatch.setattr(sifting, "MANY", 100)
-    monkeypatch.setattr(sifting, "PER_FEATURE", 1)
-    monkeypatch.setattr(sifting, "NEAREST", nearest)
+    monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS", 100)
+    monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS_PER_FEATURE", 1)
+    monkeypatch.setattr(sifting, "KEPT_ROW_SHARE", nearest)
     ours, found = solve_both(problem, "interior_point")
     assert found == pytest.approx(expected, rel=3e-8)
     if nearest == 0.01:
@@ -225,8 +225,8 @@ def test_sifting_brings_rows_back(name, nearest, monkeypatch):
 def test_limits_within_sifting(name, max_iter, monkeypatch):
     """A solve that ends on rows drawn by lot has a point and a bound for all rows."""
     problem = make_many(name, 600)
-    monkeypatch.setattr(sifting, "MANY", 100)
-    monkeypatch.setattr(sifting, "PER_FEATURE", 1)
+    monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS", 100)
+    monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS_PER_FEATURE", 1)
     result = solve(problem, "interior_point", tol=1e-10, max_iter=max_iter)
     assert result.n_iter <= max_iter
     assert np.isfinite(result.certificate.primal)

@@ -255,7 +255,7 @@ def test_every_iteration_can_be_the_last():
 
 def test_a_raised_flag_and_a_spent_budget_stop_it(monkeypatch):
     """Between two iterations, with the best point so far."""
-    monkeypatch.setitem(solve.__globals__, "SLICE", 0.0)  # as if every iteration took long
+    monkeypatch.setitem(solve.__globals__, "SLICE_SECONDS", 0.0)  # as if every iteration took long
     problem = make_problem(EpsilonInsensitive(0.1), RBF(gamma=0.5), n=60)
     flag = Interrupt()
 

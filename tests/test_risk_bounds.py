@@ -486,7 +486,7 @@ def test_without_time_for_distances_the_ball_serves(monkeypatch):
     X, y, _ = make_data("SVC", n=60, seed=10)
     model = SVC(C=1.0, gamma=0.2, tol=1e-7).fit(X, y)
     patient = risk_bounds(model, X, y, exact=True)
-    monkeypatch.setattr(stability, "TILE", 60)  # a row at a time, and the clock is looked at before the second
+    monkeypatch.setattr(stability, "TILE_ENTRIES", 60)  # a row at a time, and the clock is looked at before the second
     monkeypatch.setattr(stability, "time", SimpleNamespace(perf_counter=lambda: np.inf))
     hasty = risk_bounds(model, X, y, exact=False)
     assert patient.notes == ()
@@ -558,8 +558,8 @@ def test_refits_that_stall_are_told(monkeypatch):
     """A gap that the solver cannot close is said, and not hidden in a mean."""
     X, y, _ = make_data("SVC", n=40)
     model = SVC(C=100.0).fit(X, y)
-    monkeypatch.setattr(leave_one_out, "TOL", 0.5)
-    monkeypatch.setattr(bounds_of_model, "NEAR", 1e-9)
+    monkeypatch.setattr(leave_one_out, "REFIT_TOL", 0.5)
+    monkeypatch.setattr(bounds_of_model, "OPTIMAL_GAP", 1e-9)
     bounds = risk_bounds(model, X, y, exact=True)
     assert bounds.leave_one_out.gap > 1e-9
     assert "Exact leave-one-out is not so exact" in bounds.notes[-1]

@@ -133,8 +133,8 @@ def test_the_number_of_threads_changes_nothing(n_jobs):
 
 def test_a_pair_that_takes_longer_goes_on_in_the_loop(monkeypatch):
     """From where it stands, and its steps are counted."""
-    monkeypatch.setattr(together, "STEPS", 0)
-    monkeypatch.setattr(together, "WORK", 2500)
+    monkeypatch.setattr(together, "STEPS_PER_SAMPLE", 0)
+    monkeypatch.setattr(together, "MAX_SCORE_UPDATES", 2500)
     X, y = make_classes()
     model = SVC(C=100.0).fit(X, y)
     assert all(result.converged for result in model.results_)

@@ -94,8 +94,8 @@ def make_layered(kind: str, n: int = 40, nu: float = 0.4, kernel=None) -> Proble
 @pytest.fixture(autouse=True)
 def _shrink_early(monkeypatch):
     """Samples are set aside however few there are, so that small problems show what large ones do."""
-    monkeypatch.setattr(import_module("maxmargin.solvers.smo.pairs"), "SMALL", 0)
-    monkeypatch.setattr(import_module("maxmargin.solvers.smo.blocks"), "SHRINK_EVERY", 2)
+    monkeypatch.setattr(import_module("maxmargin.solvers.smo.pairs"), "SHRINKING_MIN_SAMPLES", 0)
+    monkeypatch.setattr(import_module("maxmargin.solvers.smo.blocks"), "SHRINK_INTERVAL_ROUNDS", 2)
 
 
 @pytest.fixture
@@ -400,7 +400,7 @@ class SlowRBF(RBF):
 @pytest.mark.usefixtures("row_by_row")
 def test_slow_rows_are_not_mistaken_for_standstill(selection, working_set, monkeypatch):
     """A loop that spends its whole slice on kernel rows has not stalled."""
-    monkeypatch.setattr(import_module("maxmargin.solvers.loop"), "SLICE", 0.002)
+    monkeypatch.setattr(import_module("maxmargin.solvers.loop"), "SLICE_SECONDS", 0.002)
     problem = make_problem(Hinge(), SlowRBF(gamma=0.5), n=100, seed=5)
     result = run(problem, 1e-6, selection=selection, batch=1, shrinking=False, working_set=working_set)
     assert_optimal(result, reference_value(problem))

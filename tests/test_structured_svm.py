@@ -259,7 +259,7 @@ def test_bounded_memory_loses_nothing_but_time(solver, monkeypatch):
     X, y = make_chains(20, 3, 3, 4)
     problem = pose(ChainModel(), X, y, 2.0)
     reference = solve(problem, FrankWolfe(), tol=1e-6).certificate.primal
-    monkeypatch.setattr(frank_wolfe, "ROOM", 1)
+    monkeypatch.setattr(frank_wolfe, "LABELLING_MEMORY_BYTES", 1)
     result = solve(problem, StructuredBundle(max_cuts=8) if solver is BOTH[1] else solver, tol=1e-3)
     assert result.converged
     assert result.certificate.primal == pytest.approx(reference, rel=2e-3)

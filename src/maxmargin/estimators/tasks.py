@@ -14,7 +14,7 @@ from ..model.features import Gram
 from ..runtime.interrupt import Interrupt
 from ..runtime.threads import InterpreterTurn
 
-TaskResult = TypeVar("Outcome")
+TaskResult = TypeVar("TaskResult")
 GRACE_FRACTION = (
     0.05  # of a budget and of a second: so long after its end, problems that have not begun may have a certificate
 )

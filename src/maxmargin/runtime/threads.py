@@ -20,7 +20,7 @@ from typing import ClassVar, TypeVar
 
 from .interrupt import delay_interrupt
 
-ReturnType = TypeVar("Answer")
+ReturnType = TypeVar("ReturnType")
 Item = TypeVar("Item")
 STRIPS = 8  # pieces of work that has no size of its own: no number of cores, or results would depend on the machine
 POLL_SECONDS = 0.01  # seconds between two looks of somebody who waits

@@ -28,7 +28,7 @@ class FirstOrderRun:
     and without momentum the run is Frank and Wolfe's method on the dual (Bach 2015).
     """
 
-    moved: ClassVar[tuple[str, ...]] = ("u", "average", "place", "mover", "mirror", "steps")  # by a step
+    moved: ClassVar[tuple[str, ...]] = ("u", "average", "place", "mover", "dual_mover", "steps")  # by a step
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
         self.solver, self.problem, self.tol = solver, problem, tol
