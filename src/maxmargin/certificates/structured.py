@@ -88,11 +88,11 @@ def sum_labellings(problem: StructuredProblem, examples, sheets: tuple[Sheet, ..
     pulled, error_bound, length, means = np.zeros(problem.size), 0.0, 0.0, np.zeros(problem.n)
     losses, heights = Enclosed(0.0, 0.0), Enclosed(0.0, 0.0)
     for each in sheets:
-        a, joint_labelling = np.maximum(each.weight, 0.0) * scale, examples.admit(each.labelling)
+        a, joint_labelling = np.maximum(each.weight, 0.0) * scale, examples.from_labelling(each.labelling)
         costs, reached = examples.measure(joint_labelling, w)
         part = examples.combine(joint_labelling, a, np.zeros(problem.size))
         pulled += part
-        error_bound += bound_sum(examples.additions + 8) * float(a @ examples.bound_lengths(joint_labelling))
+        error_bound += bound_sum(examples.additions + 8) * float(a @ examples.bound_feature_norms(joint_labelling))
         length += float(np.linalg.norm(part))
         losses = add_enclosed(losses, add_weighted_values(a, costs, bound_sum(examples.additions) * costs))
         heights = add_enclosed(heights, add_weighted_values(a, reached, examples.bound_rounding(joint_labelling, w)))
