@@ -29,15 +29,13 @@ from ..runtime.rounding import (
 )
 from ..runtime.threads import check_interrupt
 
-MAX_ROUNDING_SHARE_OF_GAP = (
-    0.25  # of the gap: where rounding may be more than this, the point is judged again more accurately
-)
+# of the gap: where rounding may be more than this, the point is judged again more accurately
+MAX_ROUNDING_SHARE_OF_GAP = 0.25
 MAX_RELATIVE_IMBALANCE = 1e-9  # of the size of the duals: an imbalance beyond which they have no D
 NEGLIGIBLE_RELATIVE_ROUNDING = 1e-10  # relative rounding below which no point is judged again
 MAX_ESTIMATE_KERNEL_VALUES = 1 << 24  # kernel values that an estimate of rounding errors may evaluate
-DEFINITENESS_CHECK_SAMPLES = (
-    300  # samples whose kernel matrix is examined if it is not known whether it is positive semidefinite
-)
+# samples whose kernel matrix is examined if it is not known whether it is positive semidefinite
+DEFINITENESS_CHECK_SAMPLES = 300
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from ..runtime.interrupt import Interrupt
 from ..runtime.threads import InterpreterTurn
 
 TaskResult = TypeVar("TaskResult")
-GRACE_FRACTION = (
-    0.05  # of a budget and of a second: so long after its end, problems that have not begun may have a certificate
-)
+# of a budget and of a second: so long after its end, problems that have not begun may have a certificate
+GRACE_FRACTION = 0.05
 INTERRUPT_GRACE_SECONDS = 0.03  # seconds for which that goes on after Ctrl-C
 GATHER_SECONDS_PER_SOLVE = 5e-6  # seconds that a solve takes after all are done
 MIN_SOLVE_SECONDS = 0.005  # seconds that are worth a solve: the smallest take a tenth of it

@@ -40,9 +40,8 @@ LIBSVM_KEYS = (
     "svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho", "label", "probA", "probB",
     "prob_density_marks", "nr_sv",
 )  # fmt: skip
-WARNED_RELATIVE_DIFFERENCE = (
-    1e-6  # of the largest decision: by how much a file may differ from its model without a word
-)
+# of the largest decision: by how much a file may differ from its model without a word
+WARNED_RELATIVE_DIFFERENCE = 1e-6
 VECTORS_PER_WRITE = 1024  # support vectors written at a time
 
 

@@ -22,9 +22,8 @@ from ..solvers.result import Progress
 
 REFRESH_SECONDS = 0.1  # seconds between two changes of the line
 MIN_OBSERVATIONS, MIN_FORECAST_SECONDS = 5, 0.3  # looks at the gap, and seconds, before the time left is guessed at
-GAP_RESET_FACTOR = (
-    3.0  # times its least is a gap that counts as another one: samples that were set aside are looked at again, say
-)
+# times its least is a gap that counts as another one: samples that were set aside are looked at again, say
+GAP_RESET_FACTOR = 3.0
 MAX_OBSERVATIONS = 1000  # looks that are remembered; of more every second one is forgotten
 FIT_WINDOW_SHARE = 0.5  # of the time so far is what a guess goes by: the gap falls in phases, and the last one counts
 

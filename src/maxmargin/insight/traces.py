@@ -18,9 +18,8 @@ from ..solvers.loop import SLICE_SECONDS, BestCertified, has_own_stopping_rule
 from ..solvers.result import Outcome
 
 DENSE_ITERATIONS = 100  # steps that are all judged
-ITERATION_GROWTH = (
-    1.02  # times the last iteration comes the next one that is judged, so that judging costs less than the run
-)
+# times the last iteration comes the next one that is judged, so that judging costs less than the run
+ITERATION_GROWTH = 1.02
 
 
 @dataclass(frozen=True)

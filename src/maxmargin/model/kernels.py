@@ -16,9 +16,8 @@ from .samples import BOUND_INFLATION, TILE_ENTRIES, Dense, PrecomputedRows, Spar
 
 Samples = Dense | Sparse | PrecomputedRows
 FLOAT32_MAX_ERROR = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up
-FLOAT32_SAFE_SAMPLE_SHARE = (
-    0.99  # of the samples must be that safe; what the others spoil the judge sees, and the run goes on in float64
-)
+# of the samples must be that safe; what the others spoil the judge sees, and the run goes on in float64
+FLOAT32_SAFE_SAMPLE_SHARE = 0.99
 SINGLE_UNIT = 2.0**-24  # rounding error of float32
 TINY = float(np.finfo(float).tiny)
 MAX_FLOAT = float(np.finfo(float).max)
@@ -28,9 +27,8 @@ EXP_RELATIVE_ERROR = 4.0 * UNIT  # error of exp in float64, relative: `exp_nonpo
 EXP_UNDERFLOW_BOUND = 1e-130  # more than exp(-300), below which `exp_nonpositive` does not go
 TANH_ERROR = 8.0 * UNIT  # error of tanh in float64
 SPREAD_CHECK_SAMPLES = 256  # samples among which the spread of the kernel is looked at
-SHIFT_MIN_MEAN_SHARE = (
-    0.99  # of the mean of |x|^2 that |m|^2 must be, m the mean of the samples, for them to be moved there
-)
+# of the mean of |x|^2 that |m|^2 must be, m the mean of the samples, for them to be moved there
+SHIFT_MIN_MEAN_SHARE = 0.99
 SPREAD_MAX_MEAN_SHARE = 0.8  # the same share for a few samples: below it the others are not looked at
 
 

@@ -83,9 +83,8 @@ class Loss:
 
     name: ClassVar[str]
     target: ClassVar[str]  # "label" (+1/-1), "real", "count" or "none"
-    grows_exponentially: ClassVar[bool] = (
-        False  # whether it grows like an exponential, and may leave the numbers there are
-    )
+    # whether it grows like an exponential, and may leave the numbers there are
+    grows_exponentially: ClassVar[bool] = False
 
     def row(self, y: np.ndarray, c: np.ndarray) -> PiecewiseConjugate | None:
         """The five numbers (p, d, e, lo, hi) of c l(.; y), or None if the loss has no such row."""

@@ -18,9 +18,8 @@ from ..runtime.rounding import UNIT, bound_sum
 from ..runtime.threads import STRIPS, cached_property, run_strips
 
 TILE_ENTRIES = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
-FOUR_VECTOR_MAX_FEATURES = (
-    400  # features up to which that table holds four vectors of each, and still stays near the first cache
-)
+# features up to which that table holds four vectors of each, and still stays near the first cache
+FOUR_VECTOR_MAX_FEATURES = 400
 SPARSE_TABLE_MAX_BYTES = (
     1 << 24
 )  # bytes of the table in which sparse products unpack samples; wider data go through scipy

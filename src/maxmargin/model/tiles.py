@@ -20,9 +20,8 @@ from .samples import (
 )
 
 TILE_SIDE_SAMPLES = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
-DOUBLED_PRECISION_SUPPORT_VECTORS = (
-    4096  # support vectors at a time, in twice the precision: tens of milliseconds for a strip of samples
-)
+# support vectors at a time, in twice the precision: tens of milliseconds for a strip of samples
+DOUBLED_PRECISION_SUPPORT_VECTORS = 4096
 SMALL_TILE = TILE_ENTRIES // 8  # entries that are not worth sharing among cores
 
 

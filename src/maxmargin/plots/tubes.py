@@ -18,9 +18,8 @@ from .support import (
     split_duals,
 )
 
-TUBE_TOLERANCE = (
-    1e-3  # of the spread of y: so near to the wall, a sample counts as being on it where the duals are not known
-)
+# of the spread of y: so near to the wall, a sample counts as being on it where the duals are not known
+TUBE_TOLERANCE = 1e-3
 
 
 def plot_regression_tube(model, x, y, *, ax=None, resolution: int = 400):

@@ -31,13 +31,11 @@ LAST_UPDATES_PER_SAMPLE, LAST_UPDATES_TOTAL = (
     2000.0,
     5e6,
 )  # updates a sample, or in all, that it has where no other solver waits
-PAIR_STEPS_PER_SAMPLE = (
-    20  # per sample that SMO has where a linear kernel can be solved in the space of its features instead,
-)
+# per sample that SMO has where a linear kernel can be solved in the space of its features instead,
+PAIR_STEPS_PER_SAMPLE = 20
 PAIR_SCORE_UPDATES = 1e8  # or so many scores, if that is more: less than a tenth of a second,
-PAIR_STEPS_PER_SQUARED_FEATURE = (
-    4  # or times the square of the features, which is what Newton steps would take in its place
-)
+# or times the square of the features, which is what Newton steps would take in its place
+PAIR_STEPS_PER_SQUARED_FEATURE = 4
 PAIR_STEPS_PER_KERNEL_ENTRY = 0.5  # of the kernel matrix, which is what interior point would take
 
 

@@ -26,9 +26,8 @@ UNKNOWN_ORACLE_WORK = 20.0  # work of an oracle that is not known, in products w
 LOOK_GAP_FACTOR = 0.5  # of the gap at the last look, by which the sum of block gaps must have fallen for another
 MAX_PASSES_BETWEEN_LOOKS = 15  # passes after which the gap is looked at in any case
 LOOKS_WITHOUT_PROGRESS_LIMIT = 60  # looks without a fall of the gap by a tenth before a run gives up
-SKIPPED_GAP_TOL_SHARE = (
-    0.05  # of the tolerance, shared out over the samples: a block whose gap is smaller is left alone
-)
+# of the tolerance, shared out over the samples: a block whose gap is smaller is left alone
+SKIPPED_GAP_TOL_SHARE = 0.05
 SKIPPED_GAP_MEAN_SHARE = 0.1  # of the mean gap: a sample with less is left out of passes over kept labellings
 LABELS_PER_CHUNK = 4096  # labels of the sequences between two looks at the clock: a few milliseconds
 LABELLING_MEMORY_BYTES = (

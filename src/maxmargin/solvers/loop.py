@@ -20,9 +20,8 @@ from .neighbours import find_neighbours
 from .result import SENTENCES, Outcome, Progress, Result, Status
 
 NOT_CERTIFIED = Certificate(np.inf, -np.inf, np.inf)  # of a point that was not judged
-CERTIFICATIONS_WITHOUT_PROGRESS_LIMIT = (
-    30  # times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
-)
+# times a run may think itself done without a fall of the certified gap; to be stuck counts ten times
+CERTIFICATIONS_WITHOUT_PROGRESS_LIMIT = 30
 ROUNDING_ESTIMATE_FACTOR = 10.0  # times the gap that rounding is estimated to leave is explained by it
 CLOSE_CERTIFICATE_COST_FACTOR = 20.0  # times as long as a plain certificate: what a close one may take
 RESTART_TOL_FACTOR = 0.5  # by which the tolerance of a solver falls where rounding takes up the rest

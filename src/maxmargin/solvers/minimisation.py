@@ -32,12 +32,10 @@ UNBOUNDED_MESSAGE = (
 TOO_FEW_CUTS_MESSAGE = (
     "The value has stopped falling; max_cuts={cuts} made cuts be melted that were in use: allow more."
 )
-ROUNDS_WITHOUT_PROGRESS_LIMIT = (
-    200  # rounds in which neither value nor bound nor optimality moves before a run gives up
-)
-NEGLIGIBLE_PROGRESS_SHARE = (
-    1e-5  # of what F may still fall by: so little in all those rounds would take millions of them
-)
+# rounds in which neither value nor bound nor optimality moves before a run gives up
+ROUNDS_WITHOUT_PROGRESS_LIMIT = 200
+# of what F may still fall by: so little in all those rounds would take millions of them
+NEGLIGIBLE_PROGRESS_SHARE = 1e-5
 UNBOUNDED_SIZE = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
 
 

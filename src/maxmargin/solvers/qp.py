@@ -19,9 +19,8 @@ from .result import Outcome, Progress, StallDetector
 
 INSTALL = 'pip install "maxmargin[qp]"'
 ITERATIONS_WITHOUT_PROGRESS_LIMIT = 15  # iterations without a fall of the gap by a tenth before a run gives up
-ITERATIONS_AFTER_TOL = (
-    6  # iterations after tol is reached, in which duals that tend to their bounds may come near enough
-)
+# iterations after tol is reached, in which duals that tend to their bounds may come near enough
+ITERATIONS_AFTER_TOL = 6
 UNREACHABLE_TOL = 1e-300  # cvxopt's own tolerances: it is to go on until the gap of the machine is small enough
 TIGHT_SETTINGS = {  # settings that are tried first, for backends whose default tolerances are loose
     "clarabel": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},

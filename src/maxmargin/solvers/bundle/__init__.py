@@ -22,9 +22,8 @@ from .rules import RULES
 METHODS = {"bmrm": "cutting-plane", "ocas": "cutting-plane-line-search"}
 MAX_CUTS = 300  # cuts that are held at most
 ROUNDS_WITHOUT_PROGRESS_LIMIT = 400  # rounds without a fall of the gap by a tenth before a run gives up
-INTERCEPT_PROXIMITY_SHARE = (
-    1e-3  # of P at zero is the proximity of the free intercepts of classes where nothing else holds a step
-)
+# of P at zero is the proximity of the free intercepts of classes where nothing else holds a step
+INTERCEPT_PROXIMITY_SHARE = 1e-3
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from .cuts import AggregateCut, Cuts
 from .model import Model, Step
 
 MAX_FLOAT = np.finfo(float).max
-EXPLODED_VALUE_FACTOR = (
-    1e6  # times the least value: a cut made where F is larger says little, and leaves few digits to the others
-)
+# times the least value: a cut made where F is larger says little, and leaves few digits to the others
+EXPLODED_VALUE_FACTOR = 1e6
 
 
 class Round(NamedTuple):
@@ -61,9 +60,8 @@ class Descent:
             Optimality(0.0, 0.0),
         )  # what is there for rounding, of bound and optimality
         self.last_serious = 0
-        self.block_proximities: tuple[float, ...] | None = (
-            None  # proximities of blocks whose ridge is too faint to hold a step
-        )
+        # proximities of blocks whose ridge is too faint to hold a step
+        self.block_proximities: tuple[float, ...] | None = None
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
         self.plain: np.ndarray | None = None  # of the best bound, by the ridge or by a linear program
         self.optimality, self.measured = Optimality(np.inf, np.inf), None

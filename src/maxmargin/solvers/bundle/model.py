@@ -23,9 +23,8 @@ from .master import maximise_on_simplex
 EPSILON = float(np.finfo(float).eps)
 MAX_BOX_STEPS = 60  # faces of the box that are tried
 FAINT_RIDGE_TOL_SHARE = 1e-4  # of the tolerance, times P at zero, is the ridge of free intercepts that are coordinates
-MIN_FAINT_RIDGE = (
-    4e-12  # the least such ridge, times P at zero: products of slopes over less are mostly rounding errors
-)
+# the least such ridge, times P at zero: products of slopes over less are mostly rounding errors
+MIN_FAINT_RIDGE = 4e-12
 BOX_BORDER_SHARE = 1e-9  # of the radius of a box made up for want of another: nearer to its border counts as on it
 
 

@@ -19,9 +19,8 @@ DUAL = 6  # column of the duals in the table of rows
 SEED = 88172645463325252  # of the order of the rows
 VIOLATION_FALL_FACTOR = 0.5  # times the last violation at which the gap was looked at, it is looked at again
 FIRST_CHECK_PASSES = 4  # passes from zero before the gap is looked at
-MISSED_ROWS_GAP_SHARE = (
-    0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
-)
+# of the last gap, where the violation has halved: more means that rows were left out in error
+MISSED_ROWS_GAP_SHARE = 0.6
 ENTRIES_PER_PART = 1 << 24  # numbers of the samples in a part of a pass, after which it may be left: about 20 ms
 GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # looks without a fall of the gap by a tenth before a run gives up
 STALE_PASS_FACTOR, MIN_PASSES = (

@@ -17,9 +17,8 @@ from ..result import Outcome, Progress, StallDetector
 
 SEED = 88172645463325252  # of the order of the samples
 VIOLATION_FALL_FACTOR = 0.5  # of the violation at which the gap was last looked at, it is looked at again
-MISSED_ROWS_GAP_SHARE = (
-    0.6  # of the last gap, where the violation has halved: more means that rows were left out in error
-)
+# of the last gap, where the violation has halved: more means that rows were left out in error
+MISSED_ROWS_GAP_SHARE = 0.6
 GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # looks without a fall of the gap by a tenth before a run gives up
 STALE_PASS_FACTOR, MIN_PASSES = (
     32,

@@ -20,9 +20,8 @@ __all__ = ["AdaGrad", "GradientDescent"]
 
 MOMENTA = ("none", "polyak", "nesterov")
 STOPS = ("gap", "patience")
-FIRST_STEP_SHARE = (
-    0.5  # of the way a coordinate may have to go, as AdaGrad's first step; the report's step on data of size 1
-)
+# of the way a coordinate may have to go, as AdaGrad's first step; the report's step on data of size 1
+FIRST_STEP_SHARE = 0.5
 
 
 class FirstOrder:

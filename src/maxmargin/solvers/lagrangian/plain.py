@@ -13,9 +13,8 @@ from .run import LagrangianRun
 
 ADAGRAD_OFFSET = 1e-8  # under AdaGrad's root, which begins at zero
 REGULAR_REL_TOL = 1e-10  # relative residual of MINRES where Q is regular
-SINGULAR_REL_TOL = (
-    1e-5  # and where it is not: what a tighter one adds lies along the smallest eigenvalues, and is mostly noise
-)
+# and where it is not: what a tighter one adds lies along the smallest eigenvalues, and is mostly noise
+SINGULAR_REL_TOL = 1e-5
 MAX_INNER_PRODUCTS = 500  # products with Q in one inner solve, at most; the next one goes on from where it ended
 ITERATIONS_WITHOUT_RISE_LIMIT = 5  # iterations in which the value of the dual may fail to rise, where Q may be singular
 ITERATIONS_WITHOUT_PROGRESS_LIMIT, ITERATIONS_WITHOUT_PROGRESS_LIMIT_REGULAR = (

@@ -16,9 +16,8 @@ from ...runtime.threads import abortable
 from ..refusals import refuse_list
 from ..result import Outcome, Progress, StallDetector
 
-PRECONDITIONER_MAX_FEATURES = (
-    400  # features up to which the preconditioner of a class is its own Hessian, else its diagonal
-)
+# features up to which the preconditioner of a class is its own Hessian, else its diagonal
+PRECONDITIONER_MAX_FEATURES = 400
 STEPS_WITHOUT_PROGRESS_LIMIT = 30  # steps without a fall of the gap by a tenth before a run gives up
 
 

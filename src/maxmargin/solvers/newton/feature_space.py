@@ -28,9 +28,8 @@ INNER_TOL_FACTOR = 0.1  # by which the inner tolerance falls when the judge is n
 MIN_INNER_TOL = 1e-14
 PRIMAL_TOL_SHARE = 0.5  # of tol that w may take; the rest is for the duals
 MAX_CORRECTIONS = 3  # of the duals: the first leaves rounding errors of its own
-KEPT_WEIGHTS_TOL_SHARE = (
-    0.1  # of tol: duals that change scores by more, since they miss w, are not all that is kept of w
-)
+# of tol: duals that change scores by more, since they miss w, are not all that is kept of w
+KEPT_WEIGHTS_TOL_SHARE = 0.1
 REPRODUCTION_REL_TOL = 1e-9  # of |w| that duals may miss before the machine has coefficients of its own
 
 

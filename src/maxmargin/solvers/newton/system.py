@@ -14,9 +14,8 @@ ROW_DRAW_RATIO, DRAWN_ROWS_PER_FEATURE, FAR_NORM_FACTOR = (
     3.0,
 )  # of so many rows one is drawn, if that leaves MANY a feature; norms that count as far
 NORMAL_MATRIX_MAX_FEATURES = 2500  # features up to which the matrix is formed
-ROW_SYSTEM_MAX_ROWS = (
-    3000  # bending rows up to which the system of the rows is solved instead, where they are fewer than features
-)
+# bending rows up to which the system of the rows is solved instead, where they are fewer than features
+ROW_SYSTEM_MAX_ROWS = 3000
 
 
 def solve_newton(block, gradient: np.ndarray, damping: float, accuracy: float) -> np.ndarray:

@@ -21,9 +21,8 @@ from ..result import SENTENCES, Progress, Result, Status
 from . import SMO
 from .active import FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_MAX_TOL
 
-MAX_SAMPLES_PER_PAIR = (
-    1000  # samples of a problem that is solved here; with more of them a step is worth the Python around it
-)
+# samples of a problem that is solved here; with more of them a step is worth the Python around it
+MAX_SAMPLES_PER_PAIR = 1000
 SAMPLES_PER_CALL = 1024  # samples of the problems of one compiled call, after which the clock is looked at
 STEPS_PER_SAMPLE, MAX_SCORE_UPDATES = (
     20,
