@@ -18,6 +18,7 @@ ROOT = Path(maxmargin.__file__).parent
 LAYERS = (
     ("runtime",),
     ("compiled",),
+    ("contracts",),
     ("model",),
     ("blocks", "structures"),
     ("certificates",),
