@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts.solvers import Run, Solver
 from ..structures.examples import Sheet, freeze
 from ..structures.problem import StructuredPoint, StructuredProblem
 from .result import Outcome, Progress, StallDetector
@@ -36,7 +37,7 @@ LABELLING_MEMORY_BYTES = (
 
 
 @dataclass(frozen=True)
-class FrankWolfe:
+class FrankWolfe(Solver):
     """alpha_i(z) up, alpha_i(z') down, by the exact step, for the best and the worst of the labellings kept for i.
 
     Parameters
@@ -332,7 +333,7 @@ class ListedBlocks:
         self.w[:], self.gaps[:] = state["w"], state["gaps"]
 
 
-class FrankWolfeRun:
+class FrankWolfeRun(Run):
     """Passes over the samples, and now and then a look at P and D where w stands still."""
 
     def __init__(self, solver: FrankWolfe, problem: StructuredProblem, tol: float):

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..contracts.solvers import Run, Solver
 from ..model.problem import Point, Problem
 from ..runtime.threads import abortable, check_interrupt, open_library_lock, run_on_own_thread
 from .quadratic_program import QuadraticProgram, refuse_program, restore_balance
@@ -33,7 +34,7 @@ TIGHT_SETTINGS = {  # settings that are tried first, for backends whose default 
 
 
 @dataclass(frozen=True)
-class QP:
+class QP(Solver):
     """min 1/2 v'Qv + q'v over 0 <= v <= upper, sign'v = balance, by a general solver; b is the equality's multiplier.
 
     Parameters
@@ -188,7 +189,7 @@ class Backend:
         return BackendSolution(np.asarray(solution.x, float), np.maximum(-push, 0.0), np.maximum(push, 0.0), multiplier)
 
 
-class QPRun:
+class QPRun(Run):
     """A backend, its last answer, and the best point made of its answers."""
 
     def __init__(self, solver: QP, problem: Problem, tol: float):

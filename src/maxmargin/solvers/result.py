@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
 
 from ..certificates.in_memory import Certificate
+from ..contracts.solvers import Outcome, Progress
 from ..model.problem import Point
+
+__all__ = ["SENTENCES", "Outcome", "Progress", "Result", "StallDetector", "Status"]
 
 
 class Status(Enum):
@@ -34,14 +36,6 @@ SENTENCES = {
 }
 
 
-class Outcome(Enum):
-    """What a run believes of itself after a few steps."""
-
-    GOING = 0
-    DONE = 1
-    STALLED = 2
-
-
 class StallDetector:
     """How often a run may look at its gap before |P - D| has fallen by a tenth.
 
@@ -57,27 +51,6 @@ class StallDetector:
         fallen = abs(gap) < 0.9 * self.best
         self.best, self.left = (abs(gap), self.limit) if fallen else (self.best, self.left - 1)
         return self.left <= 0 or gap != gap
-
-
-class Progress(NamedTuple):
-    """One line of the history: what the solver itself believed at that moment.
-
-    `hit_rate` is the share of the kernel rows asked for that were in the cache, where there is one and somebody looks
-    on.
-    """
-
-    n_iter: int
-    seconds: float
-    primal: float
-    dual: float
-    active: int
-    solver: str = ""
-    hit_rate: float | None = None
-
-    @property
-    def relative_gap(self) -> float:
-        """(P - D) / max(|P|, |D|)."""
-        return (self.primal - self.dual) / max(abs(self.primal), abs(self.dual), 1e-300)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...blocks.problem import BlockProblem
+from ...contracts.solvers import Run, Solver
 from ...model.features import ClassDesign, Design
 from ...model.problem import Point, Problem
 from ..refusals import refuse_kernel
@@ -27,7 +28,7 @@ INTERCEPT_PROXIMITY_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
-class Bundle:
+class Bundle(Solver):
     """min max_k offset_k + <phi_k, w> + 1/2 |w|^2, cut by cut: any convex risk over linear features.
 
     Parameters
@@ -115,7 +116,7 @@ class CutMemory:
         self.problem, self.cuts, self.run = problem, cuts, run
 
 
-class BundleRun:
+class BundleRun(Run):
     """A descent on the risk of a problem, as the one loop of all solvers wants it."""
 
     def __init__(self, solver: Bundle, problem: Problem, tol: float, warm: Point | None):

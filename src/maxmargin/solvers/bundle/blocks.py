@@ -13,6 +13,7 @@ import numpy as np
 
 from ...blocks.problem import BlockFormulation, BlockPoint, BlockProblem
 from ...blocks.source import Block
+from ...contracts.solvers import Run
 from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
 from ..result import Outcome, Progress, StallDetector
@@ -119,7 +120,7 @@ class BlockOracle(FunctionOracle):
         return [(share * each, x) for share, key in zip(shares, keys, strict=True) for each, x in key]
 
 
-class BlockBundleRun:
+class BlockBundleRun(Run):
     """A descent on the risk over blocks, as the one loop of all solvers wants it."""
 
     def __init__(self, solver, rule: str, problem: BlockProblem, tol: float, warm: BlockPoint | None):

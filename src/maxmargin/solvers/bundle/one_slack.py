@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.solvers import Run, Solver
 from ...model.problem import Point, Problem
 from ..refusals import refuse_shape
 from ..result import Outcome, Progress, StallDetector
@@ -27,7 +28,7 @@ ROUNDS_WITHOUT_PROGRESS_LIMIT = 2000  # rounds without a fall of the gap by a te
 
 
 @dataclass(frozen=True)
-class OneSlack:
+class OneSlack(Solver):
     """w = sum_c alpha_c q_c over the constraints found so far, q_c = 1/n sum_i c_i y_i x_i.
 
     Parameters
@@ -63,7 +64,7 @@ class OneSlack:
         return OneSlackRun(self, problem, tol)
 
 
-class OneSlackRun:
+class OneSlackRun(Run):
     """Constraints c, their q_c and |c|_1 / n, and multipliers alpha; line numbers are those of the lecture."""
 
     def __init__(self, solver: OneSlack, problem: Problem, tol: float):

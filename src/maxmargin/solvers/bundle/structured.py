@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.solvers import Run, Solver
 from ...runtime.threads import Interrupted, check_interrupt
 from ...structures.examples import Sheet
 from ...structures.problem import StructuredPoint, StructuredProblem
@@ -39,7 +40,7 @@ ROUNDS_WITHOUT_PROGRESS_LIMIT = 400  # rounds without a fall of the gap by a ten
 
 
 @dataclass(frozen=True)
-class StructuredBundle:
+class StructuredBundle(Solver):
     """min max_k offset_k - <g_k, w> + 1/2 |w|^2, cut by cut, each cut a labelling of all samples.
 
     Parameters
@@ -175,7 +176,7 @@ class Cache:
         return self.rows[each, best], heights[each, best]
 
 
-class StructuredBundleRun:
+class StructuredBundleRun(Run):
     """A descent on the risk of a structured problem, as the one loop of all solvers wants it."""
 
     def __init__(self, solver: StructuredBundle, problem: StructuredProblem, tol: float, x0: np.ndarray | None):

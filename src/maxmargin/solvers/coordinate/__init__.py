@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.solvers import Run, Solver
 from ...model.problem import Point, Problem
 from ...model.samples import Dense
 from ...runtime.threads import abortable, check_interrupt, release_interpreter
@@ -30,7 +31,7 @@ STALE_PASS_FACTOR, MIN_PASSES = (
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Coordinate(Solver):
     """a_i = clip(soft(q_i a_i - f_i - p_i, e_i) / (q_i + d_i), lo_i, hi_i), row by row in random order.
 
     Hsieh et al. 2008. A free intercept is a proximal term of its own: b = b0 + tau (sum a - balance), b0 following b,
@@ -61,7 +62,7 @@ class Coordinate:
         return CoordinateRun(self, problem, tol, warm)
 
 
-class CoordinateRun:
+class CoordinateRun(Run):
     """Duals a, w = X'a and the intercept, pass by pass."""
 
     def __init__(self, solver: Coordinate, problem: Problem, tol: float, warm: Point | None):

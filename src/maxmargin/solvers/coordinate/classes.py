@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.solvers import Run, Solver
 from ...model.features import ClassDesign
 from ...model.problem import Point, Problem
 from ...model.samples import Dense, convert_to_sparse
@@ -27,7 +28,7 @@ STALE_PASS_FACTOR, MIN_PASSES = (
 
 
 @dataclass(frozen=True)
-class ClassCoordinate:
+class ClassCoordinate(Solver):
     """t_i = projection of t_i + (f_i + 1 - e_y) / q_i on c_i times the simplex, sample by sample; a_i = c_i e_y - t_i.
 
     Keerthi et al. 2008, with the exact projection. A free intercept is a proximal term of its own for each class, as
@@ -58,7 +59,7 @@ class ClassCoordinate:
         return ClassCoordinateRun(self, problem, tol, warm)
 
 
-class ClassCoordinateRun:
+class ClassCoordinateRun(Run):
     """Duals a (one row a sample), W = X'a and the intercepts, pass by pass."""
 
     def __init__(self, solver: ClassCoordinate, problem: Problem, tol: float, warm: Point | None):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...contracts.solvers import Solver
 from ...model.problem import Point, Problem
 from ..refusals import refuse_list, refuse_penalty
 from .batches import BatchRun, BatchSteps
@@ -24,7 +25,7 @@ STOPS = ("gap", "patience")
 FIRST_STEP_SHARE = 0.5
 
 
-class FirstOrder:
+class FirstOrder(Solver):
     """What first-order solvers share: which problems they take, when they stop, and their checks."""
 
     formulation: ClassVar[str] = "primal"

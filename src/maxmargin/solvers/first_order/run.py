@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
 from ...runtime.threads import Interrupted, abortable
 from ..result import Outcome, Progress, StallDetector
@@ -20,7 +21,7 @@ GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 80  # looks without a fall of the gap by a t
 MIN_ITERATIONS_BETWEEN_CHECKS = 5  # iterations between two looks at least
 
 
-class FirstOrderRun:
+class FirstOrderRun(Run):
     """Coordinates u of w, a mover, the best place so far, and the best dual point so far.
 
     The duals of a kinked loss jump, so those of one place bound P loosely however near it is to the optimum. Their

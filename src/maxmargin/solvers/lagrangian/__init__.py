@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...contracts.solvers import Solver
 from ...model.problem import Point, Problem
 from ..quadratic_program import refuse_program
 from .augmented import AugmentedRun
@@ -19,7 +20,7 @@ METHODS = {"augmented": AugmentedRun, "plain": PlainRun}
 
 
 @dataclass(frozen=True)
-class LagrangianDual:
+class LagrangianDual(Solver):
     """max over mu, above, below of min over v of 1/2 v'Qv + q'v - mu (sign'v - balance) + above'(v - upper) - below'v.
 
     Where Q is singular the inner minimum is -infinity but for the multipliers of a subspace. "augmented" adds the

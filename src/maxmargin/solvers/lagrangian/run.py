@@ -7,11 +7,12 @@ from collections import Counter
 
 import numpy as np
 
+from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
 from ..result import Outcome, Progress
 
 
-class LagrangianRun:
+class LagrangianRun(Run):
     """Steps until tol is reached or `ended` is set, and P and D as of the last look."""
 
     def __init__(self, solver, problem: Problem, tol: float):

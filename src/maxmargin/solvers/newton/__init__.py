@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...blocks.problem import BlockProblem
+from ...contracts.solvers import Solver
 from ...model.problem import Point, Problem
 from ..refusals import refuse_shape
 from .absolute import ProximalNewton
@@ -17,7 +18,7 @@ __all__ = ["InteriorPoint", "Multipliers", "Newton", "ProximalNewton"]
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(Solver):
     """min P(w, b) for a smooth loss: (R + Z' diag(l'') Z) step = -gradient, and an exact line search.
 
     Only the rows that bend enter the matrix (for the squared hinge those within the margin). The system is that of
@@ -48,7 +49,7 @@ class Newton:
 
 
 @dataclass(frozen=True)
-class Multipliers:
+class Multipliers(Solver):
     """max D(a) - (width/2) sum_i (a_i - a0_i)^2 / span_i, a0 the last solution, width falling: each by Newton's method.
 
     The proximal method of multipliers (Rockafellar 1976) with semismooth Newton steps: a kink of the loss becomes a
@@ -88,7 +89,7 @@ class Multipliers:
 
 
 @dataclass(frozen=True)
-class InteriorPoint:
+class InteriorPoint(Solver):
     """(R + Z' diag(theta) Z) du = r: Mehrotra's predictor and corrector through the d + 1 normal equations.
 
     Its number of steps hardly depends on the data. Rows far from their kinks are replaced by their tangents, and

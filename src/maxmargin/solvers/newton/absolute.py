@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.solvers import Run, Solver
 from ...model.features import AbsoluteDesign
 from ...model.normal_equations import form_normal_matrix
 from ...model.problem import Point, Problem
@@ -21,7 +22,7 @@ STEPS_WITHOUT_PROGRESS_LIMIT = 60  # steps without a fall of the gap by a tenth 
 
 
 @dataclass(frozen=True)
-class ProximalNewton:
+class ProximalNewton(Solver):
     """min |w|_1 + sum_i c_i l(f_i; y_i) for a smooth loss: quadratic models with kinks (Yuan, Ho and Lin 2012).
 
     The duals are -c l'(f), divided by the largest pull |sum_i a_i x_ij| where that is more than 1.
@@ -45,7 +46,7 @@ class ProximalNewton:
         return ProximalNewtonRun(self, problem, tol, warm)
 
 
-class ProximalNewtonRun:
+class ProximalNewtonRun(Run):
     """The coefficients u, the last one the intercept, and the scores f = Z u."""
 
     def __init__(self, solver: ProximalNewton, problem: Problem, tol: float, warm: Point | None):

@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, cho_solve
 
 from ...blocks.problem import FORMED, BlockFormulation, BlockPoint, BlockProblem
 from ...blocks.source import Block
+from ...contracts.solvers import Run
 from ...model.features import Design
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Problem
@@ -146,7 +147,7 @@ class Iterate:
     sums: RowSums
 
 
-class BlockNewtonRun:
+class BlockNewtonRun(Run):
     """Newton steps on all rows, each a pass; for kinked losses within the method of multipliers."""
 
     def __init__(self, solver, problem: BlockProblem, tol: float, warm: BlockPoint | None, state: dict | None = None):

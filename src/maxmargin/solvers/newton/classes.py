@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve
 
+from ...contracts.solvers import Run, Solver
 from ...model.features import ClassDesign
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Point, Problem
@@ -22,7 +23,7 @@ STEPS_WITHOUT_PROGRESS_LIMIT = 30  # steps without a fall of the gap by a tenth 
 
 
 @dataclass(frozen=True)
-class ClassNewton:
+class ClassNewton(Solver):
     """(R + Z' (diag(s) - s s') Z) V = -gradient over the k classes at once, s = softmax(f).
 
     The gap is half the square of the gradient, since a smooth loss and its conjugate agree at a = -c l'(f).
@@ -44,7 +45,7 @@ class ClassNewton:
         return ClassNewtonRun(self, problem, tol, warm)
 
 
-class ClassNewtonRun:
+class ClassNewtonRun(Run):
     """The coefficients U of all classes, one row each; the last column is the intercept."""
 
     def __init__(self, solver: ClassNewton, problem: Problem, tol: float, warm: Point | None):

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...contracts.solvers import Run, Solver
 from ...model.features import Design, Gram
 from ...model.kernels import Linear
 from ...model.problem import Point, Problem
@@ -34,7 +35,7 @@ REPRODUCTION_REL_TOL = 1e-9  # of |w| that duals may miss before the machine has
 
 
 @dataclass(frozen=True)
-class FeatureSpace:
+class FeatureSpace(Solver):
     """min over (w, b) of P by another solver, then a + S^2 Z (Z'S^2 Z)^-1 (w - Z'a) for the duals a it leaves.
 
     Z are the samples, with a column of ones where the intercept is free, and S the distances of the duals from their
@@ -77,7 +78,7 @@ def pose_in_feature_space(problem: Problem) -> tuple[Problem, np.ndarray]:
     return replace(problem, features=design), centre
 
 
-class FeatureSpaceRun:
+class FeatureSpaceRun(Run):
     """A run of the inner solver whose point has duals that reproduce its w."""
 
     def __init__(self, solver: FeatureSpace, problem: Problem, tol: float):

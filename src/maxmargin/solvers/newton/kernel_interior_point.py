@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...contracts.solvers import Run, Solver
 from ...model.features import Gram, SignedGram
 from ...model.problem import Point, Problem
 from ..result import Outcome, Progress
@@ -23,7 +24,7 @@ STEPS_AFTER_TOL = 6  # steps more for duals at their bounds, where those between
 
 
 @dataclass(frozen=True)
-class KernelInteriorPoint:
+class KernelInteriorPoint(Solver):
     """max D(a) by (K + 1/theta) da + db = r: Mehrotra's predictor and corrector, with one Cholesky factor a step.
 
     Its number of steps hardly depends on the kernel: for kernels whose values are large, as the polynomial one's of
@@ -61,7 +62,7 @@ class Candidate(NamedTuple):
     gap: float
 
 
-class KernelInteriorRun:
+class KernelInteriorRun(Run):
     """Steps of a barrier, and the best point of all."""
 
     def __init__(self, problem: Problem, tol: float):

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 
+from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
 from ..result import Outcome, Progress, StallDetector
 from .block import EXPONENTIAL_WALL_FACTOR, LINE_SEARCH_SLOPE_SHARE, RowBlock
@@ -27,7 +28,7 @@ COARSE_TOL = 2e-3
 ROUNDS_WITHOUT_PROGRESS_LIMIT = 40  # rounds without a fall of the gap by a tenth before a run gives up
 
 
-class NewtonRun:
+class NewtonRun(Run):
     """Newton's method for smooth losses; for kinked ones within the method of multipliers."""
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None, depth: int = 0):

@@ -12,6 +12,7 @@ from collections import Counter
 
 import numpy as np
 
+from ...contracts.solvers import Run
 from ...model.losses import PiecewiseConjugate
 from ...model.problem import Point, Problem
 from ..result import Outcome, Progress
@@ -27,7 +28,7 @@ RETURN_MOVE_SHARE = 0.1  # times its last move is how near to its kink a row mus
 MAX_BARRIER_STEPS = 250  # of one barrier before it is given up
 
 
-class SiftingRun:
+class SiftingRun(Run):
     """Rounds of interior point on a growing set of rows."""
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve
 
+from ...contracts.solvers import Run, Solver
 from ...model.features import ClassDesign
 from ...model.normal_equations import factor_semidefinite, form_normal_matrix
 from ...model.problem import Point, Problem
@@ -19,7 +20,7 @@ MAX_REFINEMENTS = 5  # times that the residual is solved for
 
 
 @dataclass(frozen=True)
-class VectorRidge:
+class VectorRidge(Solver):
     """(R / m_j + Z' diag(c) Z) u_j = Z' diag(c) (V'y)_j for every eigenvalue m_j of M; w = V u."""
 
     name = "vector_ridge"
@@ -41,7 +42,7 @@ class VectorRidge:
         return VectorRidgeRun(self, problem, tol)
 
 
-class VectorRidgeRun:
+class VectorRidgeRun(Run):
     """The coefficients U, one row a target, the last column the intercept: one solve, then refinements."""
 
     def __init__(self, solver: VectorRidge, problem: Problem, tol: float):

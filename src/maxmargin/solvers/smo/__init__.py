@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...contracts.solvers import Solver
 from ...model.features import MAX_FULL_GRAM_SAMPLES
 from ...model.problem import Point, Problem
 from ..refusals import refuse_list, refuse_penalty
@@ -18,7 +19,7 @@ STOPS = ("gap", "kkt")
 
 
 @dataclass(frozen=True)
-class SMO:
+class SMO(Solver):
     """Maximise D(a) two duals at a time: select a violating pair, search along it, update f = K a.
 
     Parameters

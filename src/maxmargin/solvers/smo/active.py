@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
 from ...runtime.threads import cached_property
 from ..result import Outcome, Progress
@@ -23,7 +24,7 @@ MAX_ROUNDING_SHARE = 0.3  # of the violation that is left: an error of the score
 ROUNDING_DEVIATIONS = 4.0  # of a sum of rounding errors, each at most as large as the bound, that are allowed for
 
 
-class ActiveRun:
+class ActiveRun(Run):
     """Duals a and scores f = K a of the active samples; subclasses say how they move, in `advance`.
 
     The duals are in float64, scores and rates in `dtype`.
