@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from maxmargin.model.kernels import RBF
 from maxmargin.model.samples import choose_storage_format
 from maxmargin.model.tiles import open_tile
-from maxmargin.runtime.threads import run_strips, single_threaded_blas
+from maxmargin.runtime.blas import single_threaded_blas
+from maxmargin.runtime.threads import run_strips
 
 from .cases import Case
 from .clock import time_best

@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin.blocks.dask import DaskBlocks
 from maxmargin.blocks.problem import BlockFormulation, Targets
 from maxmargin.model.losses import LOSSES
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.blas import single_threaded_blas
 from maxmargin.solvers.newton.blocks import Steps, sum_block
 
 from .quiet import wait_for_idle_cores

@@ -20,17 +20,12 @@ from selection import leave_long
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_info
 
+import maxmargin.runtime.blas
 import maxmargin.runtime.threads
 from maxmargin import SVC, SVR, LinearSVC, RiskClassifier
-from maxmargin.runtime.threads import (
-    CORES,
-    Interrupted,
-    count_cores,
-    interruptible,
-    open_library_lock,
-    run_strips,
-    single_threaded_blas,
-)
+from maxmargin.runtime.blas import single_threaded_blas
+from maxmargin.runtime.interruptible import Interrupted, interruptible
+from maxmargin.runtime.threads import CORES, count_cores, open_library_lock, run_strips
 
 MODELS = {
     "pairs": (SVC(), (900, 8, 4)),
@@ -128,7 +123,7 @@ def test_every_thread_can_hold_blas():
 
 
 LATER = """
-from maxmargin.runtime.threads import quiet_blas
+from maxmargin.runtime.blas import single_threaded_blas
 from threadpoolctl import threadpool_info
 import numpy
 
@@ -136,13 +131,13 @@ def count():
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
 before = count()
-with quiet_blas():
+with single_threaded_blas():
     assert count() == {1}
     if %s:
         import scipy.linalg
-with quiet_blas():
+with single_threaded_blas():
     import scipy.linalg
-    with quiet_blas():
+    with single_threaded_blas():
         assert count() == {1}
 assert count() == before
 """
@@ -157,11 +152,11 @@ def test_a_blas_that_is_loaded_later_is_held_too(before):
 def test_ctrl_c_waits_while_the_limit_is_set(monkeypatch):
     """Pressed within: KeyboardInterrupt comes a moment later, and BLAS is as it was."""
     before = count_blas()
-    monkeypatch.setattr(maxmargin.runtime.threads, "hold_blas", press_and(maxmargin.runtime.threads.hold_blas))
+    monkeypatch.setattr(maxmargin.runtime.blas, "hold_blas", press_and(maxmargin.runtime.blas.hold_blas))
     with pytest.raises(KeyboardInterrupt), single_threaded_blas():
         raise AssertionError("The context began.")
     monkeypatch.undo()
-    monkeypatch.setattr(maxmargin.runtime.threads, "set_blas", press_and(maxmargin.runtime.threads.set_blas))
+    monkeypatch.setattr(maxmargin.runtime.blas, "set_blas", press_and(maxmargin.runtime.blas.set_blas))
     with pytest.raises(KeyboardInterrupt), single_threaded_blas():
         raise AssertionError("The context began.")
     assert count_blas() == before
@@ -344,7 +339,7 @@ def test_a_fork_after_a_fit(alone):
 @forks
 def test_a_fork_amid_locks(alone):
     """Another thread is just taking or lifting the limit of BLAS: the child does not wait for it."""
-    with maxmargin.runtime.threads._BlasLimit.lock:
+    with maxmargin.runtime.blas.BlasLimit.lock:
         answer = run_in_fork(lambda: fit_and_predict("pairs")[:20].tobytes())
     assert_agree(np.frombuffer(answer), alone["pairs"][:20].ravel())
 

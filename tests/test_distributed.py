@@ -21,7 +21,7 @@ from selection import leave_long
 from slack import SLACK_SECONDS
 
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.runtime.threads import Interrupted, interruptible
+from maxmargin.runtime.interruptible import Interrupted, interruptible
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -14,7 +14,7 @@ from maxmargin.compiled.l1_descent import descend_l1_quadratic
 from maxmargin.compiled.responses import directional_derivative, respond
 from maxmargin.compiled.sparse_products import add_squares, combine, project
 from maxmargin.model.losses import soft_threshold
-from maxmargin.runtime.threads import Interrupted, interruptible
+from maxmargin.runtime.interruptible import Interrupted, interruptible
 from maxmargin.solvers import SOLVERS, Coordinate
 from maxmargin.solvers.result import Outcome
 

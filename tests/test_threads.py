@@ -12,15 +12,10 @@ import pytest
 from slack import SLACK_SECONDS
 
 import maxmargin.runtime.threads
-from maxmargin.runtime.threads import (
-    InterpreterTurn,
-    Interrupted,
-    cached_property,
-    fetch_ahead,
-    interruptible,
-    release_interpreter,
-    run_strips,
-)
+from maxmargin.runtime.interpreter import InterpreterTurn, cached_property, release_interpreter
+from maxmargin.runtime.interruptible import Interrupted, interruptible
+from maxmargin.runtime.prefetch import fetch_ahead
+from maxmargin.runtime.threads import run_strips
 
 
 @pytest.mark.parametrize("n", [1, 5, 64, 65])
@@ -220,7 +215,7 @@ def test_a_process_ends_while_an_item_is_fetched(end):
     """At its end the interpreter waits neither for the thread nor for a lock."""
     code = f"""
 from time import sleep
-from maxmargin.runtime.threads import fetch_ahead
+from maxmargin.runtime.prefetch import fetch_ahead
 items = fetch_ahead(k if k == 0 else sleep(1000) for k in range(2))
 print(next(items), flush=True)
 {end}

@@ -16,7 +16,7 @@ from ..model.features import ClassDesign, Design
 from ..model.losses import Loss
 from ..model.problem import FLOOR, TINY, Problem
 from ..model.samples import wrap
-from ..runtime.threads import cached_property
+from ..runtime.interpreter import cached_property
 from .source import Block, Blocks
 from .survey import Survey, zero_tiny_weights
 

@@ -17,7 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..model.sparse_format import check_sparse
-from ..runtime.threads import check_interrupt, fetch_ahead, single_threaded_blas
+from ..runtime.blas import single_threaded_blas
+from ..runtime.interruptible import check_interrupt
+from ..runtime.prefetch import fetch_ahead
 
 SUM_FAN_IN = 8  # answers that are added at a time: a number of its own, or sums would depend on the number of workers
 # Bytes of a block of one's own making: large for BLAS, and below the 32 MB from which on the C library maps memory anew

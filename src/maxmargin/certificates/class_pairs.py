@@ -17,8 +17,9 @@ from ..model.kernels import Linear
 from ..model.losses import Loss, PiecewiseConjugate
 from ..model.problem import FLOOR
 from ..model.tiles import open_tile
+from ..runtime.interpreter import cached_property
 from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT, Enclosed, Remainder, bound_sum
-from ..runtime.threads import cached_property, run_strips
+from ..runtime.threads import run_strips
 from .in_memory import Certificate, RowSums, combine_bounds
 
 EXACT = Enclosed(0.0, 0.0)

@@ -17,6 +17,7 @@ import numpy as np
 from ..model.features import Gram
 from ..model.losses import PiecewiseConjugate
 from ..model.problem import FLOOR, Point, Problem
+from ..runtime.interruptible import check_interrupt
 from ..runtime.rounding import (
     AT_BOUND,
     BALANCE_ROUNDINGS,
@@ -27,7 +28,6 @@ from ..runtime.rounding import (
     add_enclosed,
     bound_sum,
 )
-from ..runtime.threads import check_interrupt
 
 # of the gap: where rounding may be more than this, the point is judged again more accurately
 MAX_ROUNDING_SHARE_OF_GAP = 0.25

@@ -17,8 +17,8 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from ..blocks.growing_array import GrowingArray
+from ..runtime.prefetch import fetch_ahead
 from ..runtime.streams import open_file
-from ..runtime.threads import fetch_ahead
 from .columns import Columns, show_column
 
 MISSING = ("", "?", "NA", "N/A", "NULL", "NAN")  # in capitals or not

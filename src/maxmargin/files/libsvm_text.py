@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from ..blocks.libsvm_text import CsrBuilder, gather, make_rule, parse_chunks, split_text
 from ..model.sparse_format import check_sparse
+from ..runtime.prefetch import fetch_ahead
 from ..runtime.streams import estimate_length, find_file, open_file, write_file
-from ..runtime.threads import fetch_ahead, run_strips
+from ..runtime.threads import run_strips
 
 VALUES_PER_STRIP = 1 << 15  # values that a thread writes at a time
 STRIPS_PER_BATCH = 16  # strips that are in memory together

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..runtime.interpreter import cached_property
 from ..runtime.pace import Pace
 from ..runtime.rounding import UNIT, Enclosed, Remainder, bound_absolute_sum, bound_sum
-from ..runtime.threads import cached_property
 from .kernels import FORMULAS, Kernel, Linear, choose_formula
 from .samples import BOUND_INFLATION, Dense, choose_storage_format
 from .tiles import SMALL_TILE, count_rows, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..runtime.interruptible import check_interrupt
 from ..runtime.rounding import UNIT, bound_sum
-from ..runtime.threads import check_interrupt
 from .samples import BOUND_INFLATION, TILE_ENTRIES, Dense, PrecomputedRows, Sparse, mark_moved, wrap
 
 Samples = Dense | Sparse | PrecomputedRows

@@ -26,8 +26,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..runtime.interpreter import cached_property
+from ..runtime.interruptible import check_interrupt
 from ..runtime.rounding import bound_sum
-from ..runtime.threads import cached_property, check_interrupt
 from .losses import Loss
 
 TRIAL_STEP_LENGTHS = (1.0, 0.1, 0.01)  # how far scores are moved to see whether others suit the duals better

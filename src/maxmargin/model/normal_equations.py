@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor
 
-from ..runtime.threads import abortable, release_interpreter, run_on_own_thread
+from ..runtime.interpreter import release_interpreter
+from ..runtime.interruptible import abortable
+from ..runtime.threads import run_on_own_thread
 from .samples import TILE_ENTRIES, Dense, Sparse, add_strips
 
 TILE_ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..runtime.interpreter import cached_property
 from ..runtime.rounding import BALANCE_TOLERANCE, Enclosed
-from ..runtime.threads import cached_property
 from .losses import Loss, PiecewiseConjugate
 
 TINY = float(np.finfo(float).tiny)

@@ -6,7 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from ..runtime.threads import STRIPS, Interrupted, run_strips
+from ..runtime.interruptible import Interrupted
+from ..runtime.threads import STRIPS, run_strips
 from .features import Gram
 from .tiles import open_tile
 

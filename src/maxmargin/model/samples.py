@@ -14,8 +14,9 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..runtime.interpreter import cached_property
 from ..runtime.rounding import UNIT, bound_sum
-from ..runtime.threads import STRIPS, cached_property, run_strips
+from ..runtime.threads import STRIPS, run_strips
 
 TILE_ENTRIES = 1 << 21  # entries of a working tile (16 MB in float64): large for BLAS, small beside any cache_size
 # features up to which that table holds four vectors of each, and still stays near the first cache

@@ -6,8 +6,9 @@ from threading import local
 
 import numpy as np
 
+from ..runtime.interpreter import release_interpreter
 from ..runtime.rounding import UNIT, bound_sum
-from ..runtime.threads import STRIPS, check_interrupt_within_strip, release_interpreter, run_strips
+from ..runtime.threads import STRIPS, check_interrupt_within_strip, run_strips
 from .kernels import FORMULAS, Kernel, Laplacian, read_formula
 from .samples import (
     BOUND_INFLATION,

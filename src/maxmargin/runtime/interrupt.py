@@ -19,7 +19,7 @@ class Interrupt:
         return self.raised
 
     def measure_wait(self) -> float:
-        """Seconds since Ctrl-C; of a flag that was raised without it, since somebody first asked."""
+        """Seconds since Ctrl-C; for a flag that was raised without it, since the first call."""
         now = time.perf_counter()
         self.seen = now if self.seen is None else self.seen
         return now - self.seen
@@ -30,7 +30,7 @@ def watch_interrupt(shared: Interrupt | None = None) -> Iterator[Interrupt]:
     """Within this context the first Ctrl-C raises the flag and the second one is a KeyboardInterrupt.
 
     Only the main thread receives signals; elsewhere, or where the program has a handler of its own, the flag
-    simply stays down. A `shared` flag is watched by whoever made it.
+    simply stays down. A `shared` flag is watched by the code that made it.
     """
     if shared is not None:
         yield shared

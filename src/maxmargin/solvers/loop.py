@@ -11,10 +11,11 @@ import numpy as np
 
 from ..certificates.in_memory import MAX_ROUNDING_SHARE_OF_GAP, Certificate, estimate_rounding, judge
 from ..model.problem import Point, Problem
+from ..runtime.blas import single_threaded_blas
 from ..runtime.checkpoints import CheckpointFile
 from ..runtime.deadline import Deadline
 from ..runtime.interrupt import Interrupt, watch_interrupt
-from ..runtime.threads import Interrupted, interruptible, single_threaded_blas
+from ..runtime.interruptible import Interrupted, interruptible
 from .choice import Stage, get_solver_name, plan
 from .neighbours import find_neighbours
 from .result import SENTENCES, Outcome, Progress, Result, Status

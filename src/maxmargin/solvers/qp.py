@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from ..contracts.solvers import Run, Solver
 from ..model.problem import Point, Problem
-from ..runtime.threads import abortable, check_interrupt, open_library_lock, run_on_own_thread
+from ..runtime.interruptible import abortable, check_interrupt
+from ..runtime.threads import open_library_lock, run_on_own_thread
 from .quadratic_program import QuadraticProgram, refuse_program, restore_balance
 from .result import Outcome, Progress, StallDetector
 

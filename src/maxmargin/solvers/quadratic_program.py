@@ -13,7 +13,7 @@ import numpy as np
 
 from ..model.features import Design
 from ..model.problem import Problem
-from ..runtime.threads import check_interrupt
+from ..runtime.interruptible import check_interrupt
 from .refusals import refuse_classes, refuse_list, refuse_penalty
 
 MAX_PROGRAM_VARIABLES = 5000  # variables: Q is dense, and a solver keeps two or three matrices of its size

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..runtime.interruptible import check_interrupt
 from ..runtime.rounding import bound_sum
-from ..runtime.threads import check_interrupt
 
 ORACLE_TOL = 1e-9  # of the terms of a score: an oracle may miss the labels themselves by so much
 

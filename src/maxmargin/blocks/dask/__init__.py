@@ -23,7 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...model.sparse_format import check_sparse
-from ...runtime.threads import check_interrupt, single_threaded_blas
+from ...runtime.blas import single_threaded_blas
+from ...runtime.interruptible import check_interrupt
 from ..source import SUM_FAN_IN, Block, Blocks, TreeSum, add_all
 
 MAX_ATTEMPTS = 4  # a pass is asked once, and three times again if the cluster fails it

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import linprog
 
+from ...runtime.blas import single_threaded_blas
 from ...runtime.rounding import UNIT, Enclosed, bound_sum
-from ...runtime.threads import single_threaded_blas
 from .cuts import AggregateCut, Cuts
 from .master import maximise_on_simplex
 

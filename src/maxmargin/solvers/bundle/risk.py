@@ -12,7 +12,7 @@ import numpy as np
 from ...model.intercept import Intercept, InterceptMinimum
 from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
-from ...runtime.threads import cached_property
+from ...runtime.interpreter import cached_property
 from .cuts import Cuts
 from .line import search_line
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
-from ...runtime.threads import Interrupted, check_interrupt
+from ...runtime.interruptible import Interrupted, check_interrupt
 from ...structures.examples import Sheet
 from ...structures.problem import StructuredPoint, StructuredProblem
 from ..result import Outcome, Progress, StallDetector

@@ -11,7 +11,8 @@ import numpy as np
 from ...contracts.solvers import Run, Solver
 from ...model.problem import Point, Problem
 from ...model.samples import Dense
-from ...runtime.threads import abortable, check_interrupt, release_interpreter
+from ...runtime.interpreter import release_interpreter
+from ...runtime.interruptible import abortable, check_interrupt
 from ..refusals import refuse_shape
 from ..result import Outcome, Progress, StallDetector
 

@@ -12,7 +12,7 @@ from ...contracts.solvers import Run, Solver
 from ...model.features import ClassDesign
 from ...model.problem import Point, Problem
 from ...model.samples import Dense, convert_to_sparse
-from ...runtime.threads import release_interpreter
+from ...runtime.interpreter import release_interpreter
 from ..refusals import refuse_list
 from ..result import Outcome, Progress, StallDetector
 

@@ -18,7 +18,7 @@ from ...model.features import ClassDesign, Design
 from ...model.intercept import Intercept
 from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
-from ...runtime.threads import cached_property
+from ...runtime.interpreter import cached_property
 
 DENSE_EIGENVALUE_MAX_SAMPLES = 12  # samples up to which an eigenvalue is not worth iterations
 KINK_SMOOTHING_SHARE = 0.1  # of the scale of the scores, over which kinks are rounded off for the steps of batches

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
-from ...runtime.threads import Interrupted, abortable
+from ...runtime.interruptible import Interrupted, abortable
 from ..result import Outcome, Progress, StallDetector
 from .objective import Objective
 

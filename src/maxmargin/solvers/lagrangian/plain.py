@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, minres
 
 from ...model.problem import Point, Problem
-from ...runtime.threads import abortable, run_on_own_thread
+from ...runtime.interruptible import abortable
+from ...runtime.threads import run_on_own_thread
 from ..quadratic_program import QuadraticProgram
 from ..result import StallDetector
 from .run import LagrangianRun

@@ -13,7 +13,7 @@ import numpy as np
 from ...model.kernels import Linear
 from ...model.samples import Dense, Sparse
 from ...model.tiles import evaluate_square
-from ...runtime.threads import abortable
+from ...runtime.interruptible import abortable
 from .oracle import Response
 from .system import solve_newton
 

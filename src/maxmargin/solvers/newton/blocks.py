@@ -23,7 +23,7 @@ from ...model.features import Design
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Problem
 from ...model.samples import wrap
-from ...runtime.threads import cached_property
+from ...runtime.interpreter import cached_property
 from ..result import Outcome, Progress, StallDetector
 from .block import RowBlock
 from .oracle import RowOracle, TermOracle

@@ -13,7 +13,7 @@ from ...contracts.solvers import Run, Solver
 from ...model.features import ClassDesign
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Point, Problem
-from ...runtime.threads import abortable
+from ...runtime.interruptible import abortable
 from ..refusals import refuse_list
 from ..result import Outcome, Progress, StallDetector
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
 from ...model.normal_equations import factor_matrix, factor_semidefinite, form_normal_matrix
-from ...runtime.threads import abortable
+from ...runtime.interruptible import abortable
 
 ROW_DRAW_RATIO, DRAWN_ROWS_PER_FEATURE, FAR_NORM_FACTOR = (
     8,

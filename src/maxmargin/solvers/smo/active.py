@@ -8,7 +8,7 @@ import numpy as np
 
 from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
-from ...runtime.threads import cached_property
+from ...runtime.interpreter import cached_property
 from ..result import Outcome, Progress
 
 POLISH_MAX_TOL, POLISH_START_GAP = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from ...model.row_cache import RowStore
-from ...runtime.threads import Interrupted, abortable
+from ...runtime.interruptible import Interrupted, abortable
 from ..result import Outcome
 from .active import FLOAT32_TOL_FACTOR, POLISH_MAX_TOL, ActiveRun
 from .polish import polish

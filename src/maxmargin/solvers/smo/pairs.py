@@ -9,7 +9,7 @@ import numpy as np
 
 from ...model.kernels import SINGLE_UNIT
 from ...model.row_cache import RowCache
-from ...runtime.threads import release_interpreter
+from ...runtime.interpreter import release_interpreter
 from ..result import Outcome
 from .active import FLOAT32_TOL_FACTOR, MISSES, ActiveRun
 from .polish import MAX_NEWTON_ROUNDS, polish
