@@ -115,7 +115,7 @@ def test_one_class_is_not_centred():
     """The duals of one class do not sum to zero, so a shift of the samples is another problem."""
     X = rng.normal(size=(3000, 4)) * 10.0 ** np.arange(-2, 2) + 5.0
     model = OneClassSVM(kernel="linear", nu=0.3, tol=1e-6)
-    problem = model._first_problem(X, np.ones(3000))
+    problem = model.pose_first_problem(X, np.ones(3000))
     assert plan(problem, model._solver())[0].solver.name == "feature_space"
     model.fit(X)
     assert model.result_.status is Status.CONVERGED

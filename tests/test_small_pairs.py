@@ -194,7 +194,7 @@ def test_few_rows_of_a_small_problem_are_evaluated():
     rng = np.random.default_rng(0)
     y = np.where(np.arange(1200) % 2 > 0, 1.0, -1.0)
     X = rng.normal(size=(1200, 3)) + 2.0 * y[:, None]
-    problem = SVC(gamma=0.1)._first_problem(X, y)
+    problem = SVC(gamma=0.1).pose_first_problem(X, y)
     result = solve(problem, SMO(), tol=1e-5)
     assert result.converged
     assert result.counters["rows"] < 200
@@ -205,11 +205,11 @@ def test_the_whole_matrix_once_most_rows_were_needed():
     """And the fit is the same."""
     X, labels = make_clouds(1100, 3, 2)
     y = np.where(labels > 0, 1.0, -1.0)
-    problem = SVC(gamma=50.0, C=100.0)._first_problem(X, y)
+    problem = SVC(gamma=50.0, C=100.0).pose_first_problem(X, y)
     result = solve(problem, SMO(), tol=1e-5)
     assert result.converged
     assert problem.features.whole is not None
-    other = SVC(gamma=50.0, C=100.0)._first_problem(X, y)
+    other = SVC(gamma=50.0, C=100.0).pose_first_problem(X, y)
     other.features.form()
     assert solve(other, SMO(), tol=1e-5).certificate.primal == pytest.approx(result.certificate.primal, rel=2e-5)
 
@@ -220,7 +220,7 @@ def test_shrinking_where_rows_are_evaluated_one_at_a_time():
     y = np.where(labels > 0, 1.0, -1.0)
     primal = []
     for shrinking in (True, False):
-        result = solve(SVC(gamma=0.3, C=1000.0)._first_problem(X, y), SMO(shrinking=shrinking), tol=1e-6)
+        result = solve(SVC(gamma=0.3, C=1000.0).pose_first_problem(X, y), SMO(shrinking=shrinking), tol=1e-6)
         assert result.converged
         assert (result.counters["shrinks"] > 0) is shrinking
         primal.append(result.certificate.primal)

@@ -7,11 +7,13 @@ from .metric import MetricSVC
 from .novelty import OneClassSVM
 from .path import path
 from .ranking import RankSVM
+from .registry import ESTIMATORS
 from .regression import SVR, NuSVR
 from .risk import RiskClassifier, RiskRegressor
 from .structured import StructuredSVM
 
 __all__ = [
+    "ESTIMATORS",
     "SVC",
     "SVR",
     "BlockwiseTransformer",

@@ -15,9 +15,9 @@ from ..blocks.dask import ClusterLost, DaskBlocks, is_collection, predict_blocks
 from ..blocks.problem import BlockFormulation, BlockPoint, BlockProblem, Targets
 from ..blocks.survey import Survey, survey_block
 from ..model.kernels import Linear
+from ..runtime.blas import single_threaded_blas
 from ..runtime.checkpoints import CheckpointFile
 from ..runtime.interrupt import watch_interrupt
-from ..runtime.threads import single_threaded_blas
 from ..solvers.result import Result
 from .observers import Observation
 from .tasks import Budget, Task
@@ -94,13 +94,13 @@ def fit_blocks(machine, X, y, sample_weight):
 
 def refuse_what_blocks_cannot(machine) -> None:
     """Losses of whole lists, |w|_1 and targets of several numbers are for data in memory."""
-    if not machine._loss_is_separable:
+    if not machine.takes_blocks:
         raise ValueError(
             f"{type(machine).__name__} needs data in memory, since its loss does not split over rows; give an array."
         )
     if getattr(machine, "penalty", "l2") != "l2":
         raise ValueError(f"penalty={machine.penalty!r} needs data in memory; data in blocks take penalty='l2'.")
-    if getattr(machine, "_vector", False):
+    if machine.is_vector_valued:
         raise ValueError(f"loss={machine.loss!r} needs data in memory; choose another loss for data in blocks.")
 
 

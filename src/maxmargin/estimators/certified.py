@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..certificates.in_memory import Certificate, worst
+from ..contracts.estimators import Estimator
 from ..insight.diagnosis import suggest_remedy
 from ..model.problem import Point
 from ..runtime.threads import CORES, STRIPS, is_main
@@ -18,7 +19,7 @@ from .observers import Observation, ObservedFit
 from .tasks import Task
 
 
-class CertifiedMachine(ObservedFit, BaseEstimator):
+class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
     """A machine trained by one certified solve for each task."""
 
     def _count_workers(self, tasks: list[Task]) -> int:

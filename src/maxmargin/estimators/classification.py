@@ -61,6 +61,8 @@ def _wants_probability(estimator) -> bool:
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """Binary machines for every pair of classes (one-vs-one) or every class (one-vs-rest), and their vote."""
 
+    task = "classification"
+    is_drop_in = True
     _parameter_constraints: ClassVar[dict] = {
         **CONSTRAINTS,
         "intercept": INTERCEPT_CONSTRAINT,
@@ -252,6 +254,16 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     # ---- probabilities ------------------------------------------------------------------------------------
 
+    @property
+    def wants_probabilities(self) -> bool:
+        """Whether probability=True asks for folds after the solves."""
+        return self.probability is True
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the folds were fitted."""
+        return self.wants_probabilities and len(self._probA) > 0
+
     @available_if(_wants_probability)
     def predict_proba(self, X) -> np.ndarray:
         """P(y = k | x) by a sigmoid for each pair, fitted on held-out decisions, and pairwise coupling.
@@ -369,10 +381,12 @@ class SVC(KernelClassifier):
         2 / |w| of each binary machine.
     """
 
+    losses = ("hinge", "squared_hinge")
+    has_risk_bounds = True
     _parameter_constraints: ClassVar[dict] = {
         **KernelClassifier._parameter_constraints,
         "C": C_CONSTRAINT,
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "loss": [StrOptions(set(losses))],
     }
 
     def __init__(

@@ -12,7 +12,7 @@ from ..runtime.scikit_learn import Interval, StrOptions, check_liblinear_argumen
 from ..solvers.result import Result, Status
 from .linear_machine import LinearClassifier, LinearMachine, LinearRegressor
 from .multiclass import split_weighing_one
-from .regression import make_loss
+from .regression import TUBE_LOSSES, make_loss
 from .tasks import Task
 from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
@@ -27,6 +27,10 @@ LIBLINEAR_CONSTRAINTS: dict = {
 
 class LiblinearMachine(LinearMachine):
     """What users of LIBLINEAR know: which arguments go together, and what it says where it stops early."""
+
+    is_drop_in = True
+    has_risk_bounds = True
+    local_parameters = ("checkpoint",)
 
     def _check_arguments(self, X) -> None:
         """Refuse what LIBLINEAR refuses, in its words."""
@@ -97,10 +101,11 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         As in scikit-learn.
     """
 
+    losses = ("hinge", "squared_hinge")
     _parameter_constraints: ClassVar[dict] = {
         **LIBLINEAR_CONSTRAINTS,
         "penalty": [StrOptions({"l1", "l2"})],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "loss": [StrOptions(set(losses))],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": JOBS_CONSTRAINT,
@@ -180,10 +185,11 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
         As in `LinearSVC`.
     """
 
+    losses = tube_losses = TUBE_LOSSES
     _parameter_constraints: ClassVar[dict] = {
         **LIBLINEAR_CONSTRAINTS,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
+        "loss": [StrOptions(set(losses))],
     }
 
     def __init__(

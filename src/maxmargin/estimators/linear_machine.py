@@ -19,9 +19,10 @@ from ..model.formulations import Risk
 from ..model.kernels import Linear
 from ..model.problem import Point, Problem
 from ..model.samples import Dense, Sparse, tile_rows
+from ..runtime.blas import single_threaded_blas
 from ..runtime.interrupt import watch_interrupt
 from ..runtime.scikit_learn import LinearClassifierMixin, SparseCoefMixin, fit_context
-from ..runtime.threads import STRIPS, run_strips, single_threaded_blas
+from ..runtime.threads import STRIPS, run_strips
 from ..solvers.loop import make_unstarted_result
 from ..solvers.result import Result
 from .block_machine import apply_blockwise, comes_in_blocks, fit_blocks, open_store, pose_blocks
@@ -53,7 +54,8 @@ class LinearFit(NamedTuple):
 class LinearMachine(CertifiedMachine):
     """f(x) = <w, x> + b, trained by one certified solve for each task; a subclass has coef_ and intercept_."""
 
-    _loss_is_separable = True  # whether the loss is a sum over rows, so that they may come in blocks
+    family = "linear"
+    takes_blocks = True
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -87,7 +89,7 @@ class LinearMachine(CertifiedMachine):
         self._check_arguments(X)
         return X, y, weight
 
-    def _first_problem(self, X, y) -> Problem:
+    def pose_first_problem(self, X, y) -> Problem:
         """The first of the problems of a fit."""
         X, y, weight = self._validate(X, y, None)
         task = self._tasks(y, weight)[0]
@@ -222,6 +224,8 @@ class LinearMachine(CertifiedMachine):
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
     """Binary machines for every class against the rest, or one machine of all classes; the largest score wins."""
+
+    task = "classification"
 
     @property
     def _joint(self) -> bool:
@@ -384,6 +388,8 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
 
 class LinearRegressor(RegressorMixin, LinearMachine):
     """Real targets: one problem over all samples of positive weight."""
+
+    task = "regression"
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):

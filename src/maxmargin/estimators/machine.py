@@ -16,8 +16,9 @@ from ..model.kernels import Linear, make_kernel
 from ..model.problem import Problem
 from ..model.samples import choose_storage_format
 from ..model.tiles import evaluate_scores
+from ..runtime.blas import single_threaded_blas
 from ..runtime.interrupt import watch_interrupt
-from ..runtime.threads import STRIPS, single_threaded_blas
+from ..runtime.threads import STRIPS
 from ..solvers.choice import Automatic
 from ..solvers.result import Result, Status
 from ..solvers.smo import SMO
@@ -46,6 +47,8 @@ def stack_weights(weights: list[np.ndarray | None]) -> np.ndarray | None:
 class KernelMachine(CertifiedMachine):
     """f(x) = sum_i coef_i k(x_i, x) + b, trained by one certified solve for each task."""
 
+    family = "kernel"
+    takes_kernel_matrix = True
     _weights = _weights_of = None  # w of a linear kernel that was solved for w, and the dual coefficients it belongs to
 
     def __sklearn_tags__(self):
@@ -53,6 +56,16 @@ class KernelMachine(CertifiedMachine):
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.input_tags.sparse = not is_precomputed(self.kernel)
         return tags
+
+    @property
+    def is_kernel_matrix(self) -> bool:
+        """Whether X is to hold kernel values, with kernel="precomputed"."""
+        return is_precomputed(self.kernel)
+
+    @property
+    def needs_dense(self) -> bool:
+        """Whether the fit was on dense rows: others are refused then."""
+        return not self._sparse
 
     # ---- fitting ------------------------------------------------------------------------------------------
 
@@ -77,7 +90,7 @@ class KernelMachine(CertifiedMachine):
         y = self._encode(y)
         return X, y, check_weight(sample_weight, check_length(X, y))
 
-    def _first_problem(self, X, y) -> Problem:
+    def pose_first_problem(self, X, y) -> Problem:
         """The first of the problems of a fit."""
         return self._pose(*self._validate(X, y, None)).problem(0)
 

@@ -85,8 +85,8 @@ class MetricSVC(LinearClassifier):
         "beta": [Interval(Real, 0.0, None, closed="neither")],
         "k": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
     }
+    takes_blocks = False  # a metric is of all samples together
     _joint = False  # all classes at once: there are only two
-    _loss_is_separable = False
 
     def __init__(
         self,

@@ -31,6 +31,9 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         decision_function = score_samples - offset_.
     """
 
+    task = "novelty"
+    takes_targets = False
+    is_drop_in = True
     _parameter_constraints: ClassVar[dict] = {**CONSTRAINTS, "nu": NU_CONSTRAINT}
 
     def __init__(

@@ -14,8 +14,8 @@ from copy import copy
 
 from ..insight.diagnosis import announce
 from ..insight.progress import ProgressLine
+from ..runtime.interpreter import release_interpreter
 from ..runtime.scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
-from ..runtime.threads import release_interpreter
 from ..solvers.loop import has_own_stopping_rule, solve
 from ..solvers.result import Progress, Result, Status
 

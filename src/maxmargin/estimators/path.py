@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..certificates.in_memory import Certificate, worst
 from ..insight.diagnosis import suggest_remedy
 from ..insight.progress import ProgressLine
-from ..runtime.threads import single_threaded_blas
+from ..runtime.blas import single_threaded_blas
 from ..solvers.paths import solve_path
 from ..solvers.result import Progress, Result
 from .risk import CLASSIFICATION_LOSSES, RiskClassifier, RiskRegressor

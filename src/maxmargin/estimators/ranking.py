@@ -51,10 +51,12 @@ class RankSVM(LinearRegressor):
         As in scikit-learn.
     """
 
+    task = "ranking"
+    takes_queries = True
+    takes_blocks = False  # a loss is of a pair of samples
     _parameter_constraints: ClassVar[dict] = {**SOLVE_CONSTRAINTS, "C": C_CONSTRAINT}
     _intercept_kind, _scaling = "none", 0.0
     _translates = True  # differences of scores do not see it
-    _loss_is_separable = False
     _group = None
 
     def __init__(

@@ -24,7 +24,7 @@ from .validation import (
     check_size,
 )
 
-REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile")
+TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
 class SingleMachine(KernelMachine):
@@ -52,6 +52,9 @@ class SingleMachine(KernelMachine):
 
 class KernelRegressor(RegressorMixin, SingleMachine):
     """Real targets."""
+
+    task = "regression"
+    is_drop_in = True
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -112,11 +115,14 @@ class SVR(KernelRegressor):
         As in `SVC`.
     """
 
+    losses = (*TUBE_LOSSES, "absolute", "huber", "quantile")
+    tube_losses = TUBE_LOSSES
+    has_risk_bounds = True
     _parameter_constraints: ClassVar[dict] = {
         **CONSTRAINTS,
         "C": C_CONSTRAINT,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "loss": [StrOptions(set(REGRESSION_LOSSES))],
+        "loss": [StrOptions(set(losses))],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "threshold": [Interval(Real, 0.0, None, closed="neither")],
         "intercept": INTERCEPT_CONSTRAINT,

@@ -16,14 +16,12 @@ from ..model.problem import Problem
 from ..runtime.scikit_learn import Interval, StrOptions
 from .block_machine import apply_blockwise
 from .linear_machine import LinearClassifier, LinearRegressor
-from .regression import make_loss
+from .regression import TUBE_LOSSES, make_loss
 from .tasks import Task
 from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
 
 CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "exponential", "logistic")
-REGRESSION_LOSSES = (
-    "least_squares", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", "poisson",
-)  # fmt: skip
+REGRESSION_LOSSES = ("least_squares", "absolute", "quantile", *TUBE_LOSSES, "huber", "poisson")
 JOINT_LOSSES = {"crammer_singer": "hinge", "softmax": "logistic"}
 STEEPNESS = {"logistic": 1.0, "exponential": 2.0}  # P(y = 1) = 1 / (1 + exp(-steepness f)) minimises the loss
 
@@ -86,9 +84,12 @@ class RiskClassifier(LinearClassifier):
         As in scikit-learn.
     """
 
+    losses = CLASSIFICATION_LOSSES
+    has_risk_bounds = True
+    local_parameters = ("checkpoint",)
     _parameter_constraints: ClassVar[dict] = {
         **LINEAR_CONSTRAINTS,
-        "loss": [StrOptions(set(CLASSIFICATION_LOSSES))],
+        "loss": [StrOptions(set(losses))],
         "penalty": [StrOptions({"l1", "l2"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "multi_class": [StrOptions({"ovr", *JOINT_LOSSES})],
@@ -168,6 +169,11 @@ class RiskClassifier(LinearClassifier):
     def _unpack(self, fits) -> None:
         super()._unpack(fits)
         self._fitted_loss, self._fitted_softmax = self.loss, self.multi_class == "softmax"
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the minimiser of the loss is a function of P(y = 1)."""
+        return self.loss in STEEPNESS
 
     @available_if(_has_probabilities)
     @apply_blockwise
@@ -262,9 +268,13 @@ class RiskRegressor(LinearRegressor):
         As in `RiskClassifier`.
     """
 
+    losses = (*REGRESSION_LOSSES, "multivariate")
+    tube_losses = TUBE_LOSSES
+    has_risk_bounds = True
+    local_parameters = ("checkpoint",)
     _parameter_constraints: ClassVar[dict] = {
         **LINEAR_CONSTRAINTS,
-        "loss": [StrOptions({*REGRESSION_LOSSES, "multivariate"})],
+        "loss": [StrOptions(set(losses))],
         "M": ["array-like", None],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
@@ -310,19 +320,27 @@ class RiskRegressor(LinearRegressor):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss == "poisson"
-        tags.target_tags.multi_output = self._vector
-        tags.target_tags.single_output = not self._vector
+        tags.target_tags.multi_output = self.is_vector_valued
+        tags.target_tags.single_output = not self.is_vector_valued
         return tags
 
     @property
-    def _vector(self) -> bool:
+    def is_vector_valued(self) -> bool:
         """Whether a target has several numbers."""
         return self.loss == "multivariate"
 
-    _joint = _vector  # the machines of all targets are one problem
+    @property
+    def _joint(self) -> bool:
+        """The machines of all targets are one problem."""
+        return self.is_vector_valued
+
+    @property
+    def inverse_link(self) -> str:
+        """exp for counts: the Poisson loss is about the logarithm of their mean."""
+        return "exp" if self._fitted_loss == "poisson" else "identity"
 
     def _encode(self, y) -> np.ndarray:
-        if self._vector:
+        if self.is_vector_valued:
             return check_vectors(y)
         y = super()._encode(y)
         if self.loss == "poisson" and (y < 0).any():
@@ -331,7 +349,7 @@ class RiskRegressor(LinearRegressor):
         return y
 
     def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
-        if self._vector:
+        if self.is_vector_valued:
             c = self._cost(weight, len(y))
             index = np.flatnonzero(c > 0)
             return [Task(index, np.ascontiguousarray(y[index].T), c[index])]
@@ -350,7 +368,7 @@ class RiskRegressor(LinearRegressor):
 
     def _pose(self, features: Design, task: Task) -> Problem:
         """As for one target, or a problem of all of them with an intercept for each."""
-        if not self._vector:
+        if not self.is_vector_valued:
             return super()._pose(features, task)
         k = len(task.y)
         balance = np.zeros(k) if self._intercept_kind == "free" else None
@@ -377,7 +395,7 @@ class RiskRegressor(LinearRegressor):
         ndarray of shape (n_samples,)
         """
         f = super().predict(X)
-        return np.exp(f) if self._fitted_loss == "poisson" else f
+        return np.exp(f) if self.inverse_link == "exp" else f
 
 
 def check_vectors(y) -> np.ndarray:

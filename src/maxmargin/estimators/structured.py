@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..contracts.estimators import Estimator
 from ..model.sparse_format import check_sparse
 from ..runtime.checkpoints import CheckpointFile
 from ..runtime.interrupt import watch_interrupt
@@ -33,7 +34,7 @@ from .validation import (
 SOLVERS = ("frank_wolfe", "structured_bundle")
 
 
-class StructuredSVM(ObservedFit, BaseEstimator):
+class StructuredSVM(ObservedFit, Estimator, BaseEstimator):
     """min 1/2 |w|^2 + C sum_i s_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>], certified.
 
     Margin rescaling (Taskar et al. 2003; Tsochantaridis et al. 2005), without an intercept. psi, Delta and the search
@@ -77,6 +78,9 @@ class StructuredSVM(ObservedFit, BaseEstimator):
     n_iter_ : int
     """
 
+    task = "structured"
+    family = "structured"
+    local_parameters = ("checkpoint",)
     _parameter_constraints: ClassVar[dict] = {
         **SOLVE_CONSTRAINTS,
         "model": "no_validation",

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ..model.features import Gram
+from ..runtime.interpreter import InterpreterTurn
 from ..runtime.interrupt import Interrupt
-from ..runtime.threads import InterpreterTurn
 
 TaskResult = TypeVar("TaskResult")
 # of a budget and of a second: so long after its end, problems that have not begun may have a certificate

@@ -104,7 +104,7 @@ def check_design(estimator, X, y):
     """X for a linear machine, as it is if it is a C-ordered or CSR matrix of floats, and y beside it."""
     refuse_types(estimator, "solver")
     check_sparse(X)
-    vectors = getattr(estimator, "_vector", False)
+    vectors = estimator.is_vector_valued
     X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **ARRAY_FORMAT)
     if X.dtype == np.float64:  # squares of float32 values do not overflow
         check_size(X.data if sp.issparse(X) else X, "X")

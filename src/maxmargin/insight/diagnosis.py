@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
+from ..contracts.estimators import Estimator
 from ..model.kernels import Kernel, Linear, translate
 from ..model.sparse_format import check_sparse
 from ..solvers.result import Result, Status
@@ -142,7 +143,7 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
     from ..solvers.choice import explain
     from .cost import count_rows, draw_rows, keep_few_classes, predict_bytes, predict_seconds, run_pilots, take
 
-    if not hasattr(model, "_first_problem"):
+    if not isinstance(model, Estimator) or model.family == "structured":
         raise ValueError(f"model must be an estimator of maxmargin for rows of features, got {model!r}.")
     if not hasattr(X, "__len__") and not sp.issparse(X):
         raise ValueError(f"X must be in memory, got {type(X).__name__}.")
@@ -155,7 +156,7 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
     seconds, at_least = predict_seconds(pilots, m)
     rows = draw_rows(few.y if hasattr(fitted, "classes_") else None, m, pilots[-1].rows)  # with which it was fitted
     square = getattr(model, "kernel", None) == "precomputed"
-    problem = clone(model)._first_problem(take(few.X, rows, square), None if y is None else take(few.y, rows))
+    problem = clone(model).pose_first_problem(take(few.X, rows, square), None if y is None else take(few.y, rows))
     flat, held = hasattr(X, "shape") and len(X.shape) == 2, predict_bytes(fitted, X, n, few.n_classes)
     return Diagnosis(
         type(model).__name__, n, int(X.shape[1]) if flat else 0, few.times * seconds, at_least, held,
@@ -169,7 +170,7 @@ def announce(model, X, y, sample_weight) -> str | None:
     Where `max_seconds` says how long it takes, nobody needs to be told. Nor is anything foretold where that fails: the
     fit itself says what is wrong with the data.
     """
-    if model.max_seconds is not None or not hasattr(model, "_first_problem") or not hasattr(X, "shape"):
+    if model.max_seconds is not None or model.family == "structured" or not hasattr(X, "shape"):
         return None
     kernel = getattr(model, "kernel", None)
     if (
