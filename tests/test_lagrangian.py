@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from linear_problems import ROWS, find_optimum, make_linear_problem
+from linear_problems import PIECEWISE_LOSSES, find_optimum, make_linear_problem
 from reference import INTERCEPTS, ROW_LOSSES, make_problem, say, solve_qp
 from selection import leave_long
 from sklearn import svm
@@ -83,7 +83,7 @@ def test_augmented_reaches_the_optimum(loss, kernel, intercept):
 
 
 @every_intercept
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", PIECEWISE_LOSSES)
 def test_linear_machines(name, intercept):
     """Designs, against the optimum of the primal by another solver."""
     result = solve(make_linear_problem(name, intercept, weighted=True), AUGMENTED, tol=1e-8)

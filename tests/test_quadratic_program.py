@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from class_problems import make_class_problem
-from linear_problems import EXAMPLES, ROWS, find_optimum, make_linear_problem
+from linear_problems import EXAMPLES, PIECEWISE_LOSSES, find_optimum, make_linear_problem
 from reference import INTERCEPTS, ROW_LOSSES, make_nu_classification, make_problem, random_duals, say, solve_qp
 from sklearn import svm
 from sklearn.datasets import make_moons
@@ -191,7 +191,7 @@ def test_clarabel_is_among_the_backends():
 
 
 @every_intercept
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", PIECEWISE_LOSSES)
 def test_linear_machines(name, intercept):
     """Designs, against the optimum of the primal by another solver."""
     result = solve(make_linear_problem(name, intercept, weighted=True), QP(), tol=1e-8)
@@ -370,4 +370,4 @@ def test_a_backend_that_fails(monkeypatch):
 
 def test_names_of_the_examples_are_complete():
     """The linear problems here walk every loss with a row."""
-    assert {loss.name for loss in ROW_LOSSES} == {EXAMPLES[name].name for name in ROWS}
+    assert {loss.name for loss in ROW_LOSSES} == {EXAMPLES[name].name for name in PIECEWISE_LOSSES}
