@@ -58,7 +58,7 @@ TESTS = (
     "test_linear_estimators.py",
     "test_audit.py",
     "test_model_files.py",
-    "test_cli_scripts.py",
+    "cli/test_cli_scripts.py",
 )
 TOOLS = ("pytest", "pytest-xdist", "hypothesis", "cvxopt", "pandas", "rich")  # what the tests import beside the package
 

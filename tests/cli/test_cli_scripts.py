@@ -17,7 +17,7 @@ import pytest
 from maxmargin.cli import main
 from maxmargin.files import load, write_libsvm
 
-SCRIPT = Path(__file__).parent.parent / "examples" / "heart.sh"
+SCRIPT = Path(__file__).parents[2] / "examples" / "heart.sh"
 PROGRAMS = Path(sys.executable).parent
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 
