@@ -39,6 +39,9 @@ class Gram:
 
     penalty = "l2"
     n_classes: int | None = None  # of features with one w for each class
+    linear = False  # whether w itself is held, in the space of the features
+    has_kernel_rows = True  # whether `block` gives rows of the kernel matrix
+    signed = False  # whether samples come with signs, as those of the nu machines without a free intercept
 
     def __init__(self, kernel: Kernel, samples, offset: float = 0.0, whole: np.ndarray | None = None):
         self.kernel, self.samples, self.offset = kernel, samples, float(offset)
@@ -385,6 +388,8 @@ class Segment(NamedTuple):
 class Design(Gram):
     """The linear kernel with w itself as coefficients: f = X w + scaling w_0, norm |w|^2 + w_0^2."""
 
+    linear = True
+
     def __init__(self, samples, scaling: float = 0.0, whole: np.ndarray | None = None):
         super().__init__(Linear(), samples, scaling**2, whole)
         self.scaling = scaling
@@ -504,6 +509,9 @@ class ClassDesign:
     """One w for each of k classes over the same samples: f_ki = <w_k, x_i> + scaling w_k0, norm sum_k |w_k|^2."""
 
     penalty = "l2"
+    linear = True
+    has_kernel_rows = False
+    signed = False
 
     def __init__(self, design: Design, n_classes: int):
         self.design, self.n_classes = design, n_classes
@@ -571,6 +579,9 @@ class SignedGram:
 
     penalty = "l2"
     n_classes: int | None = None
+    linear = False
+    has_kernel_rows = True
+    signed = True
 
     def __init__(self, gram: Gram, index: np.ndarray, sign: np.ndarray):
         self.gram, self.index, self.sign = gram, index, sign

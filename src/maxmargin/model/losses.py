@@ -85,6 +85,9 @@ class Loss:
     target: ClassVar[str]  # "label" (+1/-1), "real", "count" or "none"
     # whether it grows like an exponential, and may leave the numbers there are
     grows_exponentially: ClassVar[bool] = False
+    # what a solver made for one formula can rely on: "hinge" c max(margin - y f, 0), "softmax" with its shares,
+    # "simplex" the multiclass hinge whose errors all cost the same, "quadratic" c (f - y)' M (f - y) / 2; "" for others
+    structure: ClassVar[str] = ""
 
     def row(self, y: np.ndarray, c: np.ndarray) -> PiecewiseConjugate | None:
         """The five numbers (p, d, e, lo, hi) of c l(.; y), or None if the loss has no such row."""
@@ -145,6 +148,7 @@ class Hinge(Loss):
     margin: float = 1.0
     name = "hinge"
     target = "label"
+    structure = "hinge"
 
     def row(self, y, c):
         """p = -margin y, a between 0 and y c."""
@@ -737,6 +741,7 @@ class Softmax(Loss):
 
     name = "softmax"
     target = "class"
+    structure = "softmax"
     curvature = 0.5
 
     def terms(self, y, c):
@@ -761,6 +766,11 @@ class MulticlassHinge(Loss):
     def plain(self) -> bool:
         """Whether all errors cost the same."""
         return self.label_costs is None and self.label_scales is None
+
+    @property
+    def structure(self) -> str:
+        """A simplex for each row, where all errors cost the same."""
+        return "simplex" if self.plain else ""
 
     def __eq__(self, other) -> bool:
         return type(self) is type(other) and all(
@@ -806,6 +816,7 @@ class Multivariate(Loss):
     M: np.ndarray
     name = "multivariate"
     target = "vector"
+    structure = "quadratic"
 
     def __eq__(self, other) -> bool:
         return type(self) is type(other) and np.array_equal(self.M, other.M)
