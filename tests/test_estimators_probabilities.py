@@ -1,0 +1,124 @@
+"""Probabilities of kernel machines, and folds that are interrupted."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+import sklearn.svm
+from kernel_machine_problems import every_weighting, make_classes
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, load, save
+from maxmargin.estimators import probability
+from maxmargin.estimators.tasks import Budget
+
+ignore_deprecation = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+
+
+@ignore_deprecation
+@pytest.mark.parametrize("estimator", [SVC, NuSVC], ids=["SVC", "NuSVC"])
+@every_weighting
+def test_binary_probabilities_agree_with_predictions(estimator, weighted):
+    """The larger probability is that of the predicted class, it grows with the decision, and rows sum to one."""
+    X, y = make_classes(150, 2)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, len(y)) if weighted else None
+    model = estimator(probability=True, random_state=0).fit(X, y, sample_weight=weight)
+    p = model.predict_proba(X)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    order = np.argsort(model.decision_function(X))
+    assert (np.diff(p[order, 1]) >= 0).all()
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p)
+
+
+@ignore_deprecation
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_probabilities_of_many_classes(multi_class):
+    """They are probabilities, near those of scikit-learn, and as random_state says."""
+    X, y = make_classes(200, 3)
+    model = SVC(probability=True, multi_class=multi_class, random_state=0).fit(X, y)
+    p = model.predict_proba(X)
+    assert p.shape == (200, 3)
+    assert ((p >= 0) & (p <= 1)).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert (p.argmax(axis=1) == model.predict(X)).mean() > 0.95
+    again = SVC(probability=True, multi_class=multi_class, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), p)
+    theirs = sklearn.svm.SVC(probability=True, random_state=0).fit(X, y).predict_proba(X)
+    assert np.abs(p - theirs).mean() < 0.06
+
+
+@ignore_deprecation
+def test_probabilities_only_where_asked_for():
+    """Without probability=True there is no predict_proba."""
+    X, y = make_classes(60, 2)
+    assert not hasattr(SVC().fit(X, y), "predict_proba")
+    assert hasattr(SVC(probability=True, random_state=0).fit(X, y), "predict_proba")
+
+
+def press_before_fold(monkeypatch, number: int) -> None:
+    """Ctrl-C right before the fold of a number."""
+    folds = probability.StratifiedKFold
+
+    class Pressed(folds):
+        def split(self, X, y):
+            for k, parts in enumerate(super().split(X, y)):
+                if k == number:
+                    signal.raise_signal(signal.SIGINT)
+                yield parts
+
+    monkeypatch.setattr(probability, "StratifiedKFold", Pressed)
+
+
+@ignore_deprecation
+@pytest.mark.parametrize("fold", [0, 3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_interrupted_folds_make_no_probabilities(n_classes, fold, monkeypatch, tmp_path):
+    """The machine is whole but for them, in a file too; going on makes those of a fit that nobody interrupted."""
+    X, y = make_classes(150, n_classes)
+    whole = SVC(probability=True, random_state=0).fit(X, y)
+    model = SVC(probability=True, random_state=0)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch:
+            press_before_fold(patch, fold)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X, y)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    save(model, tmp_path / "model.maxmargin")
+    for each in (model, load(tmp_path / "model.maxmargin")):
+        assert each.result_.converged
+        np.testing.assert_array_equal(each.predict(X), whole.predict(X))
+        with pytest.raises(NotFittedError, match="the fit ended before the probabilities were there"):
+            each.predict_proba(X)
+        each.set_params(warm_start=True).fit(X, y)
+        np.testing.assert_allclose(each.predict_proba(X), whole.predict_proba(X), atol=1e-3)
+
+
+@ignore_deprecation
+def test_folds_without_a_step_make_no_probabilities(monkeypatch):
+    """Where a budget leaves nothing for them, the fit says so; where it limits the folds, they give what they can."""
+    X, y = make_classes(150, 2)
+    model, shares = SVC(probability=True, random_state=0), iter([None])
+    with monkeypatch.context() as patch:
+        patch.setattr(Budget, "share", lambda self: next(shares, 0.0))
+        with pytest.warns(ConvergenceWarning, match="ended before the probabilities were there; raise max_seconds"):
+            model.fit(X, y)
+    assert model.result_.converged
+    with pytest.raises(NotFittedError, match="the fit ended before the probabilities were there"):
+        model.predict_proba(X)
+    with pytest.warns(ConvergenceWarning, match="max_iter=20"):
+        model.set_params(max_iter=20).fit(X, y)
+    assert (model.predict_proba(X).argmax(axis=1) == y).mean() > 0.6
+
+
+@pytest.mark.parametrize("kind", [SVC, SVR, LinearSVC, LinearSVR])
+def test_whole_numbers_for_C(kind):
+    """C=10 is C=10.0, also where nobody weighs the samples."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    whole, real = kind(C=10).fit(X, y), kind(C=10.0).fit(X, y)
+    np.testing.assert_array_equal(whole.predict(X), real.predict(X))
