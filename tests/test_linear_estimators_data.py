@@ -10,9 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from linear_machine_problems import decide, every_estimator, make_classes, make_model
-from linear_reference import (
-    make_data,
-)
+from linear_reference import make_data
 from sklearn.base import clone
 
 from maxmargin import LinearSVC

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from linear_machine_problems import MANY, decide, every_case, every_intercept, every_way, make_classes, make_model
-from linear_reference import (
-    make_data,
-)
+from linear_reference import make_data
 from sklearn.base import clone
 
 
