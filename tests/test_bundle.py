@@ -13,8 +13,7 @@ from maxmargin import Bundle, RiskClassifier, RiskRegressor, explain, path
 from maxmargin.certificates.in_memory import judge
 from maxmargin.model.features import Design
 from maxmargin.model.formulations import Risk
-from maxmargin.model.listwise import F1, METRICS, ErrorRate, RocAuc
-from maxmargin.model.losses import Hinge
+from maxmargin.model.losses import F1, METRICS, ErrorRate, Hinge, RocAuc
 from maxmargin.model.problem import Mixture, Point, Problem
 from maxmargin.model.samples import wrap
 from maxmargin.solvers import SOLVERS

@@ -326,11 +326,11 @@ def test_scores_in_tiles(name, layout, columns, monkeypatch):
 @pytest.mark.parametrize("layout", ["float64", "float32", "csr32", "csr64"])
 def test_samples_in_tiles(layout, monkeypatch):
     """Dot products, sums and projections of samples do not depend on the size of a tile."""
-    import maxmargin.model.samples
+    import maxmargin.model.samples.strips
 
     X = make_data(60)
     w, coef = np.linspace(-1.0, 1.0, 7), np.linspace(-2.0, 1.0, 60)
-    monkeypatch.setattr(maxmargin.model.samples, "TILE_ENTRIES", 50)
+    monkeypatch.setattr(maxmargin.model.samples.strips, "TILE_ENTRIES", 50)
     samples = wrap(lay_out(X, layout))
     np.testing.assert_allclose(samples.dots(samples.take(slice(0, 9))), X @ X[:9].T, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(samples.combine(coef), coef @ X, rtol=1e-12, atol=1e-13)

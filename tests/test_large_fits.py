@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin.model.kernels
-import maxmargin.model.samples
+import maxmargin.model.samples.strips
 import maxmargin.runtime.threads
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 from maxmargin.certificates.in_memory import judge, measure_violation
@@ -106,7 +106,7 @@ def test_dense_zeros_and_sparse_agree(kernel, monkeypatch):
     np.testing.assert_array_equal(dense.support_, sparse.support_)
     values = sparse.decision_function(sp.csr_array(X[:50]))
     np.testing.assert_allclose(dense.decision_function(X[:50]), values, atol=1e-12)
-    monkeypatch.setattr(maxmargin.model.samples, "SPARSE_MAX_DENSITY", 0.0)
+    monkeypatch.setattr(maxmargin.model.samples.storage, "SPARSE_MAX_DENSITY", 0.0)
     plain = SVC(kernel=kernel, gamma=gamma).fit(X, y)
     assert plain.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=2e-5)
     np.testing.assert_allclose(plain.decision_function(X[:50]), dense.decision_function(X[:50]), atol=0.05)
@@ -224,7 +224,7 @@ def test_store_keeps_within_its_bytes(megabytes, data):
 
 def test_a_copy_that_costs_too_much_is_not_made(monkeypatch):
     """Where the data in float32 would take more than a quarter of the bytes they are converted tile by tile."""
-    monkeypatch.setattr(maxmargin.model.samples, "TILE_ENTRIES", 100)
+    monkeypatch.setattr(maxmargin.model.samples.strips, "TILE_ENTRIES", 100)
     X, _ = clouds()
     rich, poor = (RowStore(Gram.from_data(RBF(0.1), X), megabytes) for megabytes in (5.0, 0.05))
     assert rich.half.X.dtype == np.float32

@@ -12,19 +12,19 @@ from sklearn.metrics import fbeta_score, precision_score, recall_score, roc_auc_
 
 from maxmargin.compiled.labellings import worst_f_labelling
 from maxmargin.compiled.ranking_pairs import count_pairs, sort_by_group
-from maxmargin.model.listwise import (
+from maxmargin.model.losses import (
     F1,
     METRICS,
     BreakEven,
     ErrorRate,
     FBeta,
+    Hinge,
     PairwiseLoss,
     PrecisionAtK,
     RecallAtK,
     RocAuc,
     measure_concordance,
 )
-from maxmargin.model.losses import Hinge
 
 BETAS = (0.1, 0.5, 2.0, 5.0)
 SHARES = (1, 3, 0.2, None)

@@ -18,7 +18,7 @@ from maxmargin import LinearSVC, RiskClassifier
 from maxmargin.estimators import linear_machine
 from maxmargin.estimators.metric import MetricSVC, choose_threshold
 from maxmargin.estimators.ranking import RankSVM
-from maxmargin.model.listwise import METRICS
+from maxmargin.model.losses import METRICS
 
 TIGHT = 1e-6
 INTERCEPTS = ("free", "regularised", "none")

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..model.listwise import METRICS, MetricLoss
+from ..model.losses import METRICS, MetricLoss
 from ..model.problem import Point, Problem
 from ..runtime.scikit_learn import Interval, RealNotInt, StrOptions
 from .linear_machine import LinearClassifier

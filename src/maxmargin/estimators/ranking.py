@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from ..model.features import Design
-from ..model.listwise import PairwiseLoss, measure_concordance
+from ..model.losses import PairwiseLoss, measure_concordance
 from ..model.problem import Problem
 from ..runtime.scikit_learn import fit_context
 from .linear_machine import LinearRegressor

@@ -8,8 +8,7 @@ from ..blocks.problem import BlockPoint, Rest
 from ..certificates.in_memory import Certificate
 from ..model.formulations import NuClassification, NuRegression, OneClass, Risk
 from ..model.kernels import KERNELS
-from ..model.listwise import METRICS
-from ..model.losses import LOSSES
+from ..model.losses import LOSSES, METRICS
 from ..model.problem import Mixture, Point
 from ..solvers import SOLVERS
 from ..solvers.bundle.blocks import Places

@@ -14,8 +14,7 @@ import numpy as np
 from ..model.features import AbsoluteDesign, ClassDesign, Design, Gram
 from ..model.formulations import INTERCEPTS, NuClassification, OneClass, Risk
 from ..model.kernels import KERNELS, RBF
-from ..model.listwise import F1, RocAuc
-from ..model.losses import LOSSES, Loss, MulticlassHinge, Multivariate, Novelty, Softmax
+from ..model.losses import F1, LOSSES, Loss, MulticlassHinge, Multivariate, Novelty, RocAuc, Softmax
 from ..model.problem import Problem
 from ..model.samples import wrap
 from ..solvers import SOLVERS

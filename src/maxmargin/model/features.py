@@ -18,9 +18,9 @@ import numpy as np
 
 from ..runtime.interpreter import cached_property
 from ..runtime.pace import Pace
-from ..runtime.rounding import UNIT, Enclosed, Remainder, bound_absolute_sum, bound_sum
+from ..runtime.rounding import BOUND_INFLATION, UNIT, Enclosed, Remainder, bound_absolute_sum, bound_sum
 from .kernels import FORMULAS, Kernel, Linear, choose_formula
-from .samples import BOUND_INFLATION, Dense, choose_storage_format
+from .samples import Dense, choose_storage_format
 from .tiles import SMALL_TILE, count_rows, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square
 
 MAX_FULL_GRAM_SAMPLES = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache

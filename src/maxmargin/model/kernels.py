@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..runtime.interruptible import check_interrupt
-from ..runtime.rounding import UNIT, bound_sum
-from .samples import BOUND_INFLATION, TILE_ENTRIES, Dense, PrecomputedRows, Sparse, mark_moved, wrap
+from ..runtime.rounding import BOUND_INFLATION, UNIT, bound_sum
+from .samples import TILE_ENTRIES, Dense, PrecomputedRows, Sparse, mark_moved, wrap
 
 Samples = Dense | Sparse | PrecomputedRows
 FLOAT32_MAX_ERROR = 1e-4  # relative error of a kernel value that the exact refresh of the scores can take up

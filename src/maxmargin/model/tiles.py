@@ -7,18 +7,10 @@ from threading import local
 import numpy as np
 
 from ..runtime.interpreter import release_interpreter
-from ..runtime.rounding import UNIT, bound_sum
+from ..runtime.rounding import BOUND_INFLATION, UNIT, bound_sum
 from ..runtime.threads import STRIPS, check_interrupt_within_strip, run_strips
 from .kernels import FORMULAS, Kernel, Laplacian, read_formula
-from .samples import (
-    BOUND_INFLATION,
-    GROUP_ROWS,
-    TILE_ENTRIES,
-    UNDERFLOW_ALLOWANCE,
-    Dense,
-    match_storage_format,
-    pack_groups,
-)
+from .samples import GROUP_ROWS, TILE_ENTRIES, UNDERFLOW_ALLOWANCE, match_storage_format
 
 TILE_SIDE_SAMPLES = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
 # support vectors at a time, in twice the precision: tens of milliseconds for a strip of samples
@@ -87,7 +79,7 @@ def add_formula(kernel: Kernel, samples, support, coef: np.ndarray, sums: np.nda
     rows = max(1, min(TILE_SIDE_SAMPLES, TILE_ENTRIES // max(samples.terms, 1)))
     for first in range(0, support.n, step):
         part = slice(first, min(first + step, support.n))
-        group = (*pack_groups(support.take(part)), *pad_groups(z_sizes[part], z_slacks[part]))
+        group = (*support.take(part).pack_groups(), *pad_groups(z_sizes[part], z_slacks[part]))
         (weights,) = pad_groups(coef[part])
 
         def add(start: int, stop: int, group=group, weights=weights) -> None:
@@ -169,7 +161,7 @@ def open_tile(rows: int, columns: int, dtype, purpose: str = "tile") -> np.ndarr
 
 def needs_conversion(*parts) -> bool:
     """Whether some of these samples are held in another precision than they are multiplied in."""
-    return any(isinstance(samples, Dense) and samples.X.dtype != samples.dtype for samples in parts)
+    return any(samples.needs_conversion for samples in parts)
 
 
 def count_rows(samples) -> int:
@@ -190,4 +182,4 @@ def cut_rows(samples, start: int = 0) -> list[slice]:
 def precompute_norms(*parts) -> None:
     """Evaluate |x_i|^2, and the largest of them, before the strips share them; a given matrix has none."""
     for samples in parts:
-        _ = getattr(samples, "largest_norm", None)
+        samples.precompute_norms()

@@ -9,6 +9,7 @@ import numpy as np
 AT_BOUND = 1e-10  # of the largest dual: a dual this near to its bound or to zero counts as being there
 BALANCE_TOLERANCE = 1e-14  # of the size of the duals: an imbalance up to this is a rounding error
 BALANCE_ROUNDINGS = 64  # rounding errors allowed for the balance nu sum(c), which is summed pairwise
+BOUND_INFLATION = 1.0 + 1e-7  # of a bound that is itself summed with rounding
 UNIT = 2.0**-53  # the unit roundoff u: fl(x op y) = (x op y)(1 + t) with |t| <= u
 
 

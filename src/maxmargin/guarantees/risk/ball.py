@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...certificates.in_memory import Certificate
-from ...model.losses import Loss, _row
+from ...model.losses import PiecewiseLoss, make_piecewise
 from ...model.problem import Problem
 from ...runtime.interrupt import Interrupt
 from ...solvers.loop import solve
@@ -24,16 +24,16 @@ class Ball(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Enclosure(Loss):
-    """max(0, y - f), with a curvature: conj(a) = -y a + stretch a^2/2 on [0, c]."""
+class Enclosure(PiecewiseLoss):
+    """max(0, y - f), with a curvature: conj(a) = -y a + diagonal_shift a^2/2 on [0, c]."""
 
     diagonal_shift: np.ndarray
     name = "enclosure"
     target = "none"
 
     def row(self, y, c):
-        """p = -y, d = stretch, a in [0, c]."""
-        return _row(-y, self.diagonal_shift, 0.0, 0.0, c, c)
+        """p = -y, d = diagonal_shift, a in [0, c]."""
+        return make_piecewise(-y, self.diagonal_shift, 0.0, 0.0, c, c)
 
 
 def find_smallest_ball(
