@@ -1,4 +1,4 @@
-"""LIBSVM text read word by word: the slow twin of the compiled parser, with Python's own numbers."""
+"""LIBSVM text read word by word: the slow reference for the compiled parser, with the numbers of Python itself."""
 
 from __future__ import annotations
 

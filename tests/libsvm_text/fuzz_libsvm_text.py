@@ -1,6 +1,6 @@
-"""Bytes that libFuzzer finds: python tests/fuzz_libsvm_text.py -runs=1000000 FOLDER, which keeps what it found.
+"""Bytes that libFuzzer finds: python tests/libsvm_text/fuzz_libsvm_text.py -runs=1000000 FOLDER, which keeps what it found.
 
-The parser of LIBSVM text gives a sentence where its slow twin refuses, and the same bits where it does not.
+The parser of LIBSVM text gives a sentence where its slow reference refuses, and the same bits where it does not.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import atheris
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-with atheris.instrument_imports(include=["libsvm_twin", "maxmargin.blocks.libsvm_text"]):
-    import libsvm_twin
+with atheris.instrument_imports(include=["libsvm_text_reference", "maxmargin.blocks.libsvm_text"]):
+    import libsvm_text_reference
 
     from maxmargin.blocks import libsvm_text
 
@@ -32,7 +32,7 @@ def read(text: bytes) -> libsvm_text.CsrBuilder:
 def compare(text: bytes) -> None:
     """Both readers refuse, or both find the same."""
     try:
-        expected = libsvm_twin.parse(text)
+        expected = libsvm_text_reference.parse(text)
     except ValueError:
         expected = None
     try:
@@ -41,7 +41,7 @@ def compare(text: bytes) -> None:
         if expected is not None or not str(error).startswith("bytes, line "):
             raise
         return
-    assert expected is not None, "the twin refuses it"
+    assert expected is not None, "the reference refuses it"
     same = [row.label for row in expected], [value for row in expected for _, value in row.pairs]
     for growing, values in zip((rows.labels, rows.values), same, strict=True):
         assert growing.finish().tobytes() == np.array(values, np.float64).tobytes()
