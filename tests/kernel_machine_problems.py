@@ -11,17 +11,9 @@ from textbook import MODELS
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 SETTINGS = {"gamma": 0.5, "degree": 2, "coef0": 1.0}
-
-
 ESTIMATORS = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
-
-
 every_model = pytest.mark.parametrize("name", MODELS)
-
-
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
-
-
 every_weighting = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 
 

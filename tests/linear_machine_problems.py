@@ -13,17 +13,9 @@ from sklearn.base import clone
 from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 
 every_case = pytest.mark.parametrize("name", CASES)
-
-
 every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)
-
-
 every_weighting = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-
-
 ESTIMATORS = (LinearSVC, LinearSVR, RiskClassifier, RiskRegressor)
-
-
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
 
 
@@ -38,8 +30,6 @@ MANY = {
     "RiskClassifier crammer_singer": RiskClassifier(multi_class="crammer_singer"),
     "RiskClassifier softmax": RiskClassifier("logistic", multi_class="softmax"),
 }
-
-
 every_way = pytest.mark.parametrize("way", MANY)
 
 

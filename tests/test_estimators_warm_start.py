@@ -32,8 +32,6 @@ NEXT = {
     "NuSVR": [{"C": 0.1}, {"C": 50.0}, {"nu": 0.9}],
     "OneClassSVM": [{"nu": 0.1}, {"nu": 0.9}],
 }
-
-
 INTERCEPTS = [{"intercept": "none"}, {"intercept": "regularised"}]
 
 

@@ -21,8 +21,6 @@ TWINS = {
     "LinearSVR": (LinearSVR, {"C": 2.0, "epsilon": 0.15}),
     "LinearSVR squared": (LinearSVR, {"C": 2.0, "epsilon": 0.15, "loss": "squared_epsilon_insensitive"}),
 }
-
-
 every_twin = pytest.mark.parametrize("name", TWINS)
 
 

@@ -49,11 +49,7 @@ def make_array(header: str, content: bytes = b"") -> bytes:
 
 
 DOCUMENT = b'{"format": "maxmargin model", "version": 1, "class": "LinearSVR", "parameters": {}, "fitted": {}}'
-
-
 ARRAY = b'"fitted": {"coef_": {"array": "coef_"}}'
-
-
 HOSTILE = {
     "it lacks document.json": make_zip({"arrays/a.npy": b""}),
     "it holds '../evil.npy', which has no place": make_zip({"document.json": b"{}", "../evil.npy": b""}),
@@ -234,11 +230,7 @@ STRANGE = st.one_of(
     st.sampled_from(["a", "_intercept_", "support_", "_dual_coef_"]).map(lambda name: {"array": name}),
     st.just({"record": "Linear", "fields": {}}), st.just({"record": "RBF", "fields": {"gamma": 0.1}}),
 )  # fmt: skip
-
-
 FUZZED = ["svc", "svc_sparse", "svc_precomputed", "linear_svc", "structured_chains", "metric"]
-
-
 FUZZING = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
 
 

@@ -30,8 +30,6 @@ CHOICES = {
     "-b": ["1"],
     "-w1": ["2"],
 }
-
-
 FLAGS = ["--blocks", "--probability", "--liblinear", "--json", "-q", "--find-C"]
 
 

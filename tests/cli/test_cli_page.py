@@ -14,8 +14,6 @@ from maxmargin.cli.exit_codes import Exit
 from maxmargin.cli.short_options import LIBSVM_OPTIONS, PREDICT_OPTIONS, SCALE_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
-
-
 PROGRAMS = {
     "maxmargin": [],
     "maxmargin-svm-train": ["train", "--libsvm"],
