@@ -1,4 +1,4 @@
-"""Bytes that libFuzzer finds: python tests/libsvm_text/fuzz_libsvm_text.py -runs=1000000 FOLDER, which keeps what it found.
+"""Bytes that libFuzzer finds: python tests/libsvm_text/fuzz_libsvm_text.py -runs=1000000 FOLDER keeps them there.
 
 The parser of LIBSVM text gives a sentence where its slow reference refuses, and the same bits where it does not.
 """

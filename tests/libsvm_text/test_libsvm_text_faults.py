@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from maxmargin.blocks.files import LibsvmBlocks
+from maxmargin.blocks.libsvm_files import LibsvmBlocks
 from selection import leave_long
 from text_files import PACKERS, write_text
 

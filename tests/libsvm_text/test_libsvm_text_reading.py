@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from maxmargin.blocks.files import LibsvmBlocks
+from maxmargin.blocks.libsvm_files import LibsvmBlocks
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from text_files import PACKERS, RNG, write_text
 
