@@ -20,11 +20,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 QUICK = "not slow"
 NUMERICAL = """
-    blocks blockwise bundle cache certificate class_solvers cliff_grid cliffs close_arithmetic estimators first_order
-    bounds_of_terms conic_optimum held_weights honest_certificates rounding_of_judges row_sums
-    kernel_interior_point kernels lagrangian lecture linear_compiled linear_estimators linear_extremes
+    blocks blockwise bundle cache certificate class_solvers cliff_grid cliffs close_arithmetic estimators_*
+    first_order bounds_of_* conic_optimum held_weights honest_certificates rounding_of_judges row_sums
+    kernel_interior_point kernels lagrangian lecture linear_compiled linear_estimators_* linear_extremes
     linear_solvers listwise losses master metric_estimators minimize minimize_bad_input newton_parts one_slack paths
-    problem quadratic_program risk_bounds sequences sklearn_suite small_pairs smo structured_models structured_svm
+    problem quadratic_program risk_* sequences sklearn_suite small_pairs smo_* structured_models structured_svm
     textbook_functions trajectories vector_losses
 """
 
@@ -72,6 +72,14 @@ print(*(name for name in __cpu_dispatch__ if __cpu_features__[name]))
 """
 
 
+def find_numerical_tests() -> list[str]:
+    """The files of every pattern in `NUMERICAL`."""
+    found = {name: sorted(HERE.rglob(f"test_{name}.py")) for name in NUMERICAL.split()}
+    if missing := [name for name, paths in found.items() if not paths]:
+        raise FileNotFoundError(f"no tests are named {', '.join(missing)}")
+    return [str(path) for paths in found.values() for path in paths]
+
+
 def find_numpy_features() -> set[str]:
     """The features that NumPy has loops for, and that this machine has."""
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
@@ -114,7 +122,7 @@ def main() -> int:
     """Run the tests on every processor in turn, and print what became of each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("processors", nargs="*", metavar="processor", help=f"of {' '.join(PROCESSORS)}")
-    parser.add_argument("--tests", nargs="+", default=[str(HERE / f"test_{name}.py") for name in NUMERICAL.split()])
+    parser.add_argument("--tests", nargs="+", default=find_numerical_tests())
     parser.add_argument("--workers", default="2", help="processes that pytest runs tests in")
     options = parser.parse_args()
     if unknown := sorted(set(options.processors) - set(PROCESSORS)):
