@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 from sklearn.pipeline import make_pipeline
-from slack import SLACK_SECONDS
 from textbook import make_data, minimise
+from time_allowances import SLACK_SECONDS
 
 import maxmargin
 from maxmargin import SVC, SVR, OneClassSVM, certify

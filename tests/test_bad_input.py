@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.exceptions import DataConversionWarning, NotFittedError
-from slack import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS
 
 import maxmargin
 from maxmargin import SMO, SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from block_problems import make_data, pose_in_blocks
-from slack import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import LinearSVC
 from maxmargin.blocks import ArrayBlocks

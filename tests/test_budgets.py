@@ -9,7 +9,7 @@ import pytest
 from keyboard import press_ctrl_c
 from long_fits import LONG, ONCE, fit_quietly, load_compiled, make_clouds
 from sklearn.base import clone
-from slack import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import SVC, LinearSVC, NuSVC, Status, path
 from maxmargin.blocks import ArrayBlocks

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from class_problems import CLASS_LOSSES, find_class_optimum, make_class_problem
 from linear_problems import EXAMPLES, find_optimum, make_data, make_linear_problem, pose
-from slack import HANG_SECONDS
+from time_allowances import HANG_SECONDS
 
 from maxmargin import Bundle, RiskClassifier, RiskRegressor, explain, path
 from maxmargin.certificates.in_memory import judge

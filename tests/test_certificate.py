@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import INTERCEPTS, ROW_LOSSES, inner_duals, make_nu_classification, make_problem, random_duals, say
+from reference_problems import (
+    INTERCEPTS,
+    ROW_LOSSES,
+    inner_duals,
+    make_nu_classification,
+    make_problem,
+    random_duals,
+    say,
+)
 
 from maxmargin.certificates.in_memory import Certificate, judge, measure_violation, worst
 from maxmargin.model.features import Gram

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from class_problems import make_class_problem
 from linear_problems import EXAMPLES, make_linear_problem, pose
-from reference import make_problem
-from slack import HANG_SECONDS
+from reference_problems import make_problem
+from time_allowances import HANG_SECONDS
 
 from maxmargin.model.kernels import RBF
 from maxmargin.model.problem import Problem

@@ -14,7 +14,7 @@ from class_problems import (
     solve_classes_elsewhere,
 )
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, pose
-from slack import HANG_SECONDS
+from time_allowances import HANG_SECONDS
 
 from maxmargin.certificates.in_memory import judge
 from maxmargin.model.problem import Point

@@ -12,7 +12,7 @@ from every_estimator import every_estimator
 from long_fits import make_clouds, make_sequences
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as TheirSVC
-from slack import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import (
     SVC,

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from block_tasks import DATA, TARGET
 from clusters import scale
 from selection import leave_long
-from slack import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS
 
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.runtime.interruptible import Interrupted, interruptible
@@ -27,14 +27,9 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-from maxmargin.blocks.dask import (  # noqa: E402
-    HELD_RECIPE_BYTES,
-    ClusterLost,
-    DaskBlocks,
-    is_collection,
-    measure_pickle,
-    predict_blocks,
-)
+from maxmargin.blocks.dask import ClusterLost, DaskBlocks, is_collection, predict_blocks  # noqa: E402
+from maxmargin.blocks.dask.cluster import measure_pickle  # noqa: E402
+from maxmargin.blocks.dask.recipes import HELD_RECIPE_BYTES  # noqa: E402
 
 # a worker that is killed, or a cluster that is closed in the middle of a pass, leaves its sockets to the collector
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -84,7 +79,7 @@ def test_eight_blocks_a_task_add_up_to_the_same_bits(two_workers, rows, monkeypa
     """Where blocks are many, a task asks those that are added first: fewer tasks, the same sum."""
     X, y = cut(rows)
     wanted = DaskBlocks(X, y, client=two_workers).run(block_tasks.add_products)
-    monkeypatch.setattr("maxmargin.blocks.dask.MIN_TASKS_PER_THREAD", 0)
+    monkeypatch.setattr("maxmargin.blocks.dask.dask_blocks.MIN_TASKS_PER_THREAD", 0)
     blocks = DaskBlocks(X, y, client=two_workers)
     assert [len(group) for group in blocks._group()][:1] == [8]
     assert np.array_equal(blocks.run(block_tasks.add_products), wanted)

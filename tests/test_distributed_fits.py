@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from clusters import scale
-from slack import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 

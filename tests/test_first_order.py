@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from class_problems import CLASS_LOSSES, find_class_optimum, make_class_problem
 from linear_problems import EXAMPLES, INTERCEPTS, KINKED, find_optimum, make_data, make_linear_problem, pose
-from reference import make_nu_classification, make_problem
-from slack import HANG_SECONDS
+from reference_problems import make_nu_classification, make_problem
+from time_allowances import HANG_SECONDS
 
 from maxmargin import SVC, AdaGrad, GradientDescent, LinearSVC, Status, solve
 from maxmargin.model.features import ClassDesign, Design, Gram

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from linear_problems import PIECEWISE_LOSSES, find_optimum, make_linear_problem
-from reference import INTERCEPTS, ROW_LOSSES, make_problem, say, solve_qp
+from reference_problems import INTERCEPTS, ROW_LOSSES, make_problem, say, solve_qp
 from selection import leave_long
 from sklearn import svm
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from class_problems import CLASS_LOSSES, CLASS_SOLVERS, make_classes, pose_classes
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, KINKED, PAIRS, SMOOTH, make_data, pose
-from slack import HANG_SECONDS
+from time_allowances import HANG_SECONDS
 
 from maxmargin.certificates.in_memory import judge
 from maxmargin.model.features import AbsoluteDesign

@@ -17,7 +17,7 @@ from class_problems import (
     pose_classes,
 )
 from linear_problems import EXAMPLES, INTERCEPTS, KINKED, PAIRS, find_optimum, make_data, make_linear_problem, pose
-from slack import HANG_SECONDS
+from time_allowances import HANG_SECONDS
 
 from maxmargin import RiskRegressor
 from maxmargin.model.problem import Point, Problem

@@ -19,8 +19,8 @@ from linear_problems import (
     make_linear_problem,
     pose,
 )
-from reference import make_nu_classification, make_problem
-from slack import HANG_SECONDS
+from reference_problems import make_nu_classification, make_problem
+from time_allowances import HANG_SECONDS
 
 from maxmargin.certificates.in_memory import judge
 from maxmargin.model.features import Design

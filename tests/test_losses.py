@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import ALL_LOSSES, ROW_LOSSES, say
+from reference_problems import ALL_LOSSES, ROW_LOSSES, say
 
 from maxmargin.model.losses import LOSSES, Loss, soft_threshold
 

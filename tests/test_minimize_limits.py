@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 import pytest
-from slack import SLACK_SECONDS
 from textbook_functions import CATALOGUE
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import Status, minimize
 

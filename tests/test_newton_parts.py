@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from linear_problems import EXAMPLES, FORMS, KINKED, SMOOTH, make_data, make_linear_problem, pose
-from slack import HANG_SECONDS
+from time_allowances import HANG_SECONDS
 
 from maxmargin.model.normal_equations import form_normal_matrix
 from maxmargin.model.problem import Problem

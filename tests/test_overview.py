@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from selection import leave_long
-from slack import HANG_SECONDS
+from time_allowances import HANG_SECONDS
 
 from maxmargin import solve
 from maxmargin.insight.overview import KINDS, ask_solvers, describe_solvers

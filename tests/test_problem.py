@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import (
+from reference_problems import (
     ALL_LOSSES,
     INTERCEPTS,
     ROW_LOSSES,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from class_problems import make_class_problem
 from linear_problems import EXAMPLES, PIECEWISE_LOSSES, find_optimum, make_linear_problem
-from reference import INTERCEPTS, ROW_LOSSES, make_nu_classification, make_problem, random_duals, say, solve_qp
+from reference_problems import INTERCEPTS, ROW_LOSSES, make_nu_classification, make_problem, random_duals, say, solve_qp
 from sklearn import svm
 from sklearn.datasets import make_moons
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from risk_machines import find_radius_square
-from slack import HANG_SECONDS
 from textbook import make_data
+from time_allowances import HANG_SECONDS
 
 from maxmargin.guarantees.risk.ball import find_smallest_ball
 from maxmargin.model.features import Gram

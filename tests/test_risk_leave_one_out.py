@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import sklearn.svm
 from risk_machines import MACHINES, every_intercept, every_weighting
-from slack import HANG_SECONDS
 from textbook import make_data
+from time_allowances import HANG_SECONDS
 
 from maxmargin import SVC, SVR, risk_bounds
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from risk_machines import INTERCEPTS, MACHINES, every_intercept, find_radius_square
 from sklearn.metrics.pairwise import rbf_kernel
-from slack import HANG_SECONDS
 from textbook import make_data, solve_textbook
+from time_allowances import HANG_SECONDS
 
 from maxmargin import SVC, SVR, LinearSVC, risk_bounds
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from long_fits import LONG, ONCE, Interruption, fit_quietly, interrupt_fit, load_compiled, make_clouds
 from sklearn.exceptions import NotFittedError
-from slack import SLACK_SECONDS
 from threadpoolctl import threadpool_info
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import SVC, LinearSVC, Status
 from maxmargin.model.features import Gram

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from long_fits import fit_quietly, make_clouds
-from slack import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 from maxmargin.model.features import Gram

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from keyboard import press_ctrl_c
-from reference import ROW_LOSSES, make_problem, say
-from slack import SLACK_SECONDS
+from reference_problems import ROW_LOSSES, make_problem, say
+from time_allowances import SLACK_SECONDS
 
 import maxmargin.model.features
 from maxmargin.certificates.in_memory import judge

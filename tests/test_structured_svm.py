@@ -16,7 +16,6 @@ from joblib import parallel_config
 from keyboard import press_ctrl_c
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from slack import SLACK_SECONDS
 from structured_problems import (
     GreedyChain,
     Matching,
@@ -28,6 +27,7 @@ from structured_problems import (
     pose,
     solve_chains,
 )
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import LinearSVC, Status, solve
 from maxmargin.certificates.in_memory import judge

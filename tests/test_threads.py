@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from slack import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS
 
 import maxmargin.runtime.threads
 from maxmargin.runtime.interpreter import InterpreterTurn, cached_property, release_interpreter

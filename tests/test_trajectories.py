@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from class_problems import CLASS_LOSSES, make_classes, pose_classes
-from reference import solve_qp
-from slack import HANG_SECONDS
+from reference_problems import solve_qp
 from structured_problems import make_chains, pose
+from time_allowances import HANG_SECONDS
 
 from maxmargin import SMO, Bundle, ChainModel, GradientDescent, InteriorPoint, Multipliers, solve
 from maxmargin.insight.traces import DENSE_ITERATIONS, Trajectory

@@ -9,8 +9,8 @@ import threading
 import time
 
 import pytest
-from slack import SLACK_SECONDS
 from text_files import write_text
+from time_allowances import SLACK_SECONDS
 
 from maxmargin import read_libsvm
 from maxmargin.blocks import libsvm_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import ROW_LOSSES, make_nu_classification, make_nu_regression, make_targets, say, solve_qp
-from slack import HANG_SECONDS
+from reference_problems import ROW_LOSSES, make_nu_classification, make_nu_regression, make_targets, say, solve_qp
+from time_allowances import HANG_SECONDS
 
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Laplacian, Linear, Polynomial

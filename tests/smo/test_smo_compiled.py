@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference import make_problem, random_duals
+from reference_problems import make_problem, random_duals
 from smo_problems import LAYERED, every_row_loss, make_layered
 
 from maxmargin.certificates.in_memory import judge
@@ -255,7 +255,7 @@ def test_the_solvers_own_view_is_the_judges(kind):
 
 
 BOUNDS_CHECK = """
-from reference import ROW_LOSSES, make_problem
+from reference_problems import ROW_LOSSES, make_problem
 from maxmargin.model.kernels import Linear
 from maxmargin.solvers.loop import solve
 from maxmargin.solvers.smo import SELECTIONS, SMO, pairs

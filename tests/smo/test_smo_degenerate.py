@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import ROW_LOSSES, make_problem, make_targets, make_weights, say
-from slack import HANG_SECONDS
+from reference_problems import ROW_LOSSES, make_problem, make_targets, make_weights, say
 from smo_problems import assert_optimal, every_kernel, every_row_loss, every_selection, reference_value, run
+from time_allowances import HANG_SECONDS
 
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear, Precomputed, Sigmoid

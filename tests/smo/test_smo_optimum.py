@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import INTERCEPTS, make_problem, make_targets, say
+from reference_problems import INTERCEPTS, make_problem, make_targets, say
 from sklearn.svm import SVC, SVR
-from slack import HANG_SECONDS
 from smo_problems import (
     LAYERED,
     assert_optimal,
@@ -18,6 +17,7 @@ from smo_problems import (
     reference_value,
     run,
 )
+from time_allowances import HANG_SECONDS
 
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear

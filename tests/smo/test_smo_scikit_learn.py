@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import make_nu_classification, make_nu_regression
+from reference_problems import make_nu_classification, make_nu_regression
 from sklearn.svm import NuSVC, NuSVR, OneClassSVM
 from smo_problems import every_selection, run
 

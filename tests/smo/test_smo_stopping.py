@@ -8,7 +8,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from reference import ALL_LOSSES, ROW_LOSSES, make_problem, say
+from reference_problems import ALL_LOSSES, ROW_LOSSES, make_problem, say
 from smo_problems import (
     LAYERED,
     assert_optimal,

@@ -1,4 +1,4 @@
-"""The seconds that tests grant to other programs."""
+"""The seconds that tests grant to other programs, and after which a test that hangs is ended."""
 
 from __future__ import annotations
 
