@@ -45,7 +45,7 @@ class FTerms(JointTerms):
         self.steepness = np.full(len(y), self.C)
 
     def cut(self, f):
-        from ..compiled.labellings import worst_f_labelling
+        from ...compiled.labellings import worst_f_labelling
 
         positive, high = self.positive.sort(f)
         negative, low = self.negative.sort(f)

@@ -26,7 +26,7 @@ class QueryPairs:
 
     def count(self, f: np.ndarray, weight: np.ndarray, margin: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
         """The weights of the lower samples that each has yet to rise above, and of the higher ones to fall below."""
-        from ..compiled.ranking_pairs import count_pairs
+        from ...compiled.ranking_pairs import count_pairs
 
         order, ranked = self.sort(np.asarray(f, float))
         up, down = np.empty(len(f)), np.empty(len(f))
@@ -37,7 +37,7 @@ class QueryPairs:
 
     def sort(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The samples query by query, by rising score in each, and their scores; an order that still holds stays."""
-        from ..compiled.ranking_pairs import sort_by_group
+        from ...compiled.ranking_pairs import sort_by_group
 
         ranked = f[self.order]
         falls = ranked[1:] < ranked[:-1]
