@@ -15,9 +15,9 @@ import maxmargin.model.features
 import maxmargin.model.tiles
 from maxmargin.compiled.kernel_rows import add_stored_rows, rbf_from_dots
 from maxmargin.compiled.single_rows import evaluate_row
+from maxmargin.contracts.kernels import FLOAT32_MAX_ERROR
 from maxmargin.model.features import Design, Gram, SignedGram, take_submatrix
 from maxmargin.model.kernels import (
-    FLOAT32_MAX_ERROR,
     KERNELS,
     RBF,
     Custom,

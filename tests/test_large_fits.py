@@ -11,7 +11,7 @@ from selection import leave_long
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
-import maxmargin.model.kernels
+import maxmargin.contracts.kernels
 import maxmargin.model.samples.strips
 import maxmargin.runtime.threads
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
@@ -76,7 +76,7 @@ def test_float32_and_float64_agree(make, monkeypatch):
     seen = spy_on_rows(monkeypatch)
     single = make(tol=1e-5).fit(X, y)
     assert set(seen) == {np.dtype(np.float32)}
-    monkeypatch.setattr(maxmargin.model.kernels, "FLOAT32_MAX_ERROR", 0.0)
+    monkeypatch.setattr(maxmargin.contracts.kernels, "FLOAT32_MAX_ERROR", 0.0)
     double = make(tol=1e-5).fit(X, y)
     assert seen[-1] == np.float64
     for model in (single, double):

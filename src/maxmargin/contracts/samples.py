@@ -121,7 +121,7 @@ class VectorSamples(Samples):
 
     @property
     @abstractmethod
-    def entries_per_sample(self) -> int:
+    def entries_per_sample(self) -> float:
         """Numbers of a sample that are stored, in the mean."""
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from ..runtime.interpreter import release_interpreter
 from ..runtime.rounding import BOUND_INFLATION, UNIT, bound_sum
 from ..runtime.threads import STRIPS, check_interrupt_within_strip, run_strips
-from .kernels import FORMULAS, Kernel, Laplacian, read_formula
+from .kernels import Kernel, has_formula, read_formula
 from .samples import GROUP_ROWS, TILE_ENTRIES, UNDERFLOW_ALLOWANCE, match_storage_format
 
 TILE_SIDE_SAMPLES = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
@@ -49,7 +49,7 @@ def evaluate_scores_closely(kernel: Kernel, samples, support, coef: np.ndarray) 
     """
     sums = np.zeros((samples.n, 4))  # two numbers for f, errors of kernel values, sizes of the terms
     coef = np.ascontiguousarray(coef, np.float64)
-    if type(kernel) in FORMULAS:
+    if has_formula(kernel):
         add_formula(kernel, samples, support, coef, sums)
     else:
         add_evaluated(kernel, samples, support, coef, sums)
@@ -70,8 +70,7 @@ def add_formula(kernel: Kernel, samples, support, coef: np.ndarray, sums: np.nda
     relative = bound_sum(samples.terms + support.terms + 16) ** 2
     formula = (*read_formula(kernel), relative)
     with np.errstate(over="ignore", invalid="ignore"):
-        both = samples, support
-        sizes, z_sizes = (each.l1_norm_bounds if isinstance(kernel, Laplacian) else each.norm_bounds for each in both)
+        sizes, z_sizes = kernel.norm_bounds(samples), kernel.norm_bounds(support)
         slacks, z_slacks = samples.rounding * sizes, support.rounding * z_sizes
     step = min(
         DOUBLED_PRECISION_SUPPORT_VECTORS, max(1, TILE_ENTRIES // GROUP_ROWS // max(support.terms, 1)) * GROUP_ROWS

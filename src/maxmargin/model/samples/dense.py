@@ -121,7 +121,7 @@ class Dense(SampleRows):
         return self.X.dtype != self.dtype
 
     @property
-    def entries_per_sample(self) -> int:
+    def entries_per_sample(self) -> float:
         """d."""
         return self.d
 

@@ -229,9 +229,9 @@ class Sparse(SampleRows):
         return np.concatenate(features), np.concatenate(values), starts
 
     @property
-    def entries_per_sample(self) -> int:
-        """Stored numbers of the samples that these are a part of, over the rows here."""
-        return max(1, len(self.data) // max(self.n, 1))
+    def entries_per_sample(self) -> float:
+        """Numbers that are stored, over the rows; a slice of rows shares those of the whole, and counts them all."""
+        return len(self.data) / max(self.n, 1)
 
     @property
     def size(self) -> int:
