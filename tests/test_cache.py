@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import maxmargin.model.features
+import maxmargin.model.features.gram
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear, Precomputed
 from maxmargin.model.row_cache import RowCache, RowStore
@@ -17,7 +17,7 @@ ROW = 8 * N / 2**20  # megabytes of one row
 @pytest.fixture(autouse=True)
 def _never_whole(monkeypatch):
     """No matrix is formed whole, so that every row goes through the cache."""
-    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", 0)
+    monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", 0)
 
 
 def make_gram(n: int = N) -> Gram:
@@ -67,7 +67,7 @@ def test_two_rows_at_least_and_never_more_than_there_are():
 
 def test_small_matrices_are_held_whole(monkeypatch):
     """Up to FULL samples the matrix is formed once, and no row is ever missing."""
-    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", N)
+    monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", N)
     cache = make_cache(2)
     assert held(cache) == set(range(N))
     np.testing.assert_array_equal(cache.rows[cache.slot[7]], cache.features.whole[7])
@@ -189,7 +189,7 @@ def test_narrow_to_almost_nothing(width):
 
 def test_narrow_of_a_whole_matrix(monkeypatch):
     """A matrix held whole is cut, not evaluated again."""
-    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", N)
+    monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", N)
     cache = make_cache(2)
     gram, keep = cache.features, np.arange(3, 50, 5)
     whole = gram.whole.copy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from long_fits import make_clouds
@@ -67,7 +69,7 @@ def test_the_error_of_scores_is_bounded(working_set):
     """Scores followed in float32 are no further from the exact ones than the run believes, when it looks closely."""
     X, y = make_rough_clouds(3000, 2)
     problem = pose(Hinge(), X, np.where(y > 0, 1.0, -1.0), 100.0, RBF(gamma=3.0))
-    problem.features.pack(np.array([0, 1500]), exact=False)
+    problem = replace(problem, features=problem.features.pack(np.array([0, 1500]), exact=False))
     run = SMO(working_set=working_set, shrinking=False).start(problem, LOOSE)
     assert run.single_precision
     for _ in range(5):
@@ -172,7 +174,7 @@ def test_a_run_in_float32_that_stands_still_goes_on_in_float64(monkeypatch):
     monkeypatch.setattr("maxmargin.solvers.smo.pairs.PROGRESS_CHECK_STEPS", 100)
     X, y = make_rough_clouds(3000, 2)
     problem = pose(Hinge(), X, np.where(y > 0, 1.0, -1.0), 1.0, RBF(gamma=3.0))
-    problem.features.pack(np.array([0, 1500]), exact=False)
+    problem = replace(problem, features=problem.features.pack(np.array([0, 1500]), exact=False))
     run = SMO(working_set=2).start(problem, LOOSE)
     assert run.single_precision
     while (outcome := run.advance(1000, 10.0)) is Outcome.GOING:

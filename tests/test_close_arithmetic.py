@@ -288,7 +288,7 @@ def test_values_of_samples_far_from_the_origin(kernel, form, how, offset):
     gram = Gram.from_data(kernel, FORMS[form](X))
     exact = evaluate_from_differences(kernel, X)
     np.testing.assert_allclose(gram.kernel.evaluate(gram.samples, gram.samples), exact, atol=1e-8)
-    gram.pack(np.array([0, 40]))
+    gram = gram.pack(np.array([0, 40]))
     source = gram.source()
     assert (source is None) == (form == "sparse")
     if source is not None:

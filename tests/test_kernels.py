@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import sklearn.svm
 from sklearn.metrics import pairwise
 
-import maxmargin.model.features
+import maxmargin.model.features.gram
 import maxmargin.model.tiles
 from maxmargin.compiled.kernel_rows import add_stored_rows, rbf_from_dots
 from maxmargin.compiled.single_rows import evaluate_row
@@ -356,7 +356,7 @@ def test_gram_whole_or_not(name, offset, monkeypatch):
     rows, columns = np.array([4, 30, 0]), np.array([1, 2, 8, 9])
     K = REFERENCES[name](X, X, **KNOBS) + offset
     for full in (0, 100):
-        monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", full)
+        monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", full)
         gram = Gram.from_data(make_kernel(name, **KNOBS), X, offset)
         assert (gram.form() is None) == (full == 0)
         np.testing.assert_allclose(gram.block(rows), K[rows], rtol=1e-11, atol=1e-13)
@@ -396,7 +396,7 @@ def test_cut(index):
 def test_rows_one_at_a_time(kernel, offset, n):
     """Rows evaluated within the compiled loop, from two packed segments, are the rows of the kernel matrix."""
     gram = Gram.from_data(kernel, make_data(n + 60), offset=offset)
-    gram.pack(np.array([0, 13, 13 + n, n + 60]))
+    gram = gram.pack(np.array([0, 13, 13 + n, n + 60]))
     index = np.r_[0:13, 13 : 13 + n]
     part, row = gram.join(0, 1, index), np.empty(13 + n)
     K = kernel.evaluate(gram.samples.take(index), gram.samples.take(index)) + offset
@@ -409,8 +409,7 @@ def test_rows_that_must_be_fetched():
     """Kernels and samples that single rows cannot be evaluated from have no source of them."""
     sparse, own = Gram.from_data(RBF(0.3), sp.csr_array(make_data(30))), Gram.from_data(SlowKernel(0.3), make_data(30))
     for gram in (sparse, own):
-        gram.pack(np.array([0, 10, 20]))
-        assert gram.join(0, 1, np.arange(20)).source() is None
+        assert gram.pack(np.array([0, 10, 20])).join(0, 1, np.arange(20)).source() is None
 
 
 class SlowKernel(RBF):
@@ -420,7 +419,7 @@ class SlowKernel(RBF):
 @pytest.mark.parametrize("full", [0, 100])
 def test_signed_features(full, monkeypatch):
     """s_k s_l k(x_i, x_j) with samples taken twice: blocks, diagonal, scores, norm and parts."""
-    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", full)
+    monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", full)
     rng = np.random.default_rng(11)
     gram = Gram.from_data(RBF(gamma=0.3), make_data(12))
     index, sign = np.tile(np.arange(12), 2), np.repeat([1.0, -1.0], 12)

@@ -14,7 +14,7 @@ from keyboard import press_ctrl_c
 from reference_problems import ROW_LOSSES, make_problem, say
 from time_allowances import SLACK_SECONDS
 
-import maxmargin.model.features
+import maxmargin.model.features.gram
 from maxmargin.certificates.in_memory import judge
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear
@@ -90,7 +90,7 @@ def test_max_iter_is_exact_without_a_free_intercept(max_iter, long_problem):
 @pytest.mark.parametrize("max_iter", [1, 13, 40])
 def test_max_iter_is_exact_with_rows_on_demand(working_set, max_iter, monkeypatch):
     """A missing row is not a step, and a block ends where the limit does."""
-    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", 0)
+    monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", 0)
     problem = make_problem(Hinge(), RBF(gamma=0.5), n=200)
     result = solve(problem, SMO(cache_size=3 * 1600 / 2**20, working_set=working_set), tol=1e-9, max_iter=max_iter)
     assert (result.n_iter, result.status) == (max_iter, Status.MAX_ITER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class PairRun(ActiveRun):
 
     def switch_to_float64(self) -> None:
         """Rows in float64 from now on."""
-        self.problem.features.widen_segments()
+        self.problem = replace(self.problem, features=self.problem.features.widen_segments())
         self.widen()
         self.dtype, self.target = self.cache.rows.dtype, self.target / FLOAT32_TOL_FACTOR
 

@@ -1,0 +1,15 @@
+"""Features of samples: Gram matrices of kernels, and designs in which w itself is held."""
+
+from __future__ import annotations
+
+from ...contracts.features import Features, KernelMatrix
+from .class_design import ClassDesign
+from .design import AbsoluteDesign, Design, WeightSpace
+from .gram import FLOAT32_MIN_TOL, MAX_FULL_GRAM_SAMPLES, Gram, take_submatrix
+from .segments import Segment
+from .signed_gram import SignedGram
+
+__all__ = [
+    "FLOAT32_MIN_TOL", "MAX_FULL_GRAM_SAMPLES", "AbsoluteDesign", "ClassDesign", "Design", "Features", "Gram",
+    "KernelMatrix", "Segment", "SignedGram", "WeightSpace", "take_submatrix",
+]  # fmt: skip
