@@ -1,4 +1,4 @@
-"""No certificate lies: fits of every model, what they claim held against exact arithmetic. See `adversary.py`."""
+"""No certificate claims what is false: fits of every model, held against exact arithmetic. See `adversary.py`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from adversary import (
-    FAMILIES,
-    FORMERLY_FALSE_CASES,
-    Claim,
-    claim_kernel,
-    find_false_claims,
-    judge_case,
-    main,
-    name_cases,
-    try_case,
-)
+from adversary import main
+from claims.claim import Claim
+from claims.false_claims import find_false_claims, judge_case
+from claims.families import FAMILIES, FORMERLY_FALSE_CASES, name_cases, try_case
+from claims.kernel_machines import claim_kernel
 from exact_numbers import ONE, TWO, ZERO, Factors, exact, many_digits, total, zeros
 from exact_objectives import Objective, SmoothObjective, kernel_matrix
 from exact_programs import solve_exactly
@@ -30,13 +24,13 @@ MANY = int(os.environ.get("ADVERSARY_CASES", "9000"))  # of all families togethe
 
 
 def assert_honest(names: list[str]) -> None:
-    """None of the cases lies; the message has a line for each that does, which runs it again."""
+    """No case has a false claim; the message has a line for each that has one, which runs it again."""
     found = []
     for name in names:
         with many_digits():
             case = try_case(name)
             found += [f"{false_claim}\n    {case}" for false_claim in judge_case(case)]
-    assert not found, "\n".join([f"{len(found)} lies", *found])
+    assert not found, "\n".join([f"{len(found)} false claims", *found])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -45,7 +39,7 @@ def test_certificates_hold_in_exact_arithmetic(family):
 
 
 @pytest.mark.parametrize("name", FORMERLY_FALSE_CASES)
-def test_cases_that_lied_once_are_honest_now(name):
+def test_cases_with_a_false_claim_once_are_honest_now(name):
     assert_honest([name, name])  # twice: the first fit of a process compiles, and that may take all of its time
 
 
@@ -55,7 +49,7 @@ def test_many_certificates_hold_in_exact_arithmetic(family):
     assert_honest(name_cases(MANY // len(FAMILIES), 1, [family]))
 
 
-# ---- the enemy itself -------------------------------------------------------------------------------------------
+# ---- the adversary itself ----------------------------------------------------------------------------------------
 
 
 def make_honest_claim() -> Claim:
@@ -81,14 +75,14 @@ def make_honest_claim() -> Claim:
         ("not a number", lambda claim: {"dual": np.nan}),
     ],
 )
-def test_the_enemy_sees_a_lie(kind, change):
+def test_the_adversary_sees_a_false_claim(kind, change):
     claim = make_honest_claim()
     with many_digits():
         altered_claim = replace(claim, certificate=replace(claim.certificate, bound=np.inf, **change(claim)))
         assert kind in [false_claim.kind for false_claim in find_false_claims(altered_claim)]
 
 
-def test_the_enemy_sees_a_fit_that_did_not_converge():
+def test_the_adversary_sees_a_fit_that_did_not_converge():
     claim = make_honest_claim()
     with many_digits():
         better = min(claim.values.values()) * (ONE - Decimal("0.1"))
