@@ -13,7 +13,7 @@ from time_allowances import HANG_SECONDS
 from maxmargin.model.kernels import RBF
 from maxmargin.model.problem import Problem
 from maxmargin.solvers import SMO, SOLVERS, Coordinate, Newton
-from maxmargin.solvers.choice import COORDINATE_UPDATES_PER_SAMPLE, HANDOVER_GAP, explain, get_solver_name, plan
+from maxmargin.solvers.choice import COORDINATE_UPDATES_PER_SAMPLE, HANDOVER_GAP, explain, plan
 from maxmargin.solvers.loop import solve
 
 
@@ -70,7 +70,7 @@ def test_the_explanation_is_what_happens(case):
     result = solve(problem, tol=1e-8, max_seconds=HANG_SECONDS)
     assert result.converged
     assert list(dict.fromkeys(progress.solver for progress in result.history)) == names
-    assert get_solver_name(result.solver) == names[-1]
+    assert result.solver.name == names[-1]
 
 
 @every_case
@@ -81,7 +81,7 @@ def test_every_stage_takes_the_problem_and_has_a_reason(case):
     for stage in stages:
         assert stage.solver.accepts(problem) is None
         assert stage.tol >= 1e-8
-        assert get_solver_name(stage.solver) in sentence
+        assert stage.solver.name in sentence
     assert stages[-1].tol == 1e-8
     assert all(stage.reason for stage in stages[:1] + [stage for stage in stages if stage.tol > 1e-8])
     assert "because ;" not in sentence
@@ -103,8 +103,8 @@ def test_the_tolerance_has_a_say(tol):
 def test_a_warm_start_has_a_say():
     """From a good start multipliers are the quicker, on sparse rows too."""
     problem = make_linear_problem("hinge", form="sparse", n=200)
-    assert get_solver_name(plan(problem, tol=1e-8)[0].solver) == "coordinate"
-    assert get_solver_name(plan(problem, tol=1e-8, warm=True)[0].solver) == "multipliers"
+    assert plan(problem, tol=1e-8)[0].solver.name == "coordinate"
+    assert plan(problem, tol=1e-8, warm=True)[0].solver.name == "multipliers"
     cold = solve(problem, tol=1e-8)
     warm = solve(problem, tol=1e-8, warm=cold.point)
     assert {progress.solver for progress in warm.history} == {"multipliers"}
@@ -119,7 +119,7 @@ def test_a_solver_that_was_asked_for(solver):
     assert len(stages) == 1
     wanted = SOLVERS[solver] if isinstance(solver, str) else type(solver)
     assert isinstance(stages[0].solver, wanted)
-    assert explain(problem, solver) == f"{get_solver_name(stages[0].solver)}, because it was asked for."
+    assert explain(problem, solver) == f"{stages[0].solver.name}, because it was asked for."
 
 
 @pytest.mark.parametrize("name", ["simplex", "", "Newton"])

@@ -22,7 +22,6 @@ from time_allowances import HANG_SECONDS
 from maxmargin import RiskRegressor
 from maxmargin.model.problem import Point, Problem
 from maxmargin.solvers import Multipliers
-from maxmargin.solvers.choice import get_solver_name
 from maxmargin.solvers.loop import solve
 from maxmargin.solvers.result import Progress, Result, Status
 
@@ -159,7 +158,7 @@ def test_history_names_the_solver(solver, name):
     result = solve(make(solver, name), solver, tol=1e-8, max_seconds=HANG_SECONDS)
     assert result.history
     assert {progress.solver for progress in result.history} == {solver} or solver == "auto"
-    assert result.history[-1].solver == get_solver_name(result.solver)
+    assert result.history[-1].solver == result.solver.name
     steps = [progress.n_iter for progress in result.history]
     assert steps == sorted(steps)
     assert steps[-1] <= result.n_iter

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from ..contracts.blocks import Block, Blocks
+from ..contracts.traits import Traits
 from ..model.features import ClassDesign, Design
 from ..model.losses import Loss
 from ..model.problem import FLOOR, TINY, Problem
 from ..model.samples import wrap
 from ..runtime.interpreter import cached_property
-from .source import Block, Blocks
 from .survey import Survey, zero_tiny_weights
-
-FORMED = 2500  # features up to which blocks add up a matrix of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class BlockFormulation:
         """The problem of one block alone."""
         y, c = self.targets.read(block)
         # Dense float32 is widened once: strip by strip, for every product, that took a fifth of a pass.
-        X = block.X if hasattr(block.X, "indptr") else block.X.astype(np.float64, copy=False)
+        X = block.X if sp.issparse(block.X) else block.X.astype(np.float64, copy=False)
         features = Design(wrap(X), self.scaling)
         if self.n_classes is None:
             return Problem(features, y, c, self.loss, 0.0 if self.free else None)
@@ -129,6 +129,24 @@ class BlockProblem:
         """The shape of the coefficients: w and the constant feature, one row a class."""
         return (self.d + 1,) if self.pose.n_classes is None else (self.pose.n_classes, self.d + 1)
 
+    @cached_property
+    def traits(self) -> Traits:
+        """What kind of problem it is."""
+        many = self.pose.n_classes
+        return Traits(
+            form="blocks",
+            n_scores=1 if many is None else many,
+            piecewise=many is None and self.loss.row(np.ones(1), np.ones(1)) is not None,
+            kinked=self.kinked,
+            exponential=self.loss.grows_exponentially,
+            loss=self.loss.name,
+            structure=self.loss.structure,
+            target=self.loss.target,
+            free_intercept=self.pose.free,
+            n=self.n,
+            d=self.d,
+        )
+
     @property
     def kinked(self) -> bool:
         """Whether the loss has a row without curvature."""
@@ -181,11 +199,3 @@ class BlockProblem:
             "intercept": intercept, "class": positive, "sum_of_X": self.survey.rows, "sum_of_y": self.survey.targets,
             "sum_of_both": self.survey.target_correlation,
         }  # fmt: skip
-
-    def suggest(self, tol: float, warm: bool) -> list[tuple[str, str]]:
-        """Second order where a matrix of the features is small, cuts else, and in reserve."""
-        cuts = ("bundle", f"a cut of {self.d} features is all that a block returns")
-        if self.pose.n_classes is not None or self.d > FORMED:
-            return [cuts]
-        reason = f"blocks return matrices of {self.d + 1} x {self.d + 1} numbers"
-        return [("multipliers" if self.kinked else "newton", reason), cuts]

@@ -53,9 +53,7 @@ def describe_fit(model) -> str:
 
 def name_solvers(results: list) -> str:
     """The solvers that were at work."""
-    from ..solvers.choice import get_solver_name
-
-    return " and ".join(dict.fromkeys(get_solver_name(result.solver) for result in results))
+    return " and ".join(dict.fromkeys(result.solver.name for result in results))
 
 
 def count(number: int, thing: str) -> str:

@@ -28,14 +28,14 @@ def run(argv: list[str], program: str) -> int:
 
 def print_solvers() -> None:
     """Name, formulation, forms of data and step of every solver."""
+    from ..insight.overview import describe_step
     from ..solvers import SOLVERS
 
     name_width = max(map(len, SOLVERS))
     line_width = max(40, shutil.get_terminal_size((120, 24)).columns - 1)
     for name, make in SOLVERS.items():
-        forms = " or ".join(getattr(make, "forms", ("memory",)))
-        step = (make.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        print(f"{name:{name_width}s}  {make.formulation}, data in {forms}")
+        step = describe_step(make)
+        print(f"{name:{name_width}s}  {make.formulation}, data in {' or '.join(make.forms)}")
         print(
             textwrap.fill(
                 step, line_width, initial_indent=" " * (name_width + 2), subsequent_indent=" " * (name_width + 2)
@@ -58,4 +58,5 @@ def print_losses() -> None:
                 name: show_cell([a for a in asked if a.solver == name and a.probe.loss == loss]) for name in takers
             }
             taken = ", ".join(f"{name} ({cell.replace(' ', '')})" for name, cell in cells.items() if cell)
-            print(textwrap.fill(f"{loss}: {taken or 'nobody'}", 118, initial_indent="  ", subsequent_indent="      "))
+            line = f"{loss}: {taken or 'no solver'}"
+            print(textwrap.fill(line, 118, initial_indent="  ", subsequent_indent="      "))

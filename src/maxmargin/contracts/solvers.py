@@ -14,6 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .traits import Takes, refuse_form
+
 MAX_DUAL = 1e99  # a dual beyond this has left for infinity
 
 
@@ -158,6 +160,9 @@ class Solver(ABC):
         Where the data may live: "memory", "blocks", "structures".
     stop : str
         "gap" if the certified gap decides when a run is done, else the name of a rule of the solver's own.
+    takes : Takes
+        Which kinds of problems the solver takes; by default those of one score per sample, the penalty 1/2 |w|^2 and a
+        loss that is a sum over samples.
     own_rule : str
         That rule as a phrase: "The solver's own rule, m - M < tol, is met."
     """
@@ -167,6 +172,7 @@ class Solver(ABC):
     forms: ClassVar[tuple[str, ...]] = ("memory",)
     stop: str = "gap"
     own_rule: str = ""
+    takes: ClassVar[Takes] = Takes()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -180,6 +186,16 @@ class Solver(ABC):
 
     def accepts(self, problem: Any) -> str | None:
         """None, or a sentence that says why this solver cannot take the problem, and which one can."""
+        traits = problem.traits
+        reason = refuse_form(self.forms, traits) or self.takes.refuse(traits) or self.refuse(problem)
+        return reason and f"{self.takes.subject or type(self).__name__} {reason}."
+
+    def refuse(self, problem: Any) -> str | None:
+        """None, or what else stands in the way, such as the size of this very problem.
+
+        A sentence without its subject and its full stop: "forms a matrix of the features, and 9000 are too many; use
+        'coordinate'". The problem is of a kind that `takes` allows.
+        """
         return None
 
     @abstractmethod
@@ -199,6 +215,15 @@ class Solver(ABC):
         """A run as `Run.pack` left it."""
         raise NotImplementedError(f"The runs of {self.name!r} cannot be resumed from a packed state.")
 
-    def remember(self) -> Solver:
-        """The same solver, with a memory that serves a sequence of problems that differ in C only, if it has one."""
-        return self
+    def start_after(self, previous: Run, problem: Any, tol: float, warm: Any = None) -> Run:
+        """A run of the next problem of a sequence, which may differ from the one before it in C only.
+
+        Parameters
+        ----------
+        previous : Run
+            The last run of this solver, of the problem before or of this one. The new run may take over what it holds,
+            such as cuts, since no further step of it will be asked for.
+        problem, tol, warm
+            As of `start`.
+        """
+        return self.start(problem, tol, warm)

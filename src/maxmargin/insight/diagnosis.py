@@ -191,7 +191,7 @@ def announce(model, X, y, sample_weight) -> str | None:
 
 def suggest_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
     """What the data, the kernel and the solver suggest to do about a fit that did not reach its tolerance."""
-    linear = kernel.name == "linear" and getattr(result.solver, "name", None) == "smo"
+    linear = kernel.name == "linear" and result.solver.name == "smo"
     hint = " With the linear kernel, LinearSVC(loss='hinge') and LinearSVR are the quicker way." if linear else ""
     return find_remedy(X, kernel, result, C) + hint
 

@@ -1,4 +1,4 @@
-"""Which solver takes which problem, found by asking each of them: the table behind docs/solvers.md.
+"""Which solver takes which problem, from what each declares and from its answers: the page docs/solvers.md.
 
 python -m maxmargin.insight.overview > docs/solvers.md
 """
@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..contracts.solvers import Solver
+from ..contracts.traits import STRUCTURE_PHRASES, Takes
 from ..model.features import AbsoluteDesign, ClassDesign, Design, Gram
 from ..model.formulations import INTERCEPTS, NuClassification, OneClass, Risk
 from ..model.kernels import KERNELS, RBF
@@ -76,7 +78,7 @@ def make_features(kind: str, intercept: str):
 
 
 def pose(kind: str, loss: Loss, intercept: str) -> Problem:
-    """The problem of a loss of one score a sample."""
+    """The problem of a loss of one score per sample."""
     features, y, c = make_features(kind, intercept), TARGETS[loss.target], np.ones(6)
     if loss.target == "none" and intercept == "free":
         return OneClass(intercept, nu=0.5).pose(features, y, c)
@@ -84,7 +86,7 @@ def pose(kind: str, loss: Loss, intercept: str) -> Problem:
 
 
 def pose_classes(loss: Loss, intercept: str) -> Problem:
-    """The problem of a loss of several scores a sample."""
+    """The problem of a loss of several scores per sample."""
     y = TARGETS[loss.target]
     many = 3 if loss.target == "class" else len(y)
     balance = np.zeros(many) if intercept == "free" else None
@@ -108,7 +110,7 @@ def ask_solvers() -> list[SolverReply]:
 
 
 def describe_solvers() -> str:
-    """docs/solvers.md: the solvers, what each takes, and in their own words what they refuse.
+    """docs/solvers.md: the solvers, what each declares to take, and in their own words what they refuse.
 
     Returns
     -------
@@ -116,7 +118,8 @@ def describe_solvers() -> str:
         Markdown.
     """
     replies = ask_solvers()
-    parts = [INTRODUCTION, list_solvers(), TABLES.replace("KERNELS", ", ".join(KERNELS))]
+    parts = [INTRODUCTION, list_solvers(), DECLARATIONS, list_declarations()]
+    parts.append(TABLES.replace("KERNELS", ", ".join(KERNELS)))
     parts += [f"### {title}\n\n{tabulate(kind, replies)}" for kind, title in KINDS.items()]
     parts += [REFUSALS, list_refusals(replies)]
     return "\n\n".join(parts) + "\n"
@@ -126,10 +129,37 @@ def list_solvers() -> str:
     """A row for each solver: its name, class, formulation and forms of data."""
     rows = ["| solver | class | solves | data | step |", "|---|---|---|---|---|"]
     for name, make in SOLVERS.items():
-        forms = " or ".join(getattr(make, "forms", ("memory",)))
-        step = (make.__doc__ or "").strip().splitlines()[0].rstrip(".").replace("|", "\\|")
-        rows.append(f"| `{name}` | `{make.__name__}` | {make.formulation} | {forms} | {step} |")
+        step = describe_step(make).replace("|", "\\|")
+        rows.append(f"| `{name}` | `{make.__name__}` | {make.formulation} | {' or '.join(make.forms)} | {step} |")
     return "\n".join(rows)
+
+
+def describe_step(make: type[Solver]) -> str:
+    """The formula with which the docstring of a solver opens."""
+    return (make.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+
+def list_declarations() -> str:
+    """A row for each solver of scores: what it declares to take."""
+    rows = ["| solver | scores per sample | features | penalty | loss | layers | intercept |", "|---" * 7 + "|"]
+    for name, make in SOLVERS.items():
+        if make.forms != ("structures",):
+            rows.append(f"| `{name}` | " + " | ".join(describe_declaration(make.takes)) + " |")
+    return "\n".join(rows)
+
+
+def describe_declaration(takes: Takes) -> list[str]:
+    """The cells of a declaration, in words."""
+    loss = STRUCTURE_PHRASES[takes.structure] if takes.structure else takes.loss
+    several = {"one": "one", "free": "one, or several with free intercepts", "any": "any number"}[takes.layers]
+    return [
+        takes.scores,
+        takes.features,
+        {"l2": "1/2 \\|w\\|^2", "l1": "\\|w\\|_1"}[takes.penalty],
+        f"{loss}, also of a whole list of scores" if takes.joint else loss,
+        several if takes.signed else f"{several}, without signs",
+        "any" if takes.free_intercept else "regularised or none",
+    ]
 
 
 def tabulate(kind: str, replies: list[SolverReply]) -> str:
@@ -150,13 +180,16 @@ def show_cell(replies: list[SolverReply]) -> str:
 
 
 def list_refusals(replies: list[SolverReply]) -> str:
-    """For each solver its sentences, each once; the names of losses in them are left open."""
+    """For each solver its sentences, each once, with all the solvers that they name."""
     parts = []
     for name in SOLVERS:
-        sentences = dict.fromkeys(
-            generalise(reply) for reply in replies if reply.solver == name and reply.reason is not None
-        )
-        if sentences:
+        named: dict[str, list[str]] = {}
+        for reply in replies:
+            if reply.solver == name and reply.reason is not None:
+                claim, solver = split_remedy(generalise(reply))
+                named.setdefault(claim, []).extend(solver)
+        if named:
+            sentences = (join_remedies(claim, list(dict.fromkeys(solvers))) for claim, solvers in named.items())
             parts.append("\n".join([f"**`{name}`**", "", *(f"- {sentence}" for sentence in sentences)]))
     return "\n\n".join(parts)
 
@@ -167,25 +200,49 @@ def generalise(reply: SolverReply) -> str:
     return re.sub(r"this problem has \d+", "this problem has several", sentence)
 
 
+def split_remedy(sentence: str) -> tuple[str, list[str]]:
+    """A sentence without "; use 'x'", and the solver that it names, if any."""
+    found = re.fullmatch(r"(.*); use '(\w+)'\.", sentence)
+    return (sentence, []) if found is None else (f"{found[1]}.", [found[2]])
+
+
+def join_remedies(claim: str, solvers: list[str]) -> str:
+    """The sentence again, with all solvers that were named."""
+    if not solvers:
+        return claim
+    *others, last = (f"`{name}`" for name in solvers)
+    named = f"{', '.join(others)} or {last}" if others else last
+    return f"{claim.removesuffix('.')}; use {named}."
+
+
 INTRODUCTION = """# Solvers
 
-This page is written by `python -m maxmargin.insight.overview`, which asks every solver of the registry about every
-loss, kind of features and intercept; a test holds it to the code. Any of them can be given by name or as an object,
-`SVC(solver="gradient_descent")`, `LinearSVC(solver=Newton())`, `solve(problem, "qp")`; by default `solver="auto"`
-chooses, and `maxmargin.explain(problem)` says whom and why. [formulations.md](formulations.md) has the problems they
-solve, side by side.
+This page is written by `python -m maxmargin.insight.overview`, from what every solver of the registry declares to take
+and from its answers to every loss, kind of features and intercept; a test holds it to the code. Any solver can be given
+by name or as an object, `SVC(solver="gradient_descent")`, `LinearSVC(solver=Newton())`, `solve(problem, "qp")`. By
+default `solver="auto"` chooses one, and `maxmargin.explain(problem)` says which one and why.
+[formulations.md](formulations.md) has the problems they solve, side by side.
 
-## Who there is"""
+## The solvers"""
 
-TABLES = """## Who takes what
+DECLARATIONS = """## What each solver declares to take
 
-In a cell are the intercepts that a solver takes with a loss: f free, r regularised, n none. No solver prefers a
-kernel: who takes one takes KERNELS, a matrix, a callable or a `Kernel` object."""
+Every solver has an attribute `takes` (`maxmargin.contracts.traits.Takes`), every problem an attribute `traits`. Whether
+a solver accepts a problem, and the sentence if it does not, follow from the two. "linear" means that w itself is held,
+"kernel rows" that rows of the kernel matrix can be had; "piecewise" is a loss made of linear and quadratic pieces,
+"smooth" one without a kink. Layers, and samples with signs, come from the nu machines. Solvers that form a matrix of
+the features or of the duals also refuse problems that are too large for it."""
+
+TABLES = """## Which solver takes which loss
+
+In a cell are the intercepts that a solver takes with a loss: f free, r regularised, n none. No solver prefers a kernel:
+each one that takes kernels takes KERNELS, a matrix, a callable or a `Kernel` object."""
 
 REFUSALS = """## What is refused, and why
 
-The sentences are the solvers' own; a fit that asks for such a pair ends with one of them. Solvers that take data in
-blocks take there what [scaling.md](scaling.md) says."""
+The sentences are the solvers' own; a fit that asks for such a pair ends with one of them. Each names one solver that
+takes the problem, where there is one; here all that it may name are listed. [scaling.md](scaling.md) says what solvers
+take in blocks."""
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from dataclasses import dataclass, field
 from math import ceil
 from numbers import Integral, Real
@@ -11,11 +10,16 @@ from numbers import Integral, Real
 import numpy as np
 
 from ..certificates.in_memory import Certificate, judge
+from ..contracts.solvers import Run, Solver
 from ..model.problem import Point, Problem
-from ..runtime.threads import single_threaded_blas
-from ..solvers.choice import get_solver_name, plan
-from ..solvers.loop import SLICE_SECONDS, BestCertified, has_own_stopping_rule
-from ..solvers.result import Outcome
+from ..runtime.blas import single_threaded_blas
+from ..runtime.deadline import Stopwatch
+from ..runtime.interrupt import Interrupt
+from ..solvers.advancing import Advancing
+from ..solvers.best_certified import BestCertified
+from ..solvers.choice import plan
+from ..solvers.loop import advance_to_end
+from ..solvers.result import Outcome, Progress, Status
 
 DENSE_ITERATIONS = 100  # steps that are all judged
 # times the last iteration comes the next one that is judged, so that judging costs less than the run
@@ -72,12 +76,10 @@ def record(
     check_limits(tol, max_iter, max_seconds)
     solver = plan(problem, solver, tol)[0].solver
     with single_threaded_blas():
-        recorder = TrajectoryRecorder(problem, solver, tol)
-        recorder.certify_current()
-        while not recorder.is_over(max_iter, max_seconds):
-            recorder.advance_to(min(next_certified_iteration(recorder.run.n_iter), max_iter), max_seconds)
-            recorder.certify_current()
-    return recorder.trajectory()
+        clock = Stopwatch(max_seconds)
+        recording = Recording(problem, solver, tol, max_iter, clock)
+        advance_to_end(recording, clock, Interrupt(), max_iter)
+    return recording.trajectory()
 
 
 def check_limits(tol: float, max_iter: int, max_seconds: float) -> None:
@@ -96,67 +98,73 @@ def next_certified_iteration(n_iter: int) -> int:
     return n_iter + 1 if n_iter < DENSE_ITERATIONS else ceil(ITERATION_GROWTH * n_iter)
 
 
-class TrajectoryRecorder:
-    """A run, its seconds, and what the judge found at every look."""
+class Recording(Advancing):
+    """A run, and what the judge found at the iterations that were certified; the clock runs for the run alone."""
 
-    def __init__(self, problem: Problem, solver, tol: float):
-        self.problem, self.solver, self.tol = problem, solver, tol
-        began = time.perf_counter()
-        self.run = solver.start(problem, tol)
-        self.seconds = time.perf_counter() - began
-        self.outcome, self.best = Outcome.GOING, BestCertified(problem, tol)
+    def __init__(self, problem: Problem, solver: Solver, tol: float, max_iter: int, clock: Stopwatch):
+        self.problem, self.solver, self.tol, self.max_iter, self.clock = problem, solver, tol, max_iter, clock
+        with clock.running():
+            self.run = solver.start(problem, tol)
+        self.best, self.next_iter = BestCertified(problem, tol), 0
         self.rows: list[tuple[int, float, Certificate]] = []
         self.points: list[Point] = []
 
-    def advance_to(self, target: int, max_seconds: float) -> None:
-        """Steps until an iteration, the end of the time, or what the run takes for its own end."""
-        while self.outcome is Outcome.GOING and self.run.n_iter < target and self.seconds < max_seconds:
-            began = time.perf_counter()
-            self.outcome = self.run.advance(target - self.run.n_iter, min(SLICE_SECONDS, max_seconds - self.seconds))
-            self.seconds += time.perf_counter() - began
+    @property
+    def n_iter(self) -> int:
+        """Iterations of the run."""
+        return self.run.n_iter
 
-    def certify_current(self) -> None:
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """Steps up to the next iteration that is certified."""
+        with self.clock.running():
+            return self.run.advance(min(max_steps, self.next_iter - self.n_iter), seconds)
+
+    def progress(self, seconds: float, watched: bool) -> Progress:
+        """The run's own view of P and D."""
+        return self.run.progress(seconds)
+
+    def decide(self, outcome: Outcome) -> Status | None:
+        """Certify the point where that is due, and at the end; where a run believes it is done, the judge must agree."""
+        on_the_way = self.n_iter < min(self.next_iter, self.max_iter) and not self.clock.is_late
+        if outcome is Outcome.GOING and on_the_way:
+            return None
+        certificate = self.certify_current()
+        if certificate.relative_gap <= self.tol and not self.solver.has_own_rule:
+            return Status.CONVERGED
+        return None if outcome is Outcome.GOING else self.best.check_outcome(self.run, outcome, self.solver)
+
+    def certify_current(self) -> Certificate:
         """Judge the point of the run; a second look at an iteration replaces the first."""
-        if self.rows and self.rows[-1][0] == self.run.n_iter:
+        if self.rows and self.rows[-1][0] == self.n_iter:
             self.rows.pop(), self.points.pop()
         point = read_point(self.problem, self.run)
-        self.rows.append((self.run.n_iter, self.seconds, judge(self.problem, point)))
+        certificate = judge(self.problem, point)
+        self.rows.append((self.n_iter, self.clock.seconds, certificate))
         self.points.append(point)
-
-    def is_over(self, max_iter: int, max_seconds: float) -> bool:
-        """Whether tol, a limit or the end of the run is reached; where the judge does not agree, the run goes on."""
-        certificate = self.rows[-1][2]
-        if certificate.relative_gap <= self.tol and not has_own_stopping_rule(self.solver):
-            return True
-        if self.run.n_iter >= max_iter or self.seconds >= max_seconds:
-            return True
-        if self.outcome is Outcome.GOING:
-            return False
-        status = self.best.check_outcome(self.run, self.outcome, self.solver)
-        self.outcome = Outcome.GOING
-        return status is not None
+        self.next_iter = next_certified_iteration(self.n_iter)
+        return certificate
 
     def trajectory(self) -> Trajectory:
         """What was seen."""
         n_iter, seconds, certificates = zip(*self.rows, strict=True)
-        primal, dual = (np.array([getattr(each, name) for each in certificates], float) for name in ("primal", "dual"))
-        return Trajectory(get_solver_name(self.solver), np.array(n_iter), np.array(seconds), primal, dual, self.points)
+        primal = np.array([each.primal for each in certificates], float)
+        dual = np.array([each.dual for each in certificates], float)
+        return Trajectory(self.solver.name, np.array(n_iter), np.array(seconds), primal, dual, self.points)
 
 
-def read_point(problem: Problem, run) -> Point:
-    """Where a run stands; one whose point is the best so far may have `here`, the place where it is now."""
-    watched = copy_run(problem, run)
-    return getattr(watched, "here", watched.point)()
+def read_point(problem: Problem, run: Run) -> Point:
+    """Where a run stands now, which need not be its best point so far."""
+    return copy_run(problem, run).here()
 
 
-def copy_run(problem: Problem, run):
+def copy_run(problem: Problem, run: Run) -> Run:
     """A copy of the run, to be asked for its point: that may end what the run is at, such as a barrier.
 
     The copy shares the problem and its data. A run that is `still` is not changed by the question. Runs over blocks and
     structures hold more than can be copied. Both are asked themselves.
     """
-    if getattr(problem, "form", "memory") != "memory" or getattr(run, "still", False):
+    if problem.traits.form != "memory" or run.still:
         return run
-    owners = [problem, problem.features, getattr(problem.features, "samples", None)]
-    shared = [part for owner in owners if owner is not None for part in (owner, *vars(owner).values())]
+    owners = [problem, problem.features, problem.features.samples]
+    shared = [part for owner in owners for part in (owner, *vars(owner).values())]
     return copy.deepcopy(run, {id(part): part for part in shared})

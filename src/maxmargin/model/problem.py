@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..contracts.traits import Traits
 from ..runtime.interpreter import cached_property
 from ..runtime.rounding import BALANCE_TOLERANCE, Enclosed
-from .losses import Loss, PiecewiseConjugate
+from .losses import Loss, PiecewiseConjugate, Terms
 
 TINY = float(np.finfo(float).tiny)
 FLOOR = 1e-280  # below this P and D count as zero: products of such numbers have no digits left
@@ -74,7 +75,7 @@ class Problem:
     c: np.ndarray
     loss: Loss
     balance: float | np.ndarray | None = 0.0
-    terms: object = field(init=False, repr=False)
+    terms: Terms = field(init=False, repr=False)
     supports_close_certificate = True  # whether a point that is judged closely shows more
 
     def __post_init__(self):
@@ -83,7 +84,34 @@ class Problem:
     @property
     def row(self) -> PiecewiseConjugate | None:
         """The five numbers of every conj_i, or None if the loss has none."""
-        return self.terms if isinstance(self.terms, PiecewiseConjugate) else None
+        return self.terms if self.terms.piecewise else None
+
+    @cached_property
+    def traits(self) -> Traits:
+        """What kind of problem it is."""
+        features, loss, many = self.features, self.loss, self.features.n_classes
+        linear, kernel_rows = features.linear, features.has_kernel_rows
+        return Traits(
+            linear=linear,
+            linear_kernel=kernel_rows and not linear and not features.signed and features.by_weights,
+            kernel_rows=kernel_rows,
+            kernel_matrix=kernel_rows and features.small,
+            n_scores=1 if many is None else many,
+            layers=len(self.y) if many is None and self.y.ndim > 1 else 1,
+            signed=features.signed,
+            joint=self.terms.joint,
+            piecewise=self.row is not None,
+            kinked=self.kinked,
+            exponential=loss.grows_exponentially,
+            loss=loss.name,
+            structure=loss.structure,
+            target=loss.target,
+            penalty=features.penalty,
+            free_intercept=self.balance is not None,
+            sparse=linear and features.samples.sparse,
+            n=features.n,
+            d=features.samples.d if linear else 0,
+        )
 
     @cached_property
     def kinked(self) -> bool:
@@ -223,8 +251,7 @@ class Problem:
         """The duals a clipped to their domain, and topped up or drained in index order until they balance."""
         row = self.row
         if row is None:
-            repair = getattr(self.terms, "repair", None)
-            return np.asarray(a, float) if repair is None else repair(a, self.balance)
+            return self.terms.repair(a, self.balance)
         a = np.minimum(np.maximum(a, row.lo), row.hi)
         if self.imbalance(a) <= BALANCE_TOLERANCE:
             return a

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..solvers.choice import get_solver_name
 from .canvas import COLOURS, DASHES, MARKS, add_legend, cycle, open_axes
 
 X_AXES = {"iterations": "iterations", "seconds": "seconds"}
@@ -83,7 +82,7 @@ def name_runs(trajectories) -> dict[str, object]:
         named = {str(name): each for name, each in trajectories.items()}
     else:
         runs = list(trajectories) if isinstance(trajectories, list | tuple) else [trajectories]
-        names = [each.solver if isinstance(each.solver, str) else get_solver_name(each.solver) for each in runs]
+        names = [each.solver if isinstance(each.solver, str) else each.solver.name for each in runs]
         twice = [
             f"{name} {names[:k].count(name) + 1}" if names.count(name) > 1 else name for k, name in enumerate(names)
         ]

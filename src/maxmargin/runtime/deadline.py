@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .interrupt import Interrupt
 
 INTERRUPT_RESPONSE_SECONDS = 0.13  # after Ctrl-C within which the last certificate must be there
-GRACE_SECONDS, GRACE_SHARE = 0.25, 0.06  # a certificate begun in time may end so long after the budget: a constant, and
-# a share of the budget. On a busy machine no certificate takes exactly the time that was held back for it.
+# A certificate begun in time may end so long after the budget: a constant, and a share of the budget. On a busy machine
+# no certificate takes exactly the time that was held back for it.
+GRACE_SECONDS, GRACE_SHARE = 0.25, 0.06
 RESERVE_FACTOR = 1.1  # times the seconds a certificate is expected to take are held back for it
 
 
@@ -37,6 +40,26 @@ class Clock:
     def latest(self) -> float:
         """The seconds after which no certificate may end: those of the budget and its grace."""
         return self.budget + GRACE_SECONDS + GRACE_SHARE * self.budget
+
+
+class Stopwatch(Clock):
+    """A clock that runs only while it is told to."""
+
+    def __init__(self, budget: float | None):
+        super().__init__(budget)
+        self.counted = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """While it was running."""
+        return self.counted
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Within this context the seconds are counted."""
+        began = time.perf_counter()
+        yield
+        self.counted += time.perf_counter() - began
 
 
 class Deadline(Clock):
@@ -78,7 +101,7 @@ class Deadline(Clock):
 
     def estimate_certificate_seconds(self, run, support: int) -> float:
         """Seconds of a certificate for the point of a run with so much support."""
-        return self.problem.estimate_seconds(support) + getattr(run, "reserve", 0.0)
+        return self.problem.estimate_seconds(support) + run.reserve
 
     def has_time_to_certify(self, run, times: float = 1.0) -> bool:
         """Whether a certificate of the point of a run, or one that takes `times` as long, would be there in time."""

@@ -14,14 +14,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ..model.features import ClassDesign, Design, Gram
+from ..blocks.problem import BlockProblem
+from ..contracts.solvers import Solver
+from ..contracts.traits import FORM_PHRASES
 from ..model.problem import Problem
-from ..model.samples import Sparse
+from ..structures.examples import count_jobs
+from ..structures.problem import StructuredProblem
+from .newton.blocks import BLOCK_MATRIX_MAX_FEATURES
 from .newton.feature_space import FeatureSpace
 from .newton.kernel_interior_point import KernelInteriorPoint
 from .newton.system import NORMAL_MATRIX_MAX_FEATURES
 from .registry import SMO, SOLVERS, Coordinate, InteriorPoint, Multipliers, Newton
 from .smo import is_small
+
+AnyProblem = Problem | BlockProblem | StructuredProblem
 
 HANDOVER_GAP = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
 CLASS_COORDINATE_MAX_PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
@@ -46,16 +52,25 @@ class Automatic:
     smo: SMO = field(default_factory=SMO)
 
 
+def apply_smo_settings(solver: str | Solver, **settings) -> str | Solver | Automatic:
+    """The solver of an estimator that has settings for SMO: they go with "auto" and "smo", and with no other."""
+    if not isinstance(solver, str) or solver not in ("auto", "smo"):
+        return solver
+    return Automatic(SMO(**settings)) if solver == "auto" else SMO(**settings)
+
+
 class Stage(NamedTuple):
     """A solver, the gap it is to reach, why it was chosen, and whether its points lose less by rounding than others."""
 
-    solver: object
+    solver: Solver
     tol: float
     reason: str
     smaller_rounding: bool = False
 
 
-def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False) -> list[Stage]:
+def plan(
+    problem: AnyProblem, solver: str | Solver | Automatic = "auto", tol: float = 1e-3, warm: bool = False
+) -> list[Stage]:
     """The solvers that take the problem one after the other: one, unless solver="auto" has others in reserve."""
     if isinstance(solver, str) and solver == "auto":
         solver = Automatic()
@@ -65,53 +80,70 @@ def plan(problem: Problem, solver="auto", tol: float = 1e-3, warm: bool = False)
         if stages:
             return stages
         solver = "smo"
-    if isinstance(solver, str):
-        if solver not in SOLVERS:
-            raise ValueError(f"solver must be 'auto', one of {sorted(SOLVERS)} or a solver object, got {solver!r}.")
-        solver = SOLVERS[solver]()
+    solver = make_solver(solver)
     reason = refuse_form(problem, solver) or solver.accepts(problem)
     if reason is not None:
         raise ValueError(reason)
     return [Stage(solver, tol, "it was asked for")]
 
 
-def refuse_form(problem, solver) -> str | None:
-    """Why a solver cannot take data of this form, or None: in memory, in blocks, or structures."""
-    form = getattr(problem, "form", "memory")
-    if form == "memory" or form in getattr(solver, "forms", ("memory",)):  # of data in memory each solver says itself
+def make_solver(solver: str | Solver) -> Solver:
+    """The solver of a name, or the object that was given."""
+    if isinstance(solver, Solver):
+        return solver
+    if not isinstance(solver, str) or solver not in SOLVERS:
+        raise ValueError(f"solver must be 'auto', one of {sorted(SOLVERS)} or a solver object, got {solver!r}.")
+    return SOLVERS[solver]()
+
+
+def has_own_stopping_rule(solver: str | Solver) -> bool:
+    """Whether a solver, which may be given by its name, stops by a rule of its own instead of the gap."""
+    return isinstance(solver, Solver) and solver.has_own_rule
+
+
+def refuse_form(problem: AnyProblem, solver: Solver) -> str | None:
+    """Why a solver cannot take data in blocks or structured outputs, and which ones can; or None."""
+    form = problem.traits.form
+    if form == "memory" or form in solver.forms:  # of data in memory each solver says itself
         return None
-    able = sorted(name for name, each in SOLVERS.items() if form in getattr(each, "forms", ("memory",)))
-    what = {"blocks": "data in blocks", "structures": "structured outputs"}[form]
-    return f"solver {get_solver_name(solver)!r} does not take {what}; use one of {able}."
+    able = sorted(name for name, each in SOLVERS.items() if form in each.forms)
+    return f"solver {solver.name!r} does not take {FORM_PHRASES[form]}; use one of {able}."
 
 
-def propose(problem: Problem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
-    """The rule: kernels, classes, smooth or kinked, few features or many, dense or sparse, in that order."""
-    if hasattr(problem, "suggest"):
-        return [Stage(SOLVERS[name](), tol, reason) for name, reason in problem.suggest(tol, warm)]
-    features = problem.features
-    if problem.terms.joint:
-        return [Stage(SOLVERS["bundle"](), tol, f"{problem.loss.name} is a loss of all scores at once")]
-    if isinstance(features, ClassDesign):
+def propose(problem: AnyProblem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
+    """The rule: where the data live, one score or several, a kernel or none; then what the loss is like."""
+    traits = problem.traits
+    if traits.form == "blocks":
+        return propose_for_blocks(problem, tol)
+    if traits.form == "structures":
+        return propose_for_structures(problem, tol)
+    if traits.joint:
+        return [Stage(SOLVERS["bundle"](), tol, f"{traits.loss} is a loss of all scores at once")]
+    if traits.n_scores > 1:
         return propose_for_classes(problem, tol)
-    if not isinstance(features, Design) and problem.row is None:
-        reason = f"the features have a kernel, and {problem.loss.name} is no piecewise loss"
+    if not traits.linear and not traits.piecewise:
+        reason = f"the features have a kernel, and {traits.loss} is no piecewise loss"
         return [Stage(SOLVERS["gradient_descent"]("nesterov"), tol, reason)]
-    if not isinstance(features, Design):
+    if not traits.linear:
         return propose_for_kernel(problem, tol, smo)
-    d, sparse, kinked = features.samples.d, isinstance(features.samples, Sparse), problem.kinked
-    size = f"{problem.n} samples of {d} features{', sparse' if sparse else ''}"
-    name = problem.loss.name
-    if features.penalty != "l2":
+    return propose_for_linear(problem, tol, warm)
+
+
+def propose_for_linear(problem: Problem, tol: float, warm: bool) -> list[Stage]:
+    """A linear machine of one score per sample: smooth or kinked, few features or many, dense or sparse."""
+    traits = problem.traits
+    name, d, sparse = traits.loss, traits.d, traits.sparse
+    size = f"{traits.n} samples of {d} features{', sparse' if sparse else ''}"
+    if traits.penalty != "l2":
         return [Stage(SOLVERS["proximal_newton"](), tol, "the penalty |w|_1 has kinks of its own")]
     second_order = [Stage(InteriorPoint(), tol, "steps that do not depend on how rows lie on one another")]
     patient = [Stage(Coordinate(effort=choose_last_effort(problem)), tol, "it cannot go astray")]
-    if problem.row is None:
+    if not traits.piecewise:
         return [Stage(Newton(), tol, f"{name} is smooth")]
-    if not kinked and d <= NORMAL_MATRIX_MAX_FEATURES:
+    if not traits.kinked and d <= NORMAL_MATRIX_MAX_FEATURES:
         reason = f"{name} is smooth and the equations of {d} features are quickly solved ({size})"
         return [Stage(Newton(), tol, reason), *patient]
-    if not kinked:
+    if not traits.kinked:
         return [
             Stage(Coordinate(effort=COORDINATE_UPDATES_PER_SAMPLE), tol, f"{size} are too many for a matrix"),
             Stage(Newton(), tol, ""),
@@ -128,17 +160,39 @@ def propose(problem: Problem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
     return [first, Stage(Multipliers(hasty=True), tol, "few duals are still free"), *second_order, *patient]
 
 
+def propose_for_blocks(problem: BlockProblem, tol: float) -> list[Stage]:
+    """Second order where a matrix of the features is small, cuts else, and in reserve."""
+    traits = problem.traits
+    cuts = Stage(SOLVERS["bundle"](), tol, f"a cut of {traits.d} features is all that a block returns")
+    if traits.n_scores > 1 or traits.d > BLOCK_MATRIX_MAX_FEATURES:
+        return [cuts]
+    reason = f"blocks return matrices of {traits.d + 1} x {traits.d + 1} numbers"
+    return [Stage(SOLVERS["multipliers" if traits.kinked else "newton"](), tol, reason), cuts]
+
+
+def propose_for_structures(problem: StructuredProblem, tol: float) -> list[Stage]:
+    """Steps for each sample, and cuts in reserve, which alone can ask an oracle in several processes.
+
+    Measured on 6,251 handwritten words to a gap of 1e-3, in seconds of processor time: the Frank-Wolfe method took
+    2, 6 and 36 at C = 0.01, 0.1 and 1, level bundles 8 and 21 at C = 0.01 and 0.1.
+    """
+    cuts = Stage(SOLVERS["structured_bundle"](), tol, "its oracle is asked for all samples at once")
+    if not problem.examples.packed and count_jobs(problem.examples.n_jobs) > 1:
+        return [cuts]
+    return [Stage(SOLVERS["frank_wolfe"](), tol, f"each of {problem.n} samples has a step of its own"), cuts]
+
+
 def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
     """SMO; where it takes long, the space of the features of a linear kernel, or interior point in the duals."""
     pairs, features = Stage(smo, tol, "the features have a kernel"), problem.features
-    inner = [Multipliers(hasty=True), InteriorPoint()] if problem.kinked else [Newton()]
+    inner = [Multipliers(hasty=True), InteriorPoint()] if problem.traits.kinked else [Newton()]
     inner = inner[::-1] if features.small else inner
     reason = "the kernel is linear and the features are few"
     taken = [solver for solver in map(FeatureSpace, inner) if solver.accepts(problem) is None]
     spaces = [Stage(solver, tol, reason, smaller_rounding=features.offset == 0.0) for solver in taken]
     duals = Stage(KernelInteriorPoint(), tol, "the samples are few")
     if duals.solver.accepts(problem) is not None:
-        tried = spaces and type(features) is Gram and is_small(features)
+        tried = spaces and is_small(features)
         first = (
             [pairs._replace(solver=replace(smo, effort=min(smo.effort, PAIR_SCORE_UPDATES / problem.n)))]
             if tried
@@ -155,20 +209,19 @@ def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
 
 def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
     """Many classes at once: Newton for softmax, blocks of coordinates for the multiclass hinge."""
-    cuts = Stage(SOLVERS["bundle"](), tol, f"{problem.loss.name} is known by its cuts")
-    if problem.loss.name == "multivariate":
-        return [Stage(SOLVERS["vector_ridge"](), tol, "multivariate is quadratic"), cuts]
-    if not getattr(problem.loss, "plain", True):
+    traits = problem.traits
+    cuts = Stage(SOLVERS["bundle"](), tol, f"{traits.loss} is known by its cuts")
+    if traits.structure == "quadratic":
+        return [Stage(SOLVERS["vector_ridge"](), tol, f"{traits.loss} is quadratic"), cuts]
+    if traits.structure == "softmax":
+        return [Stage(SOLVERS["class_newton"](), tol, f"{traits.loss} is smooth")]
+    if traits.structure != "simplex":
         return [cuts]
-    smooth = problem.loss.name == "softmax"
-    name = "class_newton" if smooth else "class_coordinate"
-    reason = f"{problem.loss.name} is {'smooth' if smooth else 'a simplex for each row'}"
-    if smooth:
-        return [Stage(SOLVERS[name](), tol, reason)]
-    last = Stage(SOLVERS[name](effort=choose_last_effort(problem)), tol, reason)
-    if problem.features.n_classes * problem.features.samples.d > CUTTING_PLANE_MAX_COORDINATES:
+    reason, make = f"{traits.loss} is a simplex for each row", SOLVERS["class_coordinate"]
+    last = Stage(make(effort=choose_last_effort(problem)), tol, reason)
+    if traits.n_scores * traits.d > CUTTING_PLANE_MAX_COORDINATES:
         return [last]
-    return [last._replace(solver=SOLVERS[name](effort=CLASS_COORDINATE_MAX_PASSES)), cuts, last]
+    return [last._replace(solver=make(effort=CLASS_COORDINATE_MAX_PASSES)), cuts, last]
 
 
 def choose_last_effort(problem: Problem) -> float:
@@ -176,7 +229,7 @@ def choose_last_effort(problem: Problem) -> float:
     return max(LAST_UPDATES_PER_SAMPLE, LAST_UPDATES_TOTAL / problem.n)
 
 
-def explain(problem: Problem, solver="auto", tol: float = 1e-3) -> str:
+def explain(problem: AnyProblem, solver: str | Solver = "auto", tol: float = 1e-3) -> str:
     """Which solver takes the problem and why, in a sentence.
 
     Parameters
@@ -191,17 +244,10 @@ def explain(problem: Problem, solver="auto", tol: float = 1e-3) -> str:
     str
     """
     first, *others = plan(problem, solver, tol)
-    sentence = f"{get_solver_name(first.solver)}, because {first.reason}"
+    sentence = f"{first.solver.name}, because {first.reason}"
     if first.tol > tol:
-        sentence += f", to a gap of {first.tol:g}; then {get_solver_name(others[0].solver)}, because {others[0].reason}"
+        sentence += f", to a gap of {first.tol:g}; then {others[0].solver.name}, because {others[0].reason}"
         others = others[1:]
     if others:
-        sentence += (
-            f"; in reserve, should it stall: {', then '.join(get_solver_name(stage.solver) for stage in others)}"
-        )
+        sentence += f"; in reserve, should it stall: {', then '.join(stage.solver.name for stage in others)}"
     return sentence + "."
-
-
-def get_solver_name(solver) -> str:
-    """The name of a solver as in the registry."""
-    return getattr(solver, "name", type(solver).__name__.lower())

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..contracts.solvers import Run, Solver
+from ..contracts.traits import Takes
 from ..structures.examples import Sheet, freeze
 from ..structures.problem import StructuredPoint, StructuredProblem
-from .result import Outcome, Progress, StallDetector
+from .result import Outcome, Progress
+from .stalling import StallDetector
 
 SEED = 20130617  # of the order of the samples
 IDLE_VISITS_LIMIT = 10  # visits that a labelling may be without weight
@@ -53,18 +55,13 @@ class FrankWolfe(Solver):
     name = "frank_wolfe"
     formulation = "Wolfe dual"
     forms = ("structures",)
+    takes = Takes("The block Frank-Wolfe method", scores="any")
 
     def __post_init__(self):
         for name in ("kept", "cached_passes"):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < 0:
                 raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}.")
-
-    def accepts(self, problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if not isinstance(problem, StructuredProblem):
-            return "The block Frank-Wolfe method is for structured outputs, and these are scores."
-        return None
 
     def start(self, problem: StructuredProblem, tol: float, warm: StructuredPoint | None = None) -> FrankWolfeRun:
         """A run at the labellings of `warm`, or at the labels themselves."""

@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..contracts.solvers import Solver
 from ..model.problem import Point, Problem
 from ..runtime.deadline import Clock
 from ..runtime.interrupt import watch_interrupt
-from .loop import solve
+from .choice import plan
+from .loop import solve_stages
 from .registry import SOLVERS
 from .result import Progress, Result, Status
+from .sequence import RunHistory
 
 
 def solve_path(
@@ -26,14 +29,13 @@ def solve_path(
 ) -> list[Result | None]:
     """Solve pose(C) for every C, from the smallest to the largest, each from the solution of the one before.
 
-    A solver that can remember, such as a bundle, whose cuts do not depend on C, is made to. Small C come first: they
-    are quick, and what they find is where the larger ones start. Where the budget ends, the values of C that are left
-    get the prediction from the last solutions, certified for their own problem, while there is time to certify it. The
-    others get None, as they do where a callback stops.
+    A solver other than "auto" is given its last run too: the cuts of a bundle, for one, do not depend on C. Small C come
+    first: they are quick, and what they find is where the larger ones start. Where the budget ends, the values of C
+    that are left get the prediction from the last solutions, certified for their own problem, while there is time to
+    certify it. The others get None, as they do where a callback stops.
     """
     solver = SOLVERS[solver]() if isinstance(solver, str) and solver in SOLVERS else solver
-    if hasattr(solver, "remember"):
-        solver = solver.remember()
+    runs = RunHistory() if isinstance(solver, Solver) else None
     order = np.argsort(Cs, kind="stable")
     results: list[Result | None] = [None] * len(Cs)
     previous_solutions: list[tuple[float, Point]] = []
@@ -43,10 +45,10 @@ def solve_path(
             C = float(Cs[place])
             problem = pose(C)
             left = None if max_seconds is None else max(clock.left, 1e-9)
-            results[place] = solve(
-                problem, solver, tol=tol, max_iter=max_iter, max_seconds=left,
-                warm=predict(problem, C, previous_solutions),
-                callback=callback, interrupt=interrupt,
+            warm = predict(problem, C, previous_solutions)
+            results[place] = solve_stages(
+                problem, plan(problem, solver, tol, warm is not None), tol, max_iter, left, warm, callback, interrupt,
+                earlier_runs=runs,
             )  # fmt: skip
             previous_solutions = [*previous_solutions[-1:], (C, results[place].point)]
             if results[place].status in (Status.STOPPED, Status.INTERRUPTED) or clock.seconds > clock.latest:
@@ -73,7 +75,7 @@ def predict(problem: Problem, C: float, previous_solutions: list[tuple[float, Po
 
 def find_coefficients(problem: Problem, point: Point) -> tuple[np.ndarray, float]:
     """The coefficients of w, and b."""
-    return (problem.features.combine(point.a) if point.coef is None else point.coef), point.b
+    return problem.expand(point), point.b
 
 
 def extrapolate(known: np.ndarray, wanted: float) -> np.ndarray:

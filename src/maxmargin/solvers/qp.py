@@ -1,4 +1,4 @@
-"""The Wolfe dual handed to a general solver of quadratic programs: a reference that knows nothing of machines."""
+"""The Wolfe dual solved by a general solver of quadratic programs: a reference that knows nothing of SVMs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..contracts.solvers import Run, Solver
+from ..contracts.traits import Takes
 from ..model.problem import Point, Problem
 from ..runtime.interruptible import abortable, check_interrupt
 from ..runtime.threads import open_library_lock, run_on_own_thread
-from .quadratic_program import QuadraticProgram, refuse_program, restore_balance
-from .result import Outcome, Progress, StallDetector
+from .quadratic_program import TAKES, QuadraticProgram, refuse_size, restore_balance
+from .result import Outcome, Progress
+from .stalling import StallDetector
 
 INSTALL = 'pip install "maxmargin[qp]"'
 ITERATIONS_WITHOUT_PROGRESS_LIMIT = 15  # iterations without a fall of the gap by a tenth before a run gives up
-# iterations after tol is reached, in which duals that tend to their bounds may come near enough
+# iterations after tol is reached, so that duals that tend to a bound can come near it
 ITERATIONS_AFTER_TOL = 6
-UNREACHABLE_TOL = 1e-300  # cvxopt's own tolerances: it is to go on until the gap of the machine is small enough
-TIGHT_SETTINGS = {  # settings that are tried first, for backends whose default tolerances are loose
+UNREACHABLE_TOL = 1e-300  # for cvxopt's own rules: the run ends by the duality gap of the machine instead
+TIGHT_SETTINGS = {  # tried first, for backends whose default tolerances are loose
     "clarabel": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},
     "highs": {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     "osqp": {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iter": 100_000, "polish": True},
@@ -41,29 +43,34 @@ class QP(Solver):
     Parameters
     ----------
     backend : str
-        "cvxopt", whose interior point method is taken one iteration at a time; or whatever else qpsolvers finds
-        installed ("clarabel", say), which is called once and cannot be stopped on its way.
+        "cvxopt", whose interior point method runs one iteration at a time; or any other backend that qpsolvers finds
+        installed ("clarabel", say), which is called once and cannot be interrupted.
     """
 
     backend: str = "cvxopt"
     name: ClassVar[str] = "qp"
     formulation: ClassVar[str] = "Wolfe dual"
+    takes: ClassVar[Takes] = TAKES
 
     def __post_init__(self):
         if not isinstance(self.backend, str):
             raise ValueError(f"backend must be the name of a solver of quadratic programs, got {self.backend!r}.")
 
     def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        return refuse_program(problem, "QP") or refuse_backend(self.backend)
+        """None, or the reason why this solver cannot take the problem, or which backends there are."""
+        return super().accepts(problem) or refuse_backend(self.backend)
+
+    def refuse(self, problem: Problem) -> str | None:
+        """Too many duals for a matrix of all pairs, or none."""
+        return refuse_size(problem)
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> QPRun:
-        """A run from the backend's own start: an interior point method has no use for a point at its bounds."""
+        """A run from the backend's own start: an interior point method cannot start at the bounds."""
         return QPRun(self, problem, tol)
 
 
 def refuse_backend(name: str) -> str | None:
-    """A sentence if the backend cannot be imported; else None."""
+    """The reason why the backend cannot be imported, or None."""
     found = find_backends() if name != "cvxopt" else []
     try:
         import cvxopt  # noqa: F401
@@ -77,7 +84,7 @@ def refuse_backend(name: str) -> str | None:
 
 
 def find_backends() -> list[str]:
-    """The names of the solvers that qpsolvers can call, cvxopt apart."""
+    """The names of the solvers that qpsolvers can call, other than cvxopt."""
     try:
         import qpsolvers
     except ImportError:
@@ -86,7 +93,7 @@ def find_backends() -> list[str]:
 
 
 class BackendSolution(NamedTuple):
-    """What a backend says: v, the multipliers of 0 <= v and of v <= upper, and that of the equality."""
+    """What a backend returns: v, the multipliers of 0 <= v and of v <= upper, and that of the equality."""
 
     v: np.ndarray
     below: np.ndarray
@@ -95,11 +102,11 @@ class BackendSolution(NamedTuple):
 
 
 class Cvxopt:
-    """cvxopt's `coneqp`, one iteration at a time: it can be looked at, stopped and limited like any other run.
+    """cvxopt's `coneqp`, one iteration at a time, so that it can be watched, stopped and limited like any other run.
 
-    All that its iterations hand on is (x, s, y, z), and from those it can be started again: the scaling, the only
-    other thing it keeps, is a function of s and z (Vandenberghe, The CVXOPT linear and quadratic cone program solvers,
-    2010). Its own tolerances are out of reach: the gap of the machine says when it is done.
+    Its state between iterations is (x, s, y, z), from which it can be restarted: the scaling, the only other thing it
+    keeps, is a function of s and z (Vandenberghe, The CVXOPT linear and quadratic cone program solvers, 2010). Its own
+    tolerances are unreachable: the duality gap of the machine decides when it is done.
     """
 
     extra, exhausted = ITERATIONS_AFTER_TOL, False
@@ -145,13 +152,13 @@ class Cvxopt:
         return BackendSolution(x, z[: self.m], above, float(y[0]) if self.free else 0.0)
 
     def call_locked(self, coneqp, options: dict) -> dict:
-        """One call at a time: the BLAS of cvxopt has no locks, and an earlier call may have been left behind."""
+        """One call at a time: the BLAS of cvxopt has no locks, and an interrupted call may still be running."""
         with open_library_lock("cvxopt", os.getpid()):
             return coneqp(*self.program, initvals=self.state, options=options)
 
 
 class Backend:
-    """A solver of qpsolvers, called with tight tolerances, and once more with its own where that was too much."""
+    """A solver of qpsolvers, called with tight tolerances, and again with its own if those were too tight."""
 
     extra = 0
 
@@ -165,19 +172,19 @@ class Backend:
         return not self.settings
 
     def step(self) -> BackendSolution | None:
-        """The answer, or None if there is none."""
+        """The solution, or None if the backend found none."""
         import qpsolvers
 
         settings, *self.settings = self.settings
         program, m = self.program, len(self.program.q)
         A = None if program.balance is None else program.sign[None, :]
         b = None if program.balance is None else np.array([program.balance])
-        # Those that take sparse matrices only would warn that a dense one is no good; it has no zeros to leave out.
+        # Backends that take only sparse matrices would warn about a dense one, although it has no zeros to leave out.
         sparse = self.name in qpsolvers.sparse_solvers
         Q, A = (sp.csc_matrix(part) if sparse and part is not None else part for part in (program.Q, A))
         problem = qpsolvers.Problem(Q, program.q, None, None, A, b, np.zeros(m), program.upper)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of answers that are not quite as good as asked for: the judge says so
+            warnings.simplefilter("ignore")  # about solutions less accurate than requested: the judge reports that
             try:
                 with abortable():
                     solution = run_on_own_thread(lambda: qpsolvers.solve_problem(problem, self.name, **settings))
@@ -191,16 +198,17 @@ class Backend:
 
 
 class QPRun(Run):
-    """A backend, its last answer, and the best point made of its answers."""
+    """A backend, and the best point made of its solutions."""
 
     def __init__(self, solver: QP, problem: Problem, tol: float):
         self.solver, self.problem, self.tol = solver, problem, tol
         self.program = QuadraticProgram.of(problem)
         self.backend = Cvxopt(self.program) if solver.backend == "cvxopt" else Backend(self.program, solver.backend)
-        self.n_iter, self.patience, self.extra = 0, StallDetector(ITERATIONS_WITHOUT_PROGRESS_LIMIT), self.backend.extra
+        self.n_iter, self.extra = 0, self.backend.extra
+        self.stall_detector = StallDetector(ITERATIONS_WITHOUT_PROGRESS_LIMIT)
         self.best = problem.origin(None)
         self.primal, self.dual = self.evaluate(self.best)
-        self.ended = self.reached()  # where w = 0 is optimal, an interior point never gets there
+        self.ended = self.reached()  # if w = 0 is optimal, an interior point never reaches it
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Iterations for about `seconds`, at most `max_steps`."""
@@ -210,7 +218,7 @@ class QPRun(Run):
             self.n_iter += solution is not None
             settled = solution is not None and self.take(solution)
             self.extra -= self.reached()
-            stalled = self.patience.is_stalled(self.gap)
+            stalled = self.stall_detector.is_stalled(self.gap)
             self.ended = settled or stalled or self.extra < 0 or self.backend.exhausted
             if time.perf_counter() >= end:
                 break
@@ -219,7 +227,7 @@ class QPRun(Run):
         return Outcome.DONE if self.reached() else Outcome.STALLED
 
     def take(self, solution: BackendSolution) -> bool:
-        """Keep the answer if its gap is smaller, as it is or with duals at their bounds; whether those reach tol."""
+        """Keep the solution if its gap is smaller, as it is or snapped to bounds; True if the latter reaches tol."""
         for a in (self.program.signed(np.clip(solution.v, 0.0, self.program.upper)), self.snap_to_bounds(solution)):
             point = Point(restore_balance(self.problem, a), solution.multiplier)
             primal, dual = self.evaluate(point)
@@ -229,10 +237,10 @@ class QPRun(Run):
         return enough
 
     def snap_to_bounds(self, solution: BackendSolution) -> np.ndarray:
-        """The duals with those put to their bounds that are nearer to them than their multipliers are to zero.
+        """The duals, with those moved to a bound that are nearer to it than their multipliers are to zero.
 
-        At the optimum v or its multiplier is zero. An interior point has both above zero, in sizes of their own:
-        the smaller one, measured by the largest of its kind, is the one that vanishes.
+        At the optimum v or its multiplier is zero. At an interior point both are positive, on different scales: the
+        one that is smaller relative to the largest of its kind is the one that vanishes.
         """
         upper = self.program.upper
         v = np.clip(solution.v, 0.0, upper)
@@ -278,7 +286,7 @@ class QPRun(Run):
         return self.best
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge found the gap wider than the run did: aim lower."""
+        """The judge found a wider gap than the run did: aim at a smaller one."""
         self.tol *= 0.5
 
     def count(self) -> Counter:

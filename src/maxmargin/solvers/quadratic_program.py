@@ -1,8 +1,8 @@
 """The Wolfe dual written out as a quadratic program: min 1/2 v'Qv + q'v over 0 <= v <= upper, sign'v = balance.
 
 The duals a of a problem are signed, and their conjugate term p a + d a^2/2 + e |a| has a kink at zero. Here every
-sample has one variable v >= 0 for each side on which its dual can be nonzero, so that a_i = sum over sides of sign v:
-what the books call alpha for labels, where y says the side, and alpha+ and alpha- for real targets.
+sample has one variable v >= 0 for each side on which its dual can be nonzero, so that a_i = sum over sides of sign v.
+Textbooks call them alpha for labels, where y gives the side, and alpha+ and alpha- for real targets.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model.features import Design
+from ..contracts.traits import Takes
 from ..model.problem import Problem
 from ..runtime.interruptible import check_interrupt
-from .refusals import refuse_classes, refuse_list, refuse_penalty
 
 MAX_PROGRAM_VARIABLES = 5000  # variables: Q is dense, and a solver keeps two or three matrices of its size
+TAKES = Takes(loss="piecewise")  # the problems whose Wolfe dual is a quadratic program
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +49,19 @@ class QuadraticProgram:
 
     @classmethod
     def of(cls, problem: Problem) -> QuadraticProgram:
-        """The program of a problem: samples in their order, and where a dual has two sides the lower ones after them.
+        """The program of a problem: samples in order, followed by the lower sides of duals that have two.
 
         Parameters
         ----------
         problem : Problem
-            With a loss of the table of rows, one score a sample and the penalty 1/2 |w|^2.
+            With a loss of the table of rows, one score per sample and the penalty 1/2 |w|^2.
 
         Returns
         -------
         QuadraticProgram
         """
-        if reason := refuse_program(problem, "A quadratic program"):
-            raise ValueError(reason)
+        if reason := TAKES.refuse(problem.traits) or refuse_size(problem):
+            raise ValueError(f"A quadratic program {reason}.")
         p, d, e, lo, hi = problem.row
         first, both = np.flatnonzero(hi > lo), np.flatnonzero((hi > 0) & (lo < 0))
         index = np.concatenate([first, both])
@@ -84,7 +84,7 @@ class QuadraticProgram:
 
 
 def form_kernel(problem: Problem, index: np.ndarray) -> np.ndarray:
-    """K[index, index], the offset of a regularised intercept included; the whole matrix is not copied."""
+    """K[index, index], including the offset of a regularised intercept; the whole matrix is not copied."""
     features = problem.features
     K = features.form()
     if K is None:
@@ -93,31 +93,19 @@ def form_kernel(problem: Problem, index: np.ndarray) -> np.ndarray:
 
 
 def restore_balance(problem: Problem, a: np.ndarray) -> np.ndarray:
-    """Feasible duals: what the sum misses is shared by those between their bounds, and none leaves its bound for it."""
+    """Feasible duals: those between their bounds share the imbalance, and those at a bound stay there."""
     inner = (a > problem.row.lo) & (a < problem.row.hi) & (a != 0)
     if problem.balance is not None and inner.any():
         a = a + np.where(inner, (float(problem.balance) - float(a.sum())) / np.count_nonzero(inner), 0.0)
     return problem.feasible(a)
 
 
-def refuse_program(problem: Problem, name: str) -> str | None:
-    """A sentence about what the solver of this name cannot write as a quadratic program of bearable size; else None."""
-    if reason := refuse_list(problem, name):
-        return reason
-    features, loss = problem.features, problem.loss.name
-    if features.n_classes is not None:
-        return refuse_classes(problem, name)
-    if getattr(features, "penalty", "l2") != "l2":
-        return refuse_penalty(problem, name)
-    if problem.y.ndim > 1:
-        return f"{name} does not take a problem in layers; use 'smo'."
-    if problem.row is None:
-        able = "newton" if isinstance(features, Design) else "gradient_descent"
-        return f"{name} needs a piecewise linear or quadratic loss, and {loss!r} is neither; use {able!r}."
+def refuse_size(problem: Problem) -> str | None:
+    """Why there are too many duals for a matrix of all pairs, or none; else None. The subject is the caller's."""
     m = np.count_nonzero(problem.row.hi > 0) + np.count_nonzero(problem.row.lo < 0)
     if m > MAX_PROGRAM_VARIABLES:
         return (
-            f"{name} keeps a matrix of all pairs of duals, and {m} duals make {8e-9 * m * m:.2g} GB; "
-            f"at most {MAX_PROGRAM_VARIABLES} are taken, use 'smo'."
+            f"keeps a matrix of all pairs of duals, and {m} duals make {8e-9 * m * m:.2g} GB; "
+            f"at most {MAX_PROGRAM_VARIABLES} are taken, use 'smo'"
         )
-    return None if m > 0 else f"{name} needs a sample whose weight is not zero."
+    return None if m > 0 else "needs a sample whose weight is not zero"

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..contracts.traits import Traits
 from ..model.problem import FLOOR
-from .examples import Sheet, count_jobs
+from .examples import Sheet
 
 
 class StructuredPoint(NamedTuple):
@@ -58,6 +59,11 @@ class StructuredProblem:
     supports_close_certificate = False  # the model's oracle computes its own scores
 
     @property
+    def traits(self) -> Traits:
+        """What kind of problem it is."""
+        return Traits(form="structures", kinked=True, n=self.n)
+
+    @property
     def n(self) -> int:
         """The number of samples."""
         return self.examples.n
@@ -85,18 +91,6 @@ class StructuredProblem:
     def estimate_seconds(self, support: int) -> float:
         """How long a certificate of so many sheets takes."""
         return self.examples.pace.estimate(self.n, support)
-
-    def suggest(self, tol: float, warm: bool) -> list[tuple[str, str]]:
-        """Which solvers to try, and why.
-
-        Measured on 6,251 handwritten words to a gap of 1e-3, in seconds of processor time: the Frank-Wolfe method took
-        2, 6 and 36 at C = 0.01, 0.1 and 1, level bundles 8 and 21 at C = 0.01 and 0.1. Only cuts can ask an
-        oracle in several processes.
-        """
-        cuts = ("structured_bundle", "its oracle is asked for all samples at once")
-        if not self.examples.packed and count_jobs(self.examples.n_jobs) > 1:
-            return [cuts]
-        return [("frank_wolfe", f"each of {self.n} samples has a step of its own"), cuts]
 
     def fingerprint(self) -> dict[str, str | int | float]:
         """Which problem it is, so that a checkpoint is not taken for one of another."""

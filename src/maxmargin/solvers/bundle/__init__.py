@@ -9,10 +9,10 @@ import numpy as np
 
 from ...blocks.problem import BlockProblem
 from ...contracts.solvers import Run, Solver
-from ...model.features import ClassDesign, Design
+from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ..refusals import refuse_kernel
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 from .blocks import BlockBundleRun
 from .cuts import Cuts
 from .descent import Descent, take_rounds
@@ -47,6 +47,7 @@ class Bundle(Solver):
     name = "bundle"
     formulation = "primal, by cuts"
     forms = ("memory", "blocks")
+    takes = Takes("The bundle method", scores="any", features="linear", joint=True)
 
     def __post_init__(self):
         if METHODS.get(self.method, self.method) not in RULES:
@@ -54,26 +55,13 @@ class Bundle(Solver):
         if self.max_cuts < 4:
             raise ValueError(f"max_cuts must be 4 or more, got {self.max_cuts!r}.")
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if isinstance(problem, BlockProblem):
-            return None
-        features = problem.features
-        if not isinstance(features, Design | ClassDesign):
-            return refuse_kernel(problem, "Cutting planes work")
-        if features.penalty != "l2":
-            return "Cutting planes need the penalty |w|^2 / 2, and these features have |w|_1; use 'proximal_newton'."
-        if problem.y.ndim > 1 and not isinstance(features, ClassDesign):
-            return "Cutting planes do not take a problem in layers; use 'smo'."
-        return None
-
     def remember(self) -> Bundle:
         """The same solver with a memory: its cuts serve the next problem that differs in C only."""
         return Bundle(self.method, self.max_cuts, CutMemory())
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> BundleRun | BlockBundleRun:
         """A run at `warm`, or at zero."""
-        if isinstance(problem, BlockProblem):
+        if problem.traits.form == "blocks":
             return BlockBundleRun(self, self.rule_over_blocks, problem, tol, warm)
         return BundleRun(self, problem, tol, warm)
 
@@ -134,7 +122,7 @@ class BundleRun(Run):
         self.descent = Descent(self.oracle, rule, self.place(warm), cuts, self.ridges())
         if self.oracle.tails:  # without that the steps of free intercepts are those of a linear program
             self.descent.block_proximities = (0.0, INTERCEPT_PROXIMITY_SHARE * self.oracle.scale)
-        self.patience = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
+        self.stall_detector = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
 
     def place(self, warm: Point | None) -> np.ndarray:
         """The coordinates of a point, or zero."""

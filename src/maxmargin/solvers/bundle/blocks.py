@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...blocks.problem import BlockFormulation, BlockPoint, BlockProblem
-from ...blocks.source import Block
+from ...contracts.blocks import Block
 from ...contracts.solvers import Run
 from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 from .cuts import Cuts
 from .descent import Descent, take_rounds
 from .functions import FunctionOracle, FunctionPlace
@@ -127,7 +128,7 @@ class BlockBundleRun(Run):
         self.solver, self.problem, self.tol = solver, problem, tol
         self.oracle = BlockOracle(problem)
         self.oracle.shift = problem.centre if self.oracle.tails == 1 else 0.0
-        self.patience, self.descent = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT), None
+        self.stall_detector, self.descent = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT), None
         self.rule, self.start = RULES[rule](), self.place(warm)
 
     def place(self, warm: BlockPoint | None) -> np.ndarray:

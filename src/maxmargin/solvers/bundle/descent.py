@@ -267,5 +267,5 @@ def take_rounds(run, max_steps: int, seconds: float) -> Outcome:
         if run.n_iter >= last or time.perf_counter() >= end:
             return Outcome.GOING
         run.descent.take_round()
-        if run.patience.is_stalled(run.descent.gap):
+        if run.stall_detector.is_stalled(run.descent.gap):
             return Outcome.STALLED

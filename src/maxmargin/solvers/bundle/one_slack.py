@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
+from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ..refusals import refuse_shape
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 from .cuts import Cuts
 from .master import maximise_on_simplex
 
@@ -42,22 +43,17 @@ class OneSlack(Solver):
     name = "one_slack"
     formulation = "primal, by cuts"
     own_rule = "that no constraint is violated by more than xi + epsilon"
+    takes = Takes("The 1-slack method", features="linear", structure="hinge", free_intercept=False)
 
     @property
     def stop(self) -> str:
         """Whose rule ends a run: the lecture's or that of the gap."""
         return "gap" if self.epsilon is None else "epsilon"
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        reason = refuse_shape(problem, "The 1-slack method")
-        if reason is None and problem.loss.name != "hinge":
-            return f"The 1-slack method is for the hinge, not for {problem.loss.name!r}; use 'bundle'."
-        if reason is None and problem.loss.margin != 1.0:
-            return f"The 1-slack method asks for a margin of 1, not of {problem.loss.margin:g}; use 'bundle'."
-        if reason is None and problem.balance is not None:
-            return "The 1-slack method has no free intercept; make it regularised or none, or use 'bundle'."
-        return reason
+    def refuse(self, problem: Problem) -> str | None:
+        """Another margin than 1."""
+        margin = problem.loss.margin
+        return f"asks for a margin of 1, not of {margin:g}; use 'bundle'" if margin != 1.0 else None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> OneSlackRun:
         """A run from the constraint of all ones."""
@@ -76,7 +72,7 @@ class OneSlackRun(Run):
         self.n_iter, self.alpha = 0, None
         self.primal, self.dual, self.best = np.inf, -np.inf, None
         self.violation = np.inf
-        self.patience = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
+        self.stall_detector = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
         self.add(np.ones(problem.n, bool))  # (2), (3)
 
     def add(self, c: np.ndarray) -> None:
@@ -123,7 +119,7 @@ class OneSlackRun(Run):
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_round()
-            if self.patience.is_stalled(self.primal - self.dual):
+            if self.stall_detector.is_stalled(self.primal - self.dual):
                 return Outcome.STALLED
 
     def reached(self) -> bool:

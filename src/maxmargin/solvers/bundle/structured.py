@@ -19,10 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
+from ...contracts.traits import Takes
 from ...runtime.interruptible import Interrupted, check_interrupt
 from ...structures.examples import Sheet
 from ...structures.problem import StructuredPoint, StructuredProblem
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 from .cuts import Cuts
 from .descent import Descent, Optimality
 from .rules import RULES
@@ -60,6 +62,7 @@ class StructuredBundle(Solver):
     name = "structured_bundle"
     formulation = "primal, by cuts"
     forms = ("structures",)
+    takes = Takes("The structured bundle", scores="any")
 
     def __post_init__(self):
         if self.method not in (*METHODS, "auto"):
@@ -68,12 +71,6 @@ class StructuredBundle(Solver):
             raise ValueError(f"max_cuts must be 4 or more, got {self.max_cuts!r}.")
         if self.cache < 0:
             raise ValueError(f"cache must be 0 or more, got {self.cache!r}.")
-
-    def accepts(self, problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if not isinstance(problem, StructuredProblem):
-            return "The structured bundle is for structured outputs, and these are scores."
-        return None
 
     def start(self, problem: StructuredProblem, tol: float, warm: StructuredPoint | None = None) -> StructuredBundleRun:
         """A run at `warm`, or at zero."""
@@ -184,7 +181,7 @@ class StructuredBundleRun(Run):
         self.oracle = StructuredOracle(problem, solver.cache)
         self.x0 = np.zeros(problem.size) if x0 is None else np.array(x0, float)
         self.descent: Descent | None = None
-        self.patience, self.limited_by_oracle = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT), False
+        self.stall_detector, self.limited_by_oracle = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT), False
 
     @property
     def capacity(self) -> int:
@@ -204,7 +201,7 @@ class StructuredBundleRun(Run):
             if self.n_iter >= last:
                 return Outcome.GOING
             self.take_round()
-            if self.patience.is_stalled(self.descent.gap):
+            if self.stall_detector.is_stalled(self.descent.gap):
                 return Outcome.STALLED
             if time.perf_counter() >= end:
                 return Outcome.GOING
@@ -320,7 +317,7 @@ class StructuredBundleRun(Run):
             "numbers": np.array(numbers), "bound": descent.bound, "optimality": np.array(descent.optimality),
             "measured": descent.measured is descent.best, "serious": descent.serious,
             "rule": repr({key: float(value) for key, value in vars(descent.rule).items()}),
-            "patience": np.array([self.patience.best, self.patience.left]),
+            "patience": np.array([self.stall_detector.best, self.stall_detector.left]),
         }  # fmt: skip
 
     def unpack(self, state: dict) -> None:
@@ -349,7 +346,7 @@ class StructuredBundleRun(Run):
         descent.optimality = Optimality(*(float(each) for each in state["optimality"]))
         descent.measured = best if bool(state["measured"]) else None
         vars(rule).update(ast.literal_eval(str(state["rule"])))
-        self.patience.best, self.patience.left = float(state["patience"][0]), int(state["patience"][1])
+        self.stall_detector.best, self.stall_detector.left = float(state["patience"][0]), int(state["patience"][1])
 
     def mix(self, key: list) -> tuple[np.ndarray, float]:
         """Slope and offset of a cut of several labellings."""

@@ -1,4 +1,4 @@
-"""Dual coordinate descent: one dual at a time, solved exactly, with w kept beside them."""
+"""Dual coordinate descent: one dual at a time, solved exactly, with w kept up to date."""
 
 from __future__ import annotations
 
@@ -9,54 +9,47 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
+from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
 from ...model.samples import Dense
 from ...runtime.interpreter import release_interpreter
 from ...runtime.interruptible import abortable, check_interrupt
-from ..refusals import refuse_shape
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import RareLookStallDetector
 
-INTERCEPT, TAU, MAX_VIOLATION, LIMIT = 0, 1, 2, 3  # places in `numbers`, see compiled/coordinate.py
+INTERCEPT, TAU, MAX_VIOLATION, LIMIT = 0, 1, 2, 3  # indices into `numbers`, see compiled/coordinate.py
 DUAL = 6  # column of the duals in the table of rows
 SEED = 88172645463325252  # of the order of the rows
-VIOLATION_FALL_FACTOR = 0.5  # times the last violation at which the gap was looked at, it is looked at again
-FIRST_CHECK_PASSES = 4  # passes from zero before the gap is looked at
-# of the last gap, where the violation has halved: more means that rows were left out in error
+VIOLATION_FALL_FACTOR = 0.5  # times the violation at the last gap check: the next check comes there
+FIRST_CHECK_PASSES = 4  # passes from zero before the first gap check
+# of the last gap, once the violation has halved: a larger gap means that shrinking left out rows in error
 MISSED_ROWS_GAP_SHARE = 0.6
-ENTRIES_PER_PART = 1 << 24  # numbers of the samples in a part of a pass, after which it may be left: about 20 ms
-GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # looks without a fall of the gap by a tenth before a run gives up
-STALE_PASS_FACTOR, MIN_PASSES = (
-    32,
-    5000,
-)  # times the passes at the last such fall, and passes more, after which it gives up too
+ENTRIES_PER_PART = 1 << 24  # entries of the samples between two interrupt checks of a pass: about 20 ms
+GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # gap checks without a fall by a tenth before a run gives up
+# a run also gives up after 32 times the passes at the last such fall, plus 5000
+STALE_PASS_FACTOR, MIN_PASSES = 32, 5000
 
 
 @dataclass(frozen=True)
 class Coordinate(Solver):
     """a_i = clip(soft(q_i a_i - f_i - p_i, e_i) / (q_i + d_i), lo_i, hi_i), row by row in random order.
 
-    Hsieh et al. 2008. A free intercept is a proximal term of its own: b = b0 + tau (sum a - balance), b0 following b,
-    which is the method of multipliers on the one constraint of the duals.
+    Hsieh et al. (2008). A free intercept has its own proximal term, b = b0 + tau (sum a - balance) with b0 following b:
+    the method of multipliers on the one constraint of the duals.
 
     Parameters
     ----------
     shrinking : bool
-        Leave out rows that want to stay at their bounds, until the gap is looked at again.
+        Leave out rows whose duals tend to stay at their bounds, until the next gap check.
     effort : float
-        Updates a sample after which the run gives up; "auto" goes on with another solver then.
+        Updates per sample after which the run gives up; "auto" then goes on with another solver.
     """
 
     shrinking: bool = True
     effort: float = np.inf
     name = "coordinate"
     formulation = "Wolfe dual"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        reason = refuse_shape(problem, "Coordinate descent")
-        if reason is None and problem.row is None:
-            return f"Coordinate descent needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
-        return reason
+    takes = Takes("Coordinate descent", features="linear", loss="piecewise")
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> CoordinateRun:
         """A run at the duals of `warm`, made feasible, or at zero."""
@@ -70,7 +63,7 @@ class CoordinateRun(Run):
         self.solver, self.problem, self.tol = solver, problem, tol
         samples = problem.features.samples
         self.samples, self.free = samples, problem.balance is not None
-        counted = samples.norms[problem.c > 0]  # rows without weight have no say, whatever they hold
+        counted = samples.norms[problem.c > 0]  # rows of weight zero do not count
         least = 1e-3 / max(float(problem.c.max(initial=0.0)), 1e-300)  # for samples at the origin
         self.tau = max(float(counted.mean()) if len(counted) else 0.0, least) if self.free else problem.features.offset
         a = np.zeros(problem.n) if warm is None else problem.feasible(warm.a)
@@ -81,12 +74,8 @@ class CoordinateRun(Run):
         self.numbers = np.zeros(4)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.gap = np.inf
-        self.patience, self.last_violation, self.next_gap_check, self.last_fall_iter = (
-            StallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT),
-            np.inf,
-            50,
-            0,
-        )
+        self.stall_detector = RareLookStallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT, STALE_PASS_FACTOR, MIN_PASSES)
+        self.last_violation, self.next_gap_check = np.inf, 50
         self.first_look = FIRST_CHECK_PASSES if warm is None else 1
         self.recompute(a.any())
         self.primal, self.dual = np.inf, -np.inf
@@ -97,7 +86,7 @@ class CoordinateRun(Run):
         return np.ascontiguousarray(self.table[:, DUAL])
 
     def recompute(self, nonzero: bool = True) -> None:
-        """w and the intercept afresh from the duals; all rows take part again."""
+        """Recompute w and the intercept from the duals; all rows take part again."""
         self.w = self.samples.combine(self.a) if nonzero else np.zeros(self.samples.d)
         self.numbers[TAU] = self.tau
         self.active = self.problem.n
@@ -105,7 +94,7 @@ class CoordinateRun(Run):
         self.place_intercept()
 
     def place_intercept(self) -> None:
-        """b = b0 + tau (sum a - balance), or what the constant feature amounts to."""
+        """b = b0 + tau (sum a - balance), or the contribution of the constant feature."""
         missing = float(self.a.sum()) - (float(self.problem.balance) if self.free else 0.0)
         self.numbers[INTERCEPT] = self.b0 + self.tau * missing
 
@@ -127,9 +116,9 @@ class CoordinateRun(Run):
         return Outcome.GOING
 
     def take_pass(self) -> None:
-        """One pass over the active rows; a free intercept's centre follows it.
+        """One pass over the active rows; afterwards b0 follows a free intercept.
 
-        In parts, after each of which it may be left: what was done until then stays.
+        The pass runs in parts. An interrupt may end it after any part, and the updates so far are kept.
         """
         from ...compiled.coordinate import dense_pass, sparse_pass
 
@@ -153,28 +142,24 @@ class CoordinateRun(Run):
             self.place_intercept()
 
     def check_gap(self, largest: float) -> Outcome:
-        """P and D of all rows; done if they meet. Where rows were left out in error, all take part again."""
+        """P and D of all rows; done if the gap is within tol. If rows were left out in error, all take part again."""
         self.counters["looks"] += 1
         self.last_violation, self.next_gap_check = largest, 2 * self.n_iter + 50
         self.measure()
         if self.reached():
             return Outcome.DONE
-        best, missed = self.patience.best, self.gap > MISSED_ROWS_GAP_SHARE * self.patience.best or self.active == 0
-        stalled = self.patience.is_stalled(self.gap)
-        self.last_fall_iter = self.n_iter if self.patience.best < best else self.last_fall_iter
-        stalled = (
-            stalled or self.n_iter > STALE_PASS_FACTOR * self.last_fall_iter + MIN_PASSES
-        )  # looks may be as rare as passes are many
+        missed = self.gap > MISSED_ROWS_GAP_SHARE * self.stall_detector.best or self.active == 0
+        stalled = self.stall_detector.is_stalled_at(self.n_iter, self.gap)
         out_of_effort = self.counters["updates"] > self.solver.effort * self.problem.n
-        settled = largest == 0.0 and not self.missing  # while duals do not balance, a free intercept still moves
+        settled = largest == 0.0 and not self.missing  # while the duals do not balance, a free intercept still moves
         if stalled or settled or out_of_effort:
             return Outcome.STALLED
-        if missed:  # rows that were left out have a part in the gap
+        if missed:  # rows that were left out contribute to the gap
             self.active, self.numbers[LIMIT] = self.problem.n, np.inf
         return Outcome.GOING
 
     def measure(self) -> None:
-        """P at (w, b) and D at the duals; what a free intercept's duals miss is charged at its price."""
+        """P at (w, b) and D at the duals; with a free intercept b times their imbalance is subtracted from D."""
         from ...compiled.row_sums import sum_rows
 
         problem, a = self.problem, self.a
@@ -200,7 +185,7 @@ class CoordinateRun(Run):
         return int(np.count_nonzero(self.a))
 
     def progress(self, seconds: float) -> Progress:
-        """The solver's own view of P and D, as of the last look."""
+        """The solver's own view of P and D, as of the last gap check."""
         return Progress(self.n_iter, seconds, self.primal, self.dual, self.active)
 
     def point(self) -> Point:
@@ -209,10 +194,10 @@ class CoordinateRun(Run):
         return Point(a, float(self.numbers[INTERCEPT]) if self.free else 0.0)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge found the gap wider than the run did: start afresh from exact w, and aim lower."""
+        """The judge found a wider gap than the run did: recompute w, and aim at a smaller gap."""
         self.tol *= 0.5
         self.recompute()
 
     def count(self) -> Counter:
-        """Looks at the gap, and duals updated."""
+        """Gap checks, and duals updated."""
         return Counter(self.counters)

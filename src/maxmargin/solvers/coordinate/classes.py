@@ -9,50 +9,38 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
-from ...model.features import ClassDesign
+from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
 from ...model.samples import Dense, convert_to_sparse
 from ...runtime.interpreter import release_interpreter
-from ..refusals import refuse_list
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import RareLookStallDetector
 
 SEED = 88172645463325252  # of the order of the samples
-VIOLATION_FALL_FACTOR = 0.5  # of the violation at which the gap was last looked at, it is looked at again
-# of the last gap, where the violation has halved: more means that rows were left out in error
+VIOLATION_FALL_FACTOR = 0.5  # of the violation at the last gap check: the next check comes there
+# of the last gap, once the violation has halved: a larger gap means that shrinking left out rows in error
 MISSED_ROWS_GAP_SHARE = 0.6
-GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # looks without a fall of the gap by a tenth before a run gives up
-STALE_PASS_FACTOR, MIN_PASSES = (
-    32,
-    5000,
-)  # times the passes at the last such fall, and passes more, after which it gives up too
+GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # gap checks without a fall by a tenth before a run gives up
+# a run also gives up after 32 times the passes at the last such fall, plus 5000
+STALE_PASS_FACTOR, MIN_PASSES = 32, 5000
 
 
 @dataclass(frozen=True)
 class ClassCoordinate(Solver):
     """t_i = projection of t_i + (f_i + 1 - e_y) / q_i on c_i times the simplex, sample by sample; a_i = c_i e_y - t_i.
 
-    Keerthi et al. 2008, with the exact projection. A free intercept is a proximal term of its own for each class, as
-    in `Coordinate`.
+    Keerthi et al. (2008), with the exact projection. Each free intercept has its own proximal term, as in `Coordinate`.
 
     Parameters
     ----------
     effort : float
-        Passes after which the run gives up; "auto" goes on with another solver then.
+        Passes after which the run gives up; "auto" then goes on with another solver.
     """
 
     effort: float = np.inf
     name = "class_coordinate"
     formulation = "Wolfe dual"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if reason := refuse_list(problem, "Coordinate descent over classes"):
-            return reason
-        if not isinstance(problem.features, ClassDesign) or problem.loss.name != "multiclass_hinge":
-            return f"Coordinate descent over classes solves the multiclass hinge, not {problem.loss.name!r}."
-        if not problem.loss.plain:
-            return "Coordinate descent over classes takes errors that all cost the same; use 'bundle'."
-        return None
+    takes = Takes("Coordinate descent over classes", scores="many", features="linear", structure="simplex")
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ClassCoordinateRun:
         """A run at the duals of `warm`, made feasible, or at zero."""
@@ -60,7 +48,7 @@ class ClassCoordinate(Solver):
 
 
 class ClassCoordinateRun(Run):
-    """Duals a (one row a sample), W = X'a and the intercepts, pass by pass."""
+    """Duals a (one row per sample), W = X'a and the intercepts, pass by pass."""
 
     def __init__(self, solver: ClassCoordinate, problem: Problem, tol: float, warm: Point | None):
         self.solver, self.problem, self.tol = solver, problem, tol
@@ -79,27 +67,23 @@ class ClassCoordinateRun(Run):
         self.seed = np.array([SEED], np.uint64)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.primal, self.dual = np.inf, -np.inf
-        self.last_violation, self.patience, self.next_gap_check, self.last_fall_iter = (
-            np.inf,
-            StallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT),
-            MIN_PASSES,
-            0,
-        )
+        self.stall_detector = RareLookStallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT, STALE_PASS_FACTOR, MIN_PASSES)
+        self.last_violation, self.next_gap_check = np.inf, MIN_PASSES
         self.recompute()
 
     @property
     def a(self) -> np.ndarray:
-        """The duals, one row a class."""
+        """The duals, one row per class."""
         return np.ascontiguousarray(self.duals.T)
 
     def recompute(self) -> None:
-        """W and the intercepts afresh from the duals; all samples take part again."""
+        """Recompute W and the intercepts from the duals; all samples take part again."""
         self.W = np.ascontiguousarray(self.problem.features.samples.combine(self.a).T)
         self.active, self.limit = self.problem.n, np.inf
         self.place_intercepts()
 
     def place_intercepts(self) -> None:
-        """b = b0 + tau (sum a - balance), or what the constant feature amounts to."""
+        """b = b0 + tau (sum a - balance), or the contribution of the constant feature."""
         missing = self.duals.sum(axis=0) - (self.problem.balance if self.free else 0.0)
         self.b = self.b0 + self.tau * missing
 
@@ -118,7 +102,7 @@ class ClassCoordinateRun(Run):
         return Outcome.GOING
 
     def take_pass(self) -> float:
-        """One pass over the active samples; the centres of free intercepts follow them."""
+        """One pass over the active samples; afterwards b0 follows the free intercepts."""
         from ...compiled.class_coordinate import class_pass
 
         rows, problem = self.rows, self.problem
@@ -135,21 +119,17 @@ class ClassCoordinateRun(Run):
         return float(largest)
 
     def check_gap(self, largest: float) -> Outcome:
-        """P and D from exact scores; done if they meet, and all samples take part again."""
+        """P and D from exact scores; done if the gap is within tol. Samples left out in error take part again."""
         self.counters["looks"] += 1
         self.last_violation, self.next_gap_check = largest, 2 * self.n_iter + MIN_PASSES
         self.measure()
         if self.reached():
             return Outcome.DONE
-        best, missed = self.patience.best, self.gap > MISSED_ROWS_GAP_SHARE * self.patience.best or self.active == 0
-        stalled = self.patience.is_stalled(self.gap)
-        self.last_fall_iter = self.n_iter if self.patience.best < best else self.last_fall_iter
-        stale = (
-            self.n_iter > STALE_PASS_FACTOR * self.last_fall_iter + MIN_PASSES
-        )  # looks may be as rare as passes are many
-        if stalled or stale or largest == 0.0 or self.n_iter >= self.solver.effort:
+        missed = self.gap > MISSED_ROWS_GAP_SHARE * self.stall_detector.best or self.active == 0
+        stalled = self.stall_detector.is_stalled_at(self.n_iter, self.gap)
+        if stalled or largest == 0.0 or self.n_iter >= self.solver.effort:
             return Outcome.STALLED
-        if missed:  # samples that were left out have a part in the gap
+        if missed:  # samples that were left out contribute to the gap
             self.recompute()
         return Outcome.GOING
 
@@ -178,7 +158,7 @@ class ClassCoordinateRun(Run):
         return int(np.count_nonzero(self.duals.any(axis=1)))
 
     def progress(self, seconds: float) -> Progress:
-        """The solver's own view of P and D, as of the last look."""
+        """The solver's own view of P and D, as of the last gap check."""
         return Progress(self.n_iter, seconds, self.primal, self.dual, self.active)
 
     def point(self) -> Point:
@@ -188,10 +168,10 @@ class ClassCoordinateRun(Run):
         return Point(a, self.b.copy() if self.free else 0.0, coef)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge found the gap wider than the run did: start afresh from exact W, and aim lower."""
+        """The judge found a wider gap than the run did: recompute W, and aim at a smaller gap."""
         self.tol *= 0.5
         self.recompute()
 
     def count(self) -> Counter:
-        """Looks at the gap, and samples updated."""
+        """Gap checks, and samples updated."""
         return Counter(self.counters)

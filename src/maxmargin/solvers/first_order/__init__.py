@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ...contracts.solvers import Solver
+from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ..refusals import refuse_list, refuse_penalty
 from .batches import BatchRun, BatchSteps
 from .movers import KINK_MOMENTUM, Adaptive, Momentum, RunningMean
 from .objective import Objective
@@ -21,31 +21,24 @@ __all__ = ["AdaGrad", "GradientDescent"]
 
 MOMENTA = ("none", "polyak", "nesterov")
 STOPS = ("gap", "patience")
-# of the way a coordinate may have to go, as AdaGrad's first step; the report's step on data of size 1
+# of the distance a coordinate may have to go: AdaGrad's first step, that of Meoli (2021) on data of scale 1
 FIRST_STEP_SHARE = 0.5
 
 
 class FirstOrder(Solver):
-    """What first-order solvers share: which problems they take, when they stop, and their checks."""
+    """What first-order solvers share: which problems they accept, when they stop, and their checks."""
 
     formulation: ClassVar[str] = "primal"
     own_rule: ClassVar[str] = "no lower P within `patience` iterations"
+    takes: ClassVar[Takes] = Takes(scores="any", signed=False)
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        name = type(self).__name__
-        if reason := refuse_list(problem, name):
-            return reason
-        features = problem.features
-        if getattr(features, "penalty", "l2") != "l2":
-            return refuse_penalty(problem, name)
-        many = features.n_classes is not None
-        if not many and (problem.y.ndim > 1 or hasattr(features, "index")):
-            return f"{name} does not take the problems of the nu machines; use 'smo'."
-        if many and problem.kinked and problem.balance is not None:
+    def refuse(self, problem: Problem) -> str | None:
+        """Free intercepts of several scores with a kink."""
+        traits = problem.traits
+        if traits.n_scores > 1 and traits.kinked and traits.free_intercept:
             return (
-                f"{name} needs a regularised intercept or none for {problem.loss.name!r} with many classes, since no "
-                "step is right for free intercepts over kinks; use 'bundle'."
+                f"needs a regularised intercept or none for {traits.loss!r} with many classes, since no step is right "
+                "for free intercepts over kinks; use 'bundle'"
             )
         return None
 
@@ -68,7 +61,7 @@ class FirstOrder(Solver):
 
 @dataclass(frozen=True)
 class GradientDescent(FirstOrder):
-    """w <- w - step (w - sum_i a_i phi(x_i)), -a_i in c_i dl(f_i; y_i): gradient descent on P, momentum or none.
+    """w <- w - step (w - sum_i a_i phi(x_i)), -a_i in c_i dl(f_i; y_i): gradient descent on P, also with momentum.
 
     Parameters
     ----------
@@ -77,15 +70,15 @@ class GradientDescent(FirstOrder):
     beta : float in [0, 1), optional
         By default Polyak's for modulus 1 or Nesterov's k / (k + 3), dropped whenever P rises; 1/2 over kinks.
     step : float, optional
-        By default 1/L where the loss is smooth, (P - D) / |grad P|^2 where it has kinks, and searched for where it
-        grows like an exponential.
+        By default 1/L if the loss is smooth, (P - D) / |grad P|^2 if it has kinks, and found by a line search if it
+        grows exponentially.
     batch : int, optional
-        Samples a step; an iteration is then a pass over all samples in random order, with steps 2 / (t + 2 L).
+        Samples per step; an iteration is then a pass over all samples in random order, with steps 2 / (t + 2 L).
     stop : {"gap", "patience"}
         At the certified gap, or when P has not been lower for `patience` iterations.
     patience : int
     seed : int
-        Of the order of the batches.
+        Seed of the random order of the samples.
     """
 
     momentum: str = "none"
@@ -106,7 +99,7 @@ class GradientDescent(FirstOrder):
             raise ValueError(f"GradientDescent's beta must be a number in [0, 1) or None, got {self.beta!r}.")
 
     def choose_steps(self, objective: Objective) -> GivenSteps | DualSteps | SearchedSteps | BatchSteps:
-        """The rule of the steps."""
+        """The rule that chooses the step lengths."""
         if self.step is not None:
             return GivenSteps(self.step)
         if self.batch is not None:
@@ -127,7 +120,7 @@ class GradientDescent(FirstOrder):
 
 @dataclass(frozen=True)
 class AdaGrad(FirstOrder):
-    """s_j <- s_j + g_j^2, w_j <- w_j - step g_j / sqrt(s_j + offset): a step of its own for each coordinate.
+    """s_j <- s_j + g_j^2, w_j <- w_j - step g_j / sqrt(s_j + offset): each coordinate has its own step length.
 
     With a kernel the coordinates are the coefficients of w on the phi(x_i).
 
@@ -156,7 +149,7 @@ class AdaGrad(FirstOrder):
             raise ValueError(f"AdaGrad's offset must be a positive number, got {self.offset!r}.")
 
     def choose_steps(self, objective: Objective) -> GivenSteps:
-        """The same steps always; the roots make them shorter."""
+        """A constant step, which the roots make shorter."""
         return GivenSteps(FIRST_STEP_SHARE * objective.reach if self.step is None else self.step)
 
     def make_mover(self, objective: Objective) -> Adaptive:
@@ -164,5 +157,5 @@ class AdaGrad(FirstOrder):
         return Adaptive(self.offset, cautious=self.step is None and objective.problem.loss.grows_exponentially)
 
     def make_dual_mover(self, objective: Objective) -> RunningMean:
-        """The duals are the mean of those of all places."""
+        """The duals are the mean of those of all iterates."""
         return RunningMean()

@@ -1,4 +1,4 @@
-"""Minibatches: an iteration is a pass over all samples in random order, with a gradient from a few at a time."""
+"""Minibatches: an iteration is a pass over all samples in random order, with gradients of a few samples at a time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class BatchSteps:
     """2 (1 - beta) / (t + 2 L) at the t-th batch: right for modulus 1 and gradients of expected smoothness L.
 
     For batches of m samples L = 1 + n (m - 1) / (m (n - 1)) lambda + (n - m) / (m (n - 1)) n max_i s_i |phi(x_i)|^2
-    (Gower et al. 2019), with lambda as in the L of all samples; where a loss has kinks, s_i is that of the loss
-    rounded off.
+    (Gower et al. 2019), with lambda as in the L of all samples; if the loss has kinks, s_i is that of the
+    smoothed loss.
     """
 
     def __init__(self, objective: Objective, batch: int):
@@ -35,7 +35,7 @@ class BatchSteps:
 
 
 class BatchRun(FirstOrderRun):
-    """Passes over batches. P, the free intercept and the gap are looked at after each, at the mean of its iterates."""
+    """Passes over batches. P, the free intercept and the gap are evaluated after each, at the mean of the iterates."""
 
     moved = (*FirstOrderRun.moved, "middle", "moves")
 
@@ -54,12 +54,12 @@ class BatchRun(FirstOrderRun):
         self.place = self.objective.place(self.middle)
 
     def check_gap(self) -> None:
-        """Also for smooth losses the mean of the duals: it has less noise than those of any one place."""
+        """Try the mean of the duals for smooth losses too: it has less noise than those of any one iterate."""
         super().check_gap()
         self.raise_bound(self.problem.feasible(self.average))
 
     def take_batch(self, index: np.ndarray, share: float) -> None:
-        """One move along the gradient of some samples; their duals enter the mean of those of their passes."""
+        """One move along the gradient of some samples; their duals enter the mean over the passes."""
         objective, here = self.objective, self.mover.look_ahead(self.u)
         coef, tail = objective.part(here)
         a = objective.find_batch_duals(index, coef, tail if objective.tails else self.place.b)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-KINK_MOMENTUM = 0.5  # the momentum over kinks, where more of it carries across the valley
+KINK_MOMENTUM = 0.5  # over kinks, where more momentum overshoots the valley
 
 
 class Momentum:
-    """v <- beta v + step g, u <- u - v: the gradient is taken at u, or with Nesterov's look ahead at u - beta v.
+    """v <- beta v + step g, u <- u - v: the gradient is taken at u, or with Nesterov's look-ahead at u - beta v.
 
-    beta given: as it is. Otherwise Polyak's beta = ((sqrt L - 1) / (sqrt L + 1))^2 for modulus 1, or Nesterov's
+    A given beta is used as it is. Otherwise it is Polyak's ((sqrt L - 1) / (sqrt L + 1))^2 for modulus 1, or Nesterov's
     k / (k + 3), and the velocity is dropped as soon as P rises (O'Donoghue and Candes 2015).
     """
 
@@ -23,7 +23,7 @@ class Momentum:
 
     @property
     def beta(self) -> float:
-        """How much of the velocity is kept."""
+        """The share of the velocity that is kept."""
         if self.kind == "none":
             return 0.0
         if self.given is not None:
@@ -32,10 +32,10 @@ class Momentum:
 
     @property
     def longest(self) -> float:
-        """The longest step for which w stays a mean of what the gradients pull towards.
+        """The longest step for which w stays a weighted mean of the targets r_k = sum_i a_i phi(x_i).
 
         With u_k+1 = u_k + beta (u_k - u_k-1) - step (u_k - r_k) the weights of the r_k are those of a filter whose two
-        poles are real, and so positive, while step <= (1 - sqrt beta)^2; with the look ahead while 1 - step >=
+        poles are real, and so positive, while step <= (1 - sqrt beta)^2; with the look-ahead while 1 - step >=
         4 beta / (1 + beta)^2.
         """
         beta = self.beta
@@ -52,7 +52,7 @@ class Momentum:
         return u - self.beta * self.velocity if self.kind == "nesterov" else u
 
     def restart_momentum(self) -> bool:
-        """Drop the velocity, where P has risen, unless beta was given; True if it was dropped."""
+        """Drop the velocity after P has risen, unless beta was given; True if it was dropped."""
         dropped = self.given is None and self.kind != "none" and self.steps > 1
         if dropped:
             self.velocity, self.steps = 0.0, 0
@@ -77,9 +77,9 @@ class Adaptive:
         return u
 
     def restart_momentum(self) -> bool:
-        """Where P has risen, forget the squares and halve the steps, if the loss is one that punishes them for ever.
+        """If the loss grows exponentially and P has risen, forget the squares and halve the steps.
 
-        One step too far up an exponential leaves squares so large that no later step is seen.
+        One step too far up an exponential leaves squares so large that all later steps are negligible.
         """
         if self.cautious:
             self.squares, self.share = 0.0, 0.5 * self.share
@@ -87,7 +87,7 @@ class Adaptive:
 
 
 class RunningMean:
-    """The mean with weights 1, 2, 3, ...: u <- u - 2 / (k + 1) (u - r_k). For duals whose w does not move like them."""
+    """The mean with weights 1, 2, 3, ...: u <- u - 2 / (k + 1) (u - r_k). For duals that do not move like w."""
 
     def __init__(self):
         self.steps = 0

@@ -1,12 +1,12 @@
-"""P as a function of w alone, its gradient, and the dual points that every evaluation leaves behind.
+"""P as a function of w alone, its gradient, and the dual point that every evaluation yields.
 
     P(w) = 1/2 |w|^2 + min_b ( sum_i c_i l(<w, phi(x_i)> + b; y_i) + balance b ),    grad P(w) = w - sum_i a_i phi(x_i)
 
-A free intercept has no regulariser that would hold it, so it is minimised out: P stays strongly convex with modulus 1,
-and its duals a balance. Many classes have many intercepts; those are coordinates of their own, behind w.
+A free intercept has no regulariser, so it is minimised out: P stays strongly convex with modulus 1, and its duals a
+balance. The intercepts of many classes are separate coordinates after those of w.
 
-With a kernel, w lives as its coefficients on the phi(x_i) (the representer theorem), and the gradient has coefficients
-too: those of w minus a. The steps are the same as if phi were written out.
+With a kernel, w is represented by its coefficients on the phi(x_i) (the representer theorem), and the coefficients of
+the gradient are those of w minus a. The steps are the same as if phi were written out.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
 from ...runtime.interpreter import cached_property
 
-DENSE_EIGENVALUE_MAX_SAMPLES = 12  # samples up to which an eigenvalue is not worth iterations
-KINK_SMOOTHING_SHARE = 0.1  # of the scale of the scores, over which kinks are rounded off for the steps of batches
-EIGENVALUE_REL_TOL = 1e-3  # relative error of the largest eigenvalue, which is added to it
+DENSE_EIGENVALUE_MAX_SAMPLES = 12  # up to so many samples the eigenvalue is computed directly
+KINK_SMOOTHING_SHARE = 0.1  # of the scale of the scores: the width over which kinks are smoothed to choose batch steps
+EIGENVALUE_REL_TOL = 1e-3  # relative error of the largest eigenvalue, added to it as a margin
 
 
 class Iterate:
-    """Coordinates u, and what P and its subgradient are there."""
+    """Coordinates u, with P and its subgradient there."""
 
     def __init__(self, objective: Objective, u: np.ndarray):
         self.objective, self.u = objective, u
@@ -54,7 +54,7 @@ class Iterate:
 
     @cached_property
     def bound(self) -> float:
-        """D at the duals of this place; P - D = 1/2 |w - sum_i a_i phi(x_i)|^2 where they balance."""
+        """D at the duals of this iterate; P - D = 1/2 |w - sum_i a_i phi(x_i)|^2 where they balance."""
         return self.objective.bound(self.a)
 
 
@@ -73,7 +73,7 @@ class Objective:
 
     @cached_property
     def intercept(self) -> Intercept:
-        """Where a free intercept is found, beginning at the middle of the targets."""
+        """The search for a free intercept, starting at the middle of the targets."""
         scale = self.loss_oracle.loss_response(np.zeros(self.problem.shape), self.problem.centre).value
         intercept = Intercept(self.loss_oracle, float(self.problem.balance), scale)
         intercept.last = self.problem.centre
@@ -121,7 +121,7 @@ class Objective:
     def reach(self) -> np.ndarray:
         """How far each coordinate may have to go: the scale of the scores over the root mean square of its feature.
 
-        With a kernel the features are the columns of K; only their diagonal is looked at, and n of them move at once.
+        With a kernel the features are the columns of K; the estimate uses their diagonal only, times n since all move.
         """
         weight = self.problem.c / max(float(self.problem.c.sum()), 1e-300)
         if self.linear:
@@ -142,7 +142,7 @@ class Objective:
             return problem.loss.terms(problem.y[..., index], problem.c[index]).response(problem.shift(scores, b))[0]
 
     def combine_batch(self, index: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """sum_i a_i phi(x_i) over some samples, as coefficients, and what their duals miss."""
+        """sum_i a_i phi(x_i) over some samples, as coefficients, and the imbalance of their duals."""
         if self.linear:
             return self.features.subset(index).combine(a), self.missing(a)
         coef = np.zeros(self.shape)
@@ -155,7 +155,7 @@ class Objective:
     def smoothness(self) -> float:
         """L = 1 + the largest eigenvalue of sum_i s_i phi(x_i) phi(x_i)', s_i the largest curvature of c_i l.
 
-        Minimising b out takes away curvature, so this holds with a free intercept as well.
+        Minimising over b only reduces curvature, so this holds with a free intercept as well.
         """
         root, design = np.sqrt(self.curvatures), getattr(self.features, "design", self.features)
 
@@ -168,8 +168,8 @@ class Objective:
 
     @cached_property
     def curvatures(self) -> np.ndarray:
-        """s_i, the largest curvature of c_i l(.; y_i); where there is none, that of the loss rounded off at its kinks
-        over a tenth of the scale of the scores, or at zero for a loss that grows like an exponential."""
+        """s_i, the largest curvature of c_i l(.; y_i); if it is infinite, that of the loss with its kinks
+        smoothed over a tenth of the scale of the scores, or that at zero for a loss that grows exponentially."""
         problem, row = self.problem, self.problem.row
         if problem.loss.grows_exponentially:
             return problem.terms.second_derivative(np.zeros(problem.n))
@@ -187,7 +187,7 @@ class Objective:
 
 
 def find_largest(multiply, n: int) -> float:
-    """The largest eigenvalue of a positive semidefinite matrix that is known by its products."""
+    """The largest eigenvalue of a positive semidefinite matrix, given a function that multiplies by it."""
     if n <= DENSE_EIGENVALUE_MAX_SAMPLES:
         return max(float(np.linalg.eigvalsh(np.array([multiply(e) for e in np.eye(n)]))[-1]), 0.0)
     start = multiply(np.ones(n))

@@ -1,4 +1,4 @@
-"""First-order runs: places, moves, the best P so far, and the dual points that go with them."""
+"""First-order runs: iterates, moves, the best P so far, and the matching dual points."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ import numpy as np
 from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
 from ...runtime.interruptible import Interrupted, abortable
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 from .objective import Objective
 
-BOUND_CHECK_SPACING = 1.05  # from one look at the dual bound to the next, in iterations
-GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 80  # looks without a fall of the gap by a tenth before a run gives up
-MIN_ITERATIONS_BETWEEN_CHECKS = 5  # iterations between two looks at least
+BOUND_CHECK_SPACING = 1.05  # factor between the iterations of one gap check and the next
+GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 80  # gap checks without a fall by a tenth before a run gives up
+MIN_ITERATIONS_BETWEEN_CHECKS = 5  # iterations between two gap checks
 
 
 class FirstOrderRun(Run):
-    """Coordinates u of w, a mover, the best place so far, and the best dual point so far.
+    """Coordinates u of w, a mover, the best iterate so far, and the best dual point so far.
 
-    The duals of a kinked loss jump, so those of one place bound P loosely however near it is to the optimum. Their
-    dual point is the `average` of all places, which makes the same moves as w: w = sum_i average_i phi(x_i) throughout,
+    The duals of a kinked loss jump, so those of one iterate bound P loosely even near the optimum. Its dual point is
+    the `average` over all iterates, which makes the same moves as w: w = sum_i average_i phi(x_i) throughout,
     and without momentum the run is Frank and Wolfe's method on the dual (Bach 2015).
     """
 
@@ -39,8 +40,9 @@ class FirstOrderRun(Run):
         self.place = self.best = self.objective.place(self.u)
         self.steps = solver.choose_steps(self.objective)
         self.mover, self.dual_mover = solver.make_mover(self.objective), solver.make_dual_mover(self.objective)
-        self.n_iter, self.worse, self.next_gap_check = 0, 0, 1
-        self.patience = StallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT)
+        self.n_iter, self.next_gap_check = 0, 1
+        self.stall_detector = StallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT)
+        self.own_rule_detector = StallDetector(solver.patience)
         self.a, self.bound = self.average, -np.inf
         self.counters = Counter(looks=0)
         self.check_gap()
@@ -59,14 +61,14 @@ class FirstOrderRun(Run):
         while self.n_iter < last:
             self.take_whole_step()
             self.n_iter += 1
-            with abortable():  # with a kernel, a look at the dual bound takes as long as a step
+            with abortable():  # with a kernel, evaluating the dual bound takes as long as a step
                 outcome = self.check_progress()
             if outcome is not Outcome.GOING or time.perf_counter() >= end:
                 return outcome
         return Outcome.GOING
 
     def take_whole_step(self) -> None:
-        """A step, or none at all where the time ends within it: with a kernel, one may take many seconds."""
+        """A full step, or none if an interrupt falls within it: with a kernel, a step may take many seconds."""
         before = {name: copy(vars(self)[name]) for name in self.moved}
         try:
             with abortable():
@@ -76,7 +78,7 @@ class FirstOrderRun(Run):
             raise
 
     def take_step(self) -> None:
-        """One move along the gradient; the duals make it too."""
+        """One move along the gradient; the duals make the same move."""
         here = self.place
         step = self.steps.choose(self, here)
         if self.problem.kinked:
@@ -87,25 +89,25 @@ class FirstOrderRun(Run):
             self.u, self.place = here.u, here
 
     def check_progress(self) -> Outcome:
-        """Whether the run is done: by its gap, or by its own patience."""
+        """Whether the run is done: by its gap, or by its own rule."""
         if not np.isfinite(self.place.value):  # a given step that is too long
             return Outcome.STALLED
         improved = self.place.value < self.best.value
         self.best = self.place if improved else self.best
-        self.worse = 0 if improved else self.worse + 1
+        met = self.own_rule_detector.count(improved)
         if self.solver.stop == "patience":
-            return Outcome.DONE if self.worse >= self.solver.patience else Outcome.GOING
+            return Outcome.DONE if met else Outcome.GOING
         if self.n_iter < self.next_gap_check:
             return Outcome.GOING
         self.check_gap()
         if self.reached():
             return Outcome.DONE
-        return Outcome.STALLED if self.patience.is_stalled(self.gap) else Outcome.GOING
+        return Outcome.STALLED if self.stall_detector.is_stalled(self.gap) else Outcome.GOING
 
     # ---- the dual side ------------------------------------------------------------------------------------
 
     def check_gap(self) -> None:
-        """The bound of the duals of the best place, or of their mean where the loss has kinks."""
+        """D at the duals of the best iterate, or at their mean if the loss has kinks."""
         self.counters["looks"] += 1
         self.next_gap_check = max(
             self.n_iter + (MIN_ITERATIONS_BETWEEN_CHECKS if self.n_iter else 1), int(BOUND_CHECK_SPACING * self.n_iter)
@@ -127,7 +129,7 @@ class FirstOrderRun(Run):
     def reached(self) -> bool:
         """Whether the gap is within tol, or the solver's own rule is met."""
         if self.solver.stop == "patience":
-            return self.worse >= self.solver.patience
+            return self.own_rule_detector.exhausted
         scale = max(abs(self.best.value), abs(self.bound), self.problem.floor)
         return self.gap <= 0.9 * self.tol * scale
 
@@ -135,29 +137,29 @@ class FirstOrderRun(Run):
 
     @property
     def support(self) -> int:
-        """Samples with a nonzero dual, and with a kernel also those with a coefficient: the judge needs both scores."""
+        """Samples with a nonzero dual, and with a kernel also those with a coefficient: the judge scores both."""
         duals = int(np.count_nonzero(np.atleast_2d(self.a).any(axis=0)))
         return duals if self.objective.linear else duals + int(np.count_nonzero(self.best.coef))
 
     def progress(self, seconds: float) -> Progress:
-        """The best P so far, and D as of the last look."""
+        """The best P so far, and D as of the last gap check."""
         return Progress(self.n_iter, seconds, self.best.value, self.bound, self.problem.n)
 
     def point(self) -> Point:
-        """The best w and b so far, and the best duals: those of now among them, if there is time for a look at them."""
+        """The best w and b so far, and the best duals, including the current ones if there is time to evaluate them."""
         with suppress(Interrupted), abortable():
             self.check_gap()
         return Point(self.problem.feasible(self.a), self.best.b, self.best.coef)
 
     def here(self) -> Point:
-        """Where the run stands now, which is not always the best place so far, with the best duals."""
+        """The current iterate, which is not always the best one so far, with the best duals."""
         return self.point()._replace(b=self.place.b, coef=self.place.coef)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge found the gap wider than the run did: aim lower."""
+        """The judge found a wider gap than the run did: aim at a smaller one."""
         if self.solver.stop == "gap":
             self.tol *= 0.5
 
     def count(self) -> Counter:
-        """Looks at the dual bound."""
+        """Gap checks."""
         return Counter(self.counters)

@@ -1,4 +1,4 @@
-"""How long the steps are: given, by the dual value, or searched for."""
+"""Rules for the step length: given, from the dual value, or by a line search."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .objective import Iterate
 if TYPE_CHECKING:
     from .run import FirstOrderRun
 
-MAX_HALVINGS = 60  # of a step that is looked for
+MAX_HALVINGS = 60  # of a step in the line search
 
 
 class GivenSteps:
-    """The same step always: a number, or one for each coordinate."""
+    """A constant step: one number, or one per coordinate."""
 
     def __init__(self, step: float | np.ndarray):
         self.step = step
@@ -28,12 +28,12 @@ class GivenSteps:
 class DualSteps:
     """(P - D) / |grad P|^2: Polyak's step for kinked losses, with the dual value in place of the unknown optimum.
 
-    Without momentum it is the exact line search of Frank and Wolfe's method on the dual. Momentum makes the same
-    steps add up to 1 / (1 - beta) times as much, so they are shorter.
+    Without momentum it is the exact line search of Frank and Wolfe's method on the dual. With momentum the same
+    steps add up to 1 / (1 - beta) times as much, so they are shortened by that factor.
     """
 
     def choose(self, run: FirstOrderRun, here: Iterate) -> float:
-        """The step from the place of the run."""
+        """The step from the current iterate."""
         bound = run.raise_bound(run.problem.feasible(run.average))
         step = (1.0 - run.mover.beta) * (here.value - bound) / max(here.steepness, 1e-300)
         return float(np.clip(step, 0.0, run.mover.longest))
@@ -42,14 +42,14 @@ class DualSteps:
 class SearchedSteps:
     """The longest step, halved from a little more than the last one, with P(u - step g) <= P(u) - step/2 |g|^2.
 
-    For losses that grow like an exponential: they are smooth, but no L holds everywhere.
+    For losses that grow exponentially: they are smooth, but no L holds everywhere.
     """
 
     def __init__(self):
         self.step = 1.0
 
     def choose(self, run: FirstOrderRun, here: Iterate) -> float:
-        """The step from the place of the run."""
+        """The step from the current iterate."""
         self.step *= 1.5
         for _ in range(MAX_HALVINGS):
             there = run.objective.place(here.u - self.step * here.gradient)

@@ -1,16 +1,17 @@
-"""The Lagrangian dual of the Wolfe dual: its bounds and its equality relaxed by multipliers, and those driven up."""
+"""The Lagrangian dual of the Wolfe dual: multipliers relax its bounds and its equality, and are maximised over."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
 from ...contracts.solvers import Solver
+from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ..quadratic_program import refuse_program
+from ..quadratic_program import TAKES, refuse_size
 from .augmented import AugmentedRun
 from .plain import PlainRun
 
@@ -23,23 +24,24 @@ METHODS = {"augmented": AugmentedRun, "plain": PlainRun}
 class LagrangianDual(Solver):
     """max over mu, above, below of min over v of 1/2 v'Qv + q'v - mu (sign'v - balance) + above'(v - upper) - below'v.
 
-    Where Q is singular the inner minimum is -infinity but for the multipliers of a subspace. "augmented" adds the
-    squares that make it finite, and reaches the optimum. "plain" takes a least-squares solution for the minimum
-    and climbs by AdaGrad: it reaches the optimum where Q is regular, which squared losses make it, and lands far off
-    elsewhere.
+    If Q is singular, the inner minimum is -infinity except for multipliers in a subspace. "augmented" adds squares that
+    make it finite, and reaches the optimum. "plain" takes a least-squares solution for the minimum and ascends by
+    AdaGrad, as Meoli (2021) does: it reaches the optimum if Q is regular, as it is for squared losses, and ends far
+    from it otherwise.
 
     Parameters
     ----------
     method : {"augmented", "plain"}
         The proximal method of multipliers with Newton steps, or projected AdaGrad over MINRES.
     step : float
-        Of AdaGrad, for the plain method.
+        Step of AdaGrad, for the plain method.
     """
 
     method: str = "augmented"
     step: float = 0.5
     name: ClassVar[str] = "lagrangian_dual"
     formulation: ClassVar[str] = "Lagrangian dual"
+    takes: ClassVar[Takes] = replace(TAKES, subject="The Lagrangian dual")
 
     def __post_init__(self):
         if self.method not in METHODS:
@@ -47,10 +49,10 @@ class LagrangianDual(Solver):
         if not (isinstance(self.step, Real) and 0 < self.step < np.inf):
             raise ValueError(f"LagrangianDual's step must be a positive number, got {self.step!r}.")
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        return refuse_program(problem, "The Lagrangian dual")
+    def refuse(self, problem: Problem) -> str | None:
+        """Too many duals for a matrix of all pairs, or none."""
+        return refuse_size(problem)
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> AugmentedRun | PlainRun:
-        """A run; the augmented one begins at `warm`, the plain one with multipliers that are zero."""
+        """A run; the augmented one begins at `warm`, the plain one with zero multipliers."""
         return METHODS[self.method](self, problem, tol, warm)

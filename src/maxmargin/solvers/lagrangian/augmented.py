@@ -10,40 +10,40 @@ from scipy.linalg import LinAlgError, cho_solve
 from ...model.normal_equations import factor_matrix
 from ...model.problem import Point, Problem
 from ..quadratic_program import form_kernel, restore_balance
-from ..result import StallDetector
+from ..stalling import StallDetector
 from .run import LagrangianRun
 
-PENALTY_GROWTH, MAX_PENALTY = 3.0, 1e6  # growth of the penalty in a round; its most, in units of the curvature
-PROXIMAL_DECAY, MIN_PROXIMAL_WEIGHT = 0.3, 1e-12  # fall of the hold to the last round; its least
-MAX_NEWTON_STEPS = 60  # Newton steps in a round, at most
+PENALTY_GROWTH, MAX_PENALTY = 3.0, 1e6  # growth of the penalty per round; its maximum, in units of the curvature
+PROXIMAL_DECAY, MIN_PROXIMAL_WEIGHT = 0.3, 1e-12  # decay of the proximal weight per round; its minimum
+MAX_NEWTON_STEPS = 60  # Newton steps per round
 ROUNDS_WITHOUT_PROGRESS_LIMIT = 30  # rounds without a fall of the gap by a tenth before a run gives up
-JITTER_GROWTH = 100.0  # times the hold, where the matrix is not positive definite to rounding
+JITTER_GROWTH = 100.0  # times the proximal weight, if rounding leaves the matrix indefinite
 
 
 class AugmentedRun(LagrangianRun):
-    """min over a of the augmented Lagrangian, then multipliers from its slopes, round by round.
+    """min over a of the augmented Lagrangian, then new multipliers from its slopes, round by round.
 
     The two sides of a sample are taken together again: its dual a_i has the cost p a + d a^2/2 + e |a| on [lo, hi],
-    and what is relaxed is the copy z of a that must bear the kink and the bounds, with multiplier l (above - below of
-    the side in use, and e with its sign), and the balance, with multiplier b = -mu. A round minimises over a
+    and two constraints are relaxed: that a equals its copy z, which carries the kink and the bounds, with multiplier l
+    (above - below of the side in use, and e with its sign); and the balance, with multiplier b = -mu. A round minimises
+    over a
 
         1/2 a'Ka + p'a + 1/2 a'diag(d)a + sum_i min over z in [lo, hi] of (e |z| + l (a - z) + r/2 (a - z)^2)
             + b (sum a - balance) + s/2 (sum a - balance)^2 + t/2 |a - a0|^2
 
-    with a0 the duals of the last round. The term in a0 makes the minimum unique though K be singular; the squares are
+    with a0 the duals of the last round. The term in a0 makes the minimum unique even if K is singular; the squares are
     those of Rockafellar's proximal method of multipliers (1976), which converges for every r and t, the faster the
-    larger r and the smaller t. Both have their own size for each sample: one unit moves the multiplier of a dual that
-    is off by the width of its box as far as scores go. They begin at one unit, so that a step passes many bounds at
-    once; a stiff penalty at the start would stop it at the first.
+    larger r and the smaller t. Both are scaled per sample: with one unit, a dual that is off by the width of its box
+    moves its multiplier by the scale of the scores. They begin at one unit, so that a step passes many bounds at once; with a large penalty at the start, a step would stop at the first bound.
 
     The minimum over z is at z = clip(soft(a + l/r, e/r), lo, hi), so the function is convex and piecewise quadratic.
     Newton's matrix is
 
         K + diag(d + t + r [z does not move with a]) + s 1 1'
 
-    and a search along its step, exact from breakpoint to breakpoint, makes it converge in finitely many. Then l =
-    r (a + l/r - z) and b = b + s (sum a - balance): the minimum is stationary in them, and z, which keeps the bounds
-    exactly, is the point.
+    and an exact search along its step, from breakpoint to breakpoint, makes it converge in finitely many steps.
+    Then l = r (a + l/r - z) and b = b + s (sum a - balance): the minimum is stationary in them, and z, which satisfies
+    the bounds exactly, is the point.
     """
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
@@ -54,7 +54,7 @@ class AugmentedRun(LagrangianRun):
         self.balance = float(problem.balance) if self.free else 0.0
         self.unit = self.d + problem.scale / (self.hi - self.lo)
         self.curvature = self.K.diagonal() + self.unit
-        self.penalty_scale, self.proximal_scale, self.steps, self.patience = (
+        self.penalty_scale, self.proximal_scale, self.steps, self.stall_detector = (
             1.0,
             1.0,
             0,
@@ -64,8 +64,8 @@ class AugmentedRun(LagrangianRun):
 
     def begin(self, warm: Point | None) -> None:
         """At zero, or at a point with the multipliers that make it stationary."""
-        # A dual is kept as a bound or zero, whichever is nearest, and what it is away from there: the penalty
-        # multiplies the latter by up to 1e6 K_ii, which would blow up the rounding error of a itself.
+        # A dual is stored as its nearest anchor (a bound or zero) and its distance from there: the penalty multiplies
+        # the distance by up to 1e6 K_ii, which would blow up the rounding error of a itself.
         self.anchor, self.shift, self.multiplier = (np.zeros(len(self.rows)) for _ in range(3))
         self.b = self.problem.centre if self.free else 0.0
         if warm is not None:
@@ -81,7 +81,7 @@ class AugmentedRun(LagrangianRun):
     # ---- rounds and steps ---------------------------------------------------------------------------------
 
     def take_step(self) -> None:
-        """One Newton step; where it was the last of a round, a look at the gap, and new multipliers."""
+        """One Newton step; after the last of a round, a gap check and new multipliers."""
         done = self.take_newton_step()
         self.steps += 1
         if done or self.steps >= MAX_NEWTON_STEPS:
@@ -94,10 +94,10 @@ class AugmentedRun(LagrangianRun):
         primal, dual = self.evaluate(point)
         if abs(primal - dual) <= abs(self.gap):
             self.best, self.primal, self.dual = point, primal, dual
-        self.ended |= self.patience.is_stalled(primal - dual)
+        self.ended |= self.stall_detector.is_stalled(primal - dual)
 
     def begin_round(self) -> None:
-        """The multipliers that make the last minimum stationary; a stricter penalty, a looser hold."""
+        """Set the multipliers that make the last minimum stationary, a larger penalty and a smaller proximal weight."""
         self.multiplier = self.respond(self.shift)[1]
         self.last_a, self.last_b = self.anchor + self.shift, self.b
         self.penalty_scale, self.proximal_scale = (
@@ -108,7 +108,7 @@ class AugmentedRun(LagrangianRun):
         self.counters["rounds"] += 1
 
     def take_newton_step(self) -> bool:
-        """a and b to the minimum along Newton's step; whether that is the minimum of the round."""
+        """Move a and b to the minimum along Newton's step; True if that is the minimum of the round."""
         a = self.anchor + self.shift
         _, multiplier, moving = self.respond(self.shift)
         gradient = self.K @ a + self.p + self.d * a + multiplier + self.b + self.proximal_weights * (a - self.last_a)
@@ -142,10 +142,10 @@ class AugmentedRun(LagrangianRun):
         return plain - db * tilt, db
 
     def factorise(self, diagonal: np.ndarray):
-        """Cholesky factors of K + diag(diagonal); where rounding makes that indefinite, of one held more firmly."""
+        """Cholesky factors of K + diag(diagonal); with a larger diagonal if rounding makes that indefinite."""
         extra = 0.0
         for _ in range(6):
-            H = np.array(self.K.T)  # K itself, laid out as LAPACK wants it
+            H = np.array(self.K.T)  # K itself, in the order that LAPACK expects
             H[np.diag_indices(len(H))] += diagonal + extra
             try:
                 return factor_matrix(H, lower=True)
@@ -185,7 +185,7 @@ class AugmentedRun(LagrangianRun):
         self.shift, self.anchor = (self.anchor - near) + self.shift, near
 
     def search(self, da: np.ndarray, db: float, gradient: np.ndarray, multiplier: np.ndarray) -> float:
-        """The share of the step at which the slope along it, which is piecewise linear and rises, passes zero."""
+        """The share of the step at which the slope along it, piecewise linear and increasing, passes zero."""
         start = float(da @ (gradient - multiplier))
         second_derivative = (
             float(da @ (self.K @ da)) + float((self.d + self.proximal_weights) @ (da * da)) + db * float(da.sum())
@@ -210,7 +210,7 @@ class AugmentedRun(LagrangianRun):
     # ---- the point ----------------------------------------------------------------------------------------
 
     def here(self) -> Point:
-        """z, which keeps the bounds, brought to balance, and b."""
+        """z, which satisfies the bounds, corrected to balance, and b."""
         a = np.zeros(self.problem.n)
         a[self.rows] = self.z
         return Point(restore_balance(self.problem, a), self.b)

@@ -9,33 +9,31 @@ from ...model.problem import Point, Problem
 from ...runtime.interruptible import abortable
 from ...runtime.threads import run_on_own_thread
 from ..quadratic_program import QuadraticProgram
-from ..result import StallDetector
+from ..stalling import StallDetector
 from .run import LagrangianRun
 
-ADAGRAD_OFFSET = 1e-8  # under AdaGrad's root, which begins at zero
+ADAGRAD_OFFSET = 1e-8  # keeps AdaGrad's root, which starts at zero, positive
 REGULAR_REL_TOL = 1e-10  # relative residual of MINRES where Q is regular
-# and where it is not: what a tighter one adds lies along the smallest eigenvalues, and is mostly noise
+# and where it may be singular: a tighter one only adds noise along the smallest eigenvalues
 SINGULAR_REL_TOL = 1e-5
-MAX_INNER_PRODUCTS = 500  # products with Q in one inner solve, at most; the next one goes on from where it ended
-ITERATIONS_WITHOUT_RISE_LIMIT = 5  # iterations in which the value of the dual may fail to rise, where Q may be singular
-ITERATIONS_WITHOUT_PROGRESS_LIMIT, ITERATIONS_WITHOUT_PROGRESS_LIMIT_REGULAR = (
-    1000,
-    10_000,
-)  # iterations in which the gap may fail to fall by a tenth, and where Q is regular
+MAX_INNER_PRODUCTS = 500  # products with Q per inner solve; the next solve starts from its result
+ITERATIONS_WITHOUT_RISE_LIMIT = 5  # iterations without a rise of the dual value, if Q may be singular
+# iterations without a fall of the gap by a tenth; the second limit if Q is regular
+ITERATIONS_WITHOUT_PROGRESS_LIMIT, ITERATIONS_WITHOUT_PROGRESS_LIMIT_REGULAR = 1000, 10_000
 
 
 class PlainRun(LagrangianRun):
-    """v = argmin of the Lagrangian; mu, above, below by AdaGrad steps along its gradient, cut off at zero.
+    """v = argmin of the Lagrangian; mu, above, below by AdaGrad steps along its gradient, the latter two kept >= 0.
 
-    The inner minimum solves Q v = r with r = -(q - mu sign + above - below). Where every loss has curvature, Q is
-    regular, and so is all of this: the value is a smooth concave function, and its ascent converges. Elsewhere Q may
-    be singular. Then the value is -infinity unless r lies in the range of Q, and v is the least-squares solution of
-    least norm: MINRES on Q Q v = Q r, a system that always has solutions (on Q v = r itself it would run away along
-    the null space). What is maximised is then another function, with the part of r outside the range left out.
+    The inner minimum solves Q v = r with r = -(q - mu sign + above - below). If every loss has curvature, Q is
+    regular: the value is a smooth concave function, and its ascent converges. Otherwise Q may be singular. Then the
+    value is -infinity unless r lies in the range of Q, and v is the least-squares solution of least norm: MINRES on
+    Q Q v = Q r, a system that always has solutions (on Q v = r itself it would diverge along the null space). The
+    function that is maximised is then a different one, which leaves out the part of r outside the range.
     `counters["residual"]` is the size of that part, |Q v - r| / |r|.
 
-    The run ends at tol; or where Q may be singular, when the value has not risen for five iterations; or when the gap
-    has not fallen by a tenth in a thousand, ten thousand where Q is regular.
+    The run ends at tol; or, if Q may be singular, when the value has not risen for five iterations, the rule of Meoli
+    (2021); or when the gap has not fallen by a tenth in a thousand iterations (ten thousand if Q is regular).
     """
 
     def __init__(self, solver, problem: Problem, tol: float, warm: Point | None):
@@ -46,13 +44,9 @@ class PlainRun(LagrangianRun):
         self.upper = np.where(self.finite, self.program.upper, 0.0)
         self.mu, self.above, self.below, self.v = 0.0, np.zeros(m), np.zeros(m), np.zeros(m)
         self.squares = np.zeros(2 * m + 1)
-        self.best, self.worse, self.patience = (
-            -np.inf,
-            0,
-            StallDetector(
-                ITERATIONS_WITHOUT_PROGRESS_LIMIT if problem.kinked else ITERATIONS_WITHOUT_PROGRESS_LIMIT_REGULAR
-            ),
-        )
+        limit = ITERATIONS_WITHOUT_PROGRESS_LIMIT if problem.kinked else ITERATIONS_WITHOUT_PROGRESS_LIMIT_REGULAR
+        self.stall_detector, self.rise_detector = StallDetector(limit), StallDetector(ITERATIONS_WITHOUT_RISE_LIMIT)
+        self.best = -np.inf
         self.minimise()
 
     def minimise(self) -> None:
@@ -75,16 +69,16 @@ class PlainRun(LagrangianRun):
         self.primal, self.dual = self.evaluate(self.point())
 
     def take_step(self) -> None:
-        """One climb of the multipliers, one inner minimum."""
+        """One ascent step of the multipliers, and one inner minimum."""
         self.climb()
         self.minimise()
         risen = self.value > self.best
-        self.best, self.worse = (self.value, 0) if risen else (self.best, self.worse + 1)
-        stalled = self.problem.kinked and self.worse >= ITERATIONS_WITHOUT_RISE_LIMIT
-        self.ended = self.patience.is_stalled(self.gap) or stalled
+        self.best = self.value if risen else self.best
+        risen_no_more = self.rise_detector.count(risen) and self.problem.kinked
+        self.ended = self.stall_detector.is_stalled(self.gap) or risen_no_more
 
     def climb(self) -> None:
-        """Each multiplier by step g / sqrt(sum of its g^2 so far), g = what v violates; those of bounds stay >= 0."""
+        """Each multiplier by step g / sqrt(sum of its g^2 so far), g the violation; multipliers of bounds stay >= 0."""
         program, m = self.program, len(self.v)
         imbalance = 0.0 if program.balance is None else program.balance - float(program.sign @ self.v)
         gradient = np.concatenate([[imbalance], np.where(self.finite, self.v - self.upper, 0.0), -self.v])
@@ -95,5 +89,5 @@ class PlainRun(LagrangianRun):
         self.below = np.maximum(self.below + moves[m + 1 :], 0.0)
 
     def point(self) -> Point:
-        """The duals as they are, outside their bounds too, and the intercept: stationarity makes it -mu."""
+        """The duals, possibly outside their bounds, and the intercept, which is -mu by stationarity."""
         return Point(self.program.signed(self.v), 0.0 if self.program.balance is None else -self.mu)

@@ -1,4 +1,4 @@
-"""What both Lagrangian runs share: steps by the clock, and the gap as the run sees it."""
+"""What both Lagrangian runs share: timed steps, and the run's own view of the gap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..result import Outcome, Progress
 
 
 class LagrangianRun(Run):
-    """Steps until tol is reached or `ended` is set, and P and D as of the last look."""
+    """Steps until tol is reached or `ended` is set, and P and D as of the last gap check."""
 
     def __init__(self, solver, problem: Problem, tol: float):
         self.solver, self.problem, self.tol = solver, problem, tol
@@ -65,13 +65,13 @@ class LagrangianRun(Run):
         return int(np.count_nonzero(self.a))
 
     def progress(self, seconds: float) -> Progress:
-        """The run's own view of P and D, as of the last look."""
+        """The run's own view of P and D, as of the last gap check."""
         return Progress(self.n_iter, seconds, self.primal, self.dual, self.support)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge found the gap wider than the run did: aim lower."""
+        """The judge found a wider gap than the run did: aim at a smaller one."""
         self.tol *= 0.5
 
     def count(self) -> Counter:
-        """What was counted."""
+        """The counters of the run."""
         return Counter(self.counters)

@@ -1,4 +1,4 @@
-"""Newton's method on the primal of linear machines, and the method of multipliers that gives it kinked losses."""
+"""Newton's method on the primal of linear machines, and the method of multipliers for kinked losses."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ...blocks.problem import BlockProblem
 from ...contracts.solvers import Solver
+from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ..refusals import refuse_shape
 from .absolute import ProximalNewton
-from .blocks import BlockNewtonRun, refuse_blocks
+from .blocks import BlockNewtonRun, refuse_width
 from .run import NewtonRun
 from .sifting import SiftingRun
 from .system import NORMAL_MATRIX_MAX_FEATURES
@@ -21,30 +21,26 @@ __all__ = ["InteriorPoint", "Multipliers", "Newton", "ProximalNewton"]
 class Newton(Solver):
     """min P(w, b) for a smooth loss: (R + Z' diag(l'') Z) step = -gradient, and an exact line search.
 
-    Only the rows that bend enter the matrix (for the squared hinge those within the margin). The system is that of
-    the features, that of the bending rows, or is solved by conjugate gradients, whichever is least work.
+    Only rows whose second derivative is not zero enter the matrix (for the squared hinge those within the margin). The
+    step solves the system of the features or that of these rows, or runs conjugate gradients, whichever is cheapest.
     """
 
     name = "newton"
     formulation = "primal"
     forms = ("memory", "blocks")
+    takes = Takes("Newton's method", features="linear", loss="smooth")
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if isinstance(problem, BlockProblem):
-            return refuse_blocks(problem, "Newton's method", kinked=False)
-        reason = refuse_shape(problem, "Newton's method")
-        if reason is None and problem.kinked:
-            return f"Newton's method needs a smooth loss, and {problem.loss.name!r} has a kink; use 'multipliers'."
-        return reason
+    def refuse(self, problem: Problem | BlockProblem) -> str | None:
+        """Too many features, where their matrix is added up over blocks."""
+        return refuse_width(problem.traits)
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun | BlockNewtonRun:
         """A run at `warm`, or at zero."""
-        kind = BlockNewtonRun if isinstance(problem, BlockProblem) else NewtonRun
+        kind = BlockNewtonRun if problem.traits.form == "blocks" else NewtonRun
         return kind(self, problem, tol, warm)
 
     def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockNewtonRun:
-        """A run as it was packed."""
+        """A run in the state that `pack` returned."""
         return BlockNewtonRun(self, problem, tol, None, state)
 
 
@@ -52,15 +48,15 @@ class Newton(Solver):
 class Multipliers(Solver):
     """max D(a) - (width/2) sum_i (a_i - a0_i)^2 / span_i, a0 the last solution, width falling: each by Newton's method.
 
-    The proximal method of multipliers (Rockafellar 1976) with semismooth Newton steps: a kink of the loss becomes a
-    stretch of `width` over which its dual moves from bound to bound, and only the rows on that stretch enter the
-    matrix: few, at the end.
+    The proximal method of multipliers (Rockafellar 1976) with semismooth Newton steps: a kink of the loss becomes an
+    interval of length `width` on which its dual moves from bound to bound. Only rows on that interval enter the
+    matrix, and at the end these are few.
 
     Parameters
     ----------
     hasty : bool
-        Give up as soon as the steps go astray, which they do where many rows lie on one another: "auto" goes on with
-        another solver then.
+        Give up once several rounds of steps have failed, as happens where many rows coincide. "auto" then goes on with
+        another solver.
     """
 
     hasty: bool = False
@@ -68,23 +64,19 @@ class Multipliers(Solver):
     name = "multipliers"
     formulation = "primal and Wolfe dual"
     forms = ("memory", "blocks")
+    takes = Takes("The method of multipliers", features="linear", loss="piecewise")
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if isinstance(problem, BlockProblem):
-            return refuse_blocks(problem, "The method of multipliers", kinked=True)
-        reason = refuse_shape(problem, "The method of multipliers")
-        if reason is None and problem.row is None:
-            return f"The method of multipliers needs a piecewise loss, not {problem.loss.name!r}; use 'newton'."
-        return reason
+    def refuse(self, problem: Problem | BlockProblem) -> str | None:
+        """Too many features, where their matrix is added up over blocks."""
+        return refuse_width(problem.traits)
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun | BlockNewtonRun:
         """A run at `warm`, or at zero."""
-        kind = BlockNewtonRun if isinstance(problem, BlockProblem) else NewtonRun
+        kind = BlockNewtonRun if problem.traits.form == "blocks" else NewtonRun
         return kind(self, problem, tol, warm)
 
     def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockNewtonRun:
-        """A run as it was packed."""
+        """A run in the state that `pack` returned."""
         return BlockNewtonRun(self, problem, tol, None, state)
 
 
@@ -92,25 +84,21 @@ class Multipliers(Solver):
 class InteriorPoint(Solver):
     """(R + Z' diag(theta) Z) du = r: Mehrotra's predictor and corrector through the d + 1 normal equations.
 
-    Its number of steps hardly depends on the data. Rows far from their kinks are replaced by their tangents, and
-    looked at again when the others are solved.
+    The number of steps hardly depends on the data. Rows far from their kinks are replaced by their tangents, and
+    checked again once the others are solved.
     """
 
     name = "interior_point"
     formulation = "primal and Wolfe dual"
+    takes = Takes("Interior point", features="linear", loss="piecewise")
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        reason = refuse_shape(problem, "Interior point")
-        if reason is None and problem.row is None:
-            return f"Interior point needs a piecewise loss, and {problem.loss.name!r} is smooth; use 'newton'."
-        if reason is None and problem.features.samples.d > 2 * NORMAL_MATRIX_MAX_FEATURES:
-            return (
-                f"Interior point forms a matrix of the features, and {problem.features.samples.d} are too many; "
-                "use 'coordinate'."
-            )
-        return reason
+    def refuse(self, problem: Problem) -> str | None:
+        """Too many features for a matrix of them."""
+        d = problem.traits.d
+        if d > 2 * NORMAL_MATRIX_MAX_FEATURES:
+            return f"forms a matrix of the features, and {d} are too many; use 'coordinate'"
+        return None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> SiftingRun:
-        """A run at `warm`, or amid the bounds."""
+        """A run at `warm`, or from duals between their bounds."""
         return SiftingRun(self, problem, tol, warm)

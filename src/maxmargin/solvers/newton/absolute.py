@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
-from ...model.features import AbsoluteDesign
+from ...contracts.traits import Takes
 from ...model.normal_equations import form_normal_matrix
 from ...model.problem import Point, Problem
-from ..refusals import refuse_list
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 from .oracle import RowOracle, TermOracle
 
-WORKING_SET_FEATURES = 1000  # features beyond which only those that are used, or pull most, take part in a step
-MAX_DESCENT_PASSES = 1000  # of coordinate descent on the quadratic
+WORKING_SET_FEATURES = 1000  # with more features, a step takes those in use and those of largest derivative
+MAX_DESCENT_PASSES = 1000  # of coordinate descent on the quadratic model
 STEPS_WITHOUT_PROGRESS_LIMIT = 60  # steps without a fall of the gap by a tenth before a run gives up
 
 
@@ -25,21 +25,12 @@ STEPS_WITHOUT_PROGRESS_LIMIT = 60  # steps without a fall of the gap by a tenth 
 class ProximalNewton(Solver):
     """min |w|_1 + sum_i c_i l(f_i; y_i) for a smooth loss: quadratic models with kinks (Yuan, Ho and Lin 2012).
 
-    The duals are -c l'(f), divided by the largest pull |sum_i a_i x_ij| where that is more than 1.
+    The duals are -c l'(f), divided by the largest |sum_i a_i x_ij| over the features j if that is more than 1.
     """
 
     name = "proximal_newton"
     formulation = "primal"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if reason := refuse_list(problem, "Proximal Newton"):
-            return reason
-        if not isinstance(problem.features, AbsoluteDesign):
-            return "Proximal Newton is for the penalty |w|_1, and these features have another."
-        if problem.y.ndim > 1 or problem.kinked:
-            return f"Proximal Newton needs a smooth loss, and {problem.loss.name!r} has a kink."
-        return None
+    takes = Takes("Proximal Newton", features="linear", penalty="l1", loss="smooth")
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ProximalNewtonRun:
         """A run at `warm`, or at zero."""
@@ -61,7 +52,7 @@ class ProximalNewtonRun(Run):
         if warm is not None and warm.coef is not None:
             u[:] = warm.coef
             u[-1] = float(warm.b) if self.free else u[-1]
-        self.n_iter, self.patience = 0, StallDetector(STEPS_WITHOUT_PROGRESS_LIMIT)
+        self.n_iter, self.stall_detector = 0, StallDetector(STEPS_WITHOUT_PROGRESS_LIMIT)
         self.counters = Counter(features=0)
         self.place(u, self.project(u))
 
@@ -70,7 +61,7 @@ class ProximalNewtonRun(Run):
         return self.samples.project(u[:-1]) + self.constant * u[-1]
 
     def place(self, u: np.ndarray, f: np.ndarray) -> None:
-        """Stand at u: duals, their pull on the features, P and D."""
+        """Move to u, and compute the duals, Z'a, P and D there."""
         self.u, self.f = u, f
         self.response = self.oracle.respond(f)
         self.pull = np.append(self.samples.combine(self.response.a), self.constant * self.response.total)
@@ -89,7 +80,7 @@ class ProximalNewtonRun(Run):
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_step()
-            if self.patience.is_stalled(self.gap):
+            if self.stall_detector.is_stalled(self.gap):
                 return Outcome.STALLED
 
     def take_step(self) -> None:
@@ -112,7 +103,7 @@ class ProximalNewtonRun(Run):
         move = part.project(delta[:-1]) + self.constant * delta[-1]
         promised = float(g @ delta) + float(weight @ (np.abs(u + delta) - np.abs(u)))
         t = 1.0
-        seen = abs(promised) > 1e-13 * abs(self.primal)  # below that P cannot tell whether it fell
+        seen = abs(promised) > 1e-13 * abs(self.primal)  # a smaller decrease is lost in the rounding of P
         while seen and self.value(t, step, move) > self.primal + 0.01 * t * promised and t > 1e-8:
             t *= 0.5
         self.n_iter += 1
@@ -124,7 +115,7 @@ class ProximalNewtonRun(Run):
         return float(self.weight @ np.abs(self.u + t * step)) + self.oracle.respond(self.f + t * move).losses
 
     def choose_features(self) -> np.ndarray:
-        """All features while they are few; else those in use, and those that pull hardest."""
+        """All features while they are few; else those in use and those with the largest |sum_i a_i x_ij|."""
         d = self.samples.d
         if d <= WORKING_SET_FEATURES:
             return np.arange(d)
@@ -157,7 +148,7 @@ class ProximalNewtonRun(Run):
 
     @property
     def a(self) -> np.ndarray:
-        """The duals, small enough that no feature pulls by more than 1."""
+        """The duals, scaled so that |sum_i a_i x_ij| <= 1 for every feature j."""
         return self.shrink * self.response.a
 
     @property
@@ -178,10 +169,10 @@ class ProximalNewtonRun(Run):
         return Point(self.a, float(self.u[-1]) if self.free else 0.0, coef)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """Take the judge's exact scores, and aim lower."""
+        """Take over the judge's exact scores, and aim at a smaller gap."""
         self.tol *= 0.5
         self.place(self.u, scores + (self.u[-1] if self.free else 0.0))
 
     def count(self) -> Counter:
-        """The most features that took part in a step."""
+        """The largest number of features that took part in a step."""
         return Counter(self.counters)

@@ -18,8 +18,8 @@ from scipy.linalg import LinAlgError, cho_solve
 from ...model.losses import PiecewiseConjugate
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 
-CORRECTOR_LIMIT_FACTOR = 10.0  # times the target is the most that a corrector may ask of one product
-BOUNDARY_STEP_SHARE = 0.995  # of the way to the nearest bound is gone at most
+CORRECTOR_LIMIT_FACTOR = 10.0  # times the target: the largest correction of one product
+BOUNDARY_STEP_SHARE = 0.995  # largest share of the distance to the nearest bound that a step covers
 
 
 class Barrier:
@@ -34,10 +34,10 @@ class Barrier:
         self.start_between_bounds()
 
     def start_between_bounds(self) -> None:
-        """Duals amid their bounds that balance, R u = base, and multipliers of the scale of the scores.
+        """Balanced duals between their bounds, R u = base, and multipliers of the scale of the scores.
 
-        Not R u = base + Z'a: features of 1e3 would begin with scores of 1e6 C, far from every multiplier. What is
-        missing is linear, and whole steps take it away.
+        Not R u = base + Z'a: features of 1e3 would begin with scores of 1e6 C, far from every multiplier. The
+        residual is linear, and a full step removes it.
         """
         with np.errstate(over="ignore"):
             reach = 0.5 * np.minimum(self.hi - self.lo, self.scale / np.maximum(self.d, 1e-300))
@@ -45,7 +45,7 @@ class Barrier:
         self.a = np.where(self.moving, start, self.lo)
         if not self.block.ridge:
             self.a = scale_to_balance(self.a, -self.block.base[-1] / self.block.constant)
-        # A bound that is not there is a distance of one that does not change, with a multiplier of zero.
+        # A missing bound counts as a constant distance of one with a multiplier of zero.
         with np.errstate(invalid="ignore"):
             self.low = np.where(self.below, self.a - self.lo, 1.0)
             self.high = np.where(self.above, self.hi - self.a, 1.0)
@@ -61,7 +61,7 @@ class Barrier:
 
     @property
     def gap(self) -> float:
-        """What is left of the gap: the complementarities and what R u = base + Z'a misses."""
+        """What is left of the gap: the complementarities and the residual of R u = base + Z'a."""
         gradient = self.residual()
         last = 1.0 if self.block.ridge else 1.0 / max(float(np.sum(self.theta)), 1e-12)
         return self.mu * self.bounded + 0.5 * float(gradient[:-1] @ gradient[:-1]) + 0.5 * last * gradient[-1] ** 2
@@ -77,7 +77,7 @@ class Barrier:
         return gradient
 
     def step(self) -> None:
-        """One predictor-corrector step; where it overflows, the run sees that its gap is no number."""
+        """One predictor-corrector step; if it overflows, the run notices that the gap is not a number."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self.predict_and_correct()
 
@@ -120,14 +120,14 @@ class Barrier:
         self.z, self.v = self.z + t * dz, self.v + t * dv
 
     def longest(self, da: np.ndarray, dz: np.ndarray, dv: np.ndarray) -> float:
-        """The longest step, at most 1 / INSIDE, that keeps all four positive."""
+        """The longest step, at most 1 / BOUNDARY_STEP_SHARE, that keeps all four positive."""
         pairs = ((self.low, da * self.below), (self.high, -da * self.above), (self.z, dz), (self.v, dv))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             rate = max(float(np.max(np.where(x > 0, -dx / x, 0.0), initial=0.0)) for x, dx in pairs)
         return 1.0 / max(rate, BOUNDARY_STEP_SHARE)
 
     def factor(self, theta: np.ndarray):
-        """Solves with R + Z' diag(theta) Z, by Cholesky."""
+        """A function that solves with R + Z' diag(theta) Z, by Cholesky."""
         matrix = form_normal_matrix(self.block.samples, theta, self.block.constant)
         size = len(matrix)
         matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
@@ -145,7 +145,7 @@ class Barrier:
 
 
 def scale_to_balance(a: np.ndarray, balance: float) -> np.ndarray:
-    """The duals with the side that outweighs the other scaled down, so that they balance."""
+    """The duals, with the heavier side scaled down so that they balance."""
     rise, fall = float(a[a > 0].sum()), -float(a[a < 0].sum())
     excess = rise - fall - balance
     side, size = (a > 0, rise) if excess > 0 else (a < 0, fall)

@@ -3,7 +3,7 @@
     phi(u) = 1/2 u'R u - base'u + sum_i max over a of ( -a f_i - conj_i(a) - proximal term )       f = Z u
 
 Z = (X, constant): the last feature is the intercept, free (constant 1, not in R) or regularised (constant = scaling).
-`base` stands for rows that are not in the block: they are taken to stay at the bound where they sit.
+`base` stands for the rows outside the block, whose duals are assumed to stay at their bounds.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ...runtime.interruptible import abortable
 from .oracle import Response
 from .system import solve_newton
 
-LINE_SEARCH_SLOPE_SHARE = 0.1  # of its first slope is what a line search leaves
-EXPONENTIAL_WALL_FACTOR = 10.0  # times its first slope is what no line meets but where an exponential rises
+LINE_SEARCH_SLOPE_SHARE = 0.1  # of the first slope: the largest slope at which a line search ends
+EXPONENTIAL_WALL_FACTOR = 10.0  # times the first slope: a steeper line is on the wall of an exponential
 
 
 class RowBlock:
-    """Samples and their oracle, at a place u with the scores f."""
+    """Samples and their oracle, at a point u with the scores f."""
 
     def __init__(self, samples, oracle, constant: float, ridge: float, base: np.ndarray):
         self.samples, self.oracle, self.constant, self.ridge, self.base = samples, oracle, constant, ridge, base
@@ -39,7 +39,7 @@ class RowBlock:
         return np.append(self.samples.combine(a), self.constant * a.sum())
 
     def place(self, u: np.ndarray, f: np.ndarray) -> None:
-        """Stand at u: ask the rows, and form the gradient R u - base - Z'a."""
+        """Move to u: evaluate the rows, and form the gradient R u - base - Z'a."""
         self.u, self.f = u, f
         self.response = self.oracle.respond(f)
         self.pulled = self.combine(self.response.a)
@@ -53,7 +53,7 @@ class RowBlock:
         return 0.5 * float(u[:-1] @ u[:-1] + self.ridge * u[-1] ** 2) - float(self.base @ u) + self.response.smooth
 
     def gram(self, rows: np.ndarray) -> np.ndarray:
-        """<x_i, x_j> of some rows; of all rows at once, and kept, where they are few."""
+        """<x_i, x_j> of some rows; if there are few rows in all, the whole matrix is computed once and kept."""
         if self.samples.n > 2 * len(rows) + 200:
             return multiply_rows(self.samples.take(rows))
         if self.square is None:
@@ -61,7 +61,7 @@ class RowBlock:
         return self.square[np.ix_(rows, rows)]
 
     def draw_row_mask(self, count: int) -> np.ndarray:
-        """A mask of one row in `count`, others each time; the same in every fit."""
+        """A mask of one row in `count`; each call takes other rows, and every fit makes the same choices."""
         if self.draws is None:
             self.draws = np.random.default_rng(0).integers(0, count, self.samples.n, dtype=np.uint8)
         self.draw_count += 1
@@ -74,8 +74,8 @@ class RowBlock:
     def search(self, step: np.ndarray, move: np.ndarray, steep: float = LINE_SEARCH_SLOPE_SHARE) -> float:
         """t > 0 with phi'(u + t step) near zero: Newton's method in one variable, kept within a bracket.
 
-        Near means `steep` times the first slope. Where that slope is large for a short way only, so much of it may be
-        left beyond the minimum, where phi is larger than before: then a smaller share must be asked for.
+        Near means at most `steep` times the first slope. If that slope is large on a short interval only, such a point
+        may lie beyond the minimum, where phi is larger than at the start: then a smaller `steep` is needed.
         """
         slope = float(self.gradient @ step)
         curve = float(step[:-1] @ step[:-1] + self.ridge * step[-1] ** 2)
@@ -90,7 +90,7 @@ class RowBlock:
                 break
             low, high = (t, high) if now < 0 else (low, t)
             t = t - now / (curve + second) if np.isfinite(now) and curve + second > 0 else np.inf
-            # Down the wall of an exponential a step is one unit: halve the bracket there.
+            # Down the wall of an exponential a Newton step has length one: halve the bracket there.
             crawling = (abs(now) > 0.5 * last or now > EXPONENTIAL_WALL_FACTOR * abs(slope)) and high < np.inf
             if crawling or not low < t < high:
                 t = 0.5 * (low + high) if high < np.inf else 4.0 * low
@@ -99,6 +99,6 @@ class RowBlock:
 
 
 def multiply_rows(samples: Dense | Sparse) -> np.ndarray:
-    """<x_i, x_j> of all pairs, on all cores; a run that is told to stop is left there and then."""
+    """<x_i, x_j> of all pairs, on all cores; an interrupt aborts it at once."""
     with abortable():
         return evaluate_square(Linear(), samples)

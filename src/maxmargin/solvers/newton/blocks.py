@@ -1,8 +1,8 @@
 """Newton's method and the method of multipliers over blocks: each pass returns sums and a matrix of the features.
 
-The duals that the method of multipliers remembers are of the size of n. Here they are not remembered but made again:
-those of a row follow from the scores at the u where each width was solved, so the few u and widths so far are all the
-state there is. It does not depend on who holds the rows, and a worker that is lost takes nothing with it.
+The method of multipliers keeps one dual per row. Here the duals are recomputed instead of stored: those of a row follow
+from its scores at the u where each width was solved, so the few u and widths so far are the whole state. It does not
+depend on which worker holds the rows, and a lost worker takes no state with it.
 """
 
 from __future__ import annotations
@@ -16,35 +16,38 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cho_solve
 
-from ...blocks.problem import FORMED, BlockFormulation, BlockPoint, BlockProblem
-from ...blocks.source import Block
+from ...blocks.problem import BlockFormulation, BlockPoint, BlockProblem
+from ...contracts.blocks import Block
 from ...contracts.solvers import Run
+from ...contracts.traits import Traits
 from ...model.features import Design
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Problem
 from ...model.samples import wrap
 from ...runtime.interpreter import cached_property
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 from .block import RowBlock
 from .oracle import RowOracle, TermOracle
 from .run import COARSE_TOL, MIN_RELATIVE_WIDTH, SOLVED_GRADIENT_SHARE, WIDTH_FACTOR, NewtonRun
 
+BLOCK_MATRIX_MAX_FEATURES = 2500  # features up to which blocks add up a matrix of them
 PASSES_WITHOUT_PROGRESS_LIMIT = 40  # passes without a fall of the gap by a tenth before a run gives up
-SAMPLE_MAX_ENTRIES = 1 << 22  # numbers of the sample that is solved first, at most
-SAMPLE_ROW_RATIO, SAMPLE_MIN_ROWS = 8, 4000  # of so many rows one is drawn at most, and no sample is smaller than that
-STEP_RATIOS = 0.5 ** np.array([0, 1, 2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 40])  # of a step that is too long
-SUFFICIENT_DECREASE_SHARE = 1e-4  # of the promised fall that a whole step must reach
+SAMPLE_MAX_ENTRIES = 1 << 22  # largest size of the sample that is solved first
+SAMPLE_ROW_RATIO, SAMPLE_MIN_ROWS = 8, 4000  # at most one row in 8 is drawn; the smallest sample
+STEP_RATIOS = 0.5 ** np.array([0, 1, 2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 40])  # step lengths that the line search tries
+SUFFICIENT_DECREASE_SHARE = 1e-4  # of the predicted decrease that a full step must reach
 
 
 class Steps(NamedTuple):
     """a_k = argmax -a f_k - conj(a) - (width_k/span) (a - a_{k-1})^2 / 2, the method of multipliers.
 
-    Rows of smooth losses need no width: they answer to the last scores.
+    Rows of smooth losses need no width: their duals follow from the last scores.
     """
 
-    u: np.ndarray  # (k, d + 1): where each width was solved, the last row being where the run stands
+    u: np.ndarray  # (k, d + 1): where each width was solved; the last row is the current u
     widths: np.ndarray
-    middle: bool  # whether a_0 is amid the bounds, or zero
+    middle: bool  # whether a_0 is halfway between the bounds, or zero
     constant: float
 
     def duals(self, problem: Problem) -> np.ndarray:
@@ -53,7 +56,7 @@ class Steps(NamedTuple):
         return oracle.respond(f).a
 
     def project(self, problem: Problem) -> np.ndarray:
-        """The scores at every u, a column each."""
+        """The scores at every u, one column each."""
         columns = np.asfortranarray(problem.features.samples.project(np.ascontiguousarray(self.u[:, :-1].T)))
         return columns + self.constant * self.u[:, -1]
 
@@ -75,7 +78,7 @@ class Steps(NamedTuple):
 
 
 class RowSums(NamedTuple):
-    """Sums over rows at u: what Newton's method minimises, losses, conjugates, a, bends; Z'a and Z' diag(bend) Z."""
+    """Sums over rows at u: what Newton's method minimises, losses, conjugates, a, l''; and Z'a and Z' diag(l'') Z."""
 
     smooth: float
     losses: float
@@ -100,7 +103,7 @@ class DirectionalDerivatives(NamedTuple):
 
 
 class SampledRows(NamedTuple):
-    """Rows drawn by lot, their targets and weights, block after block."""
+    """Rows sampled at random, their targets and weights, block after block."""
 
     X: list
     y: list
@@ -124,7 +127,7 @@ def sum_block(block: Block, pose: BlockFormulation, steps: Steps) -> RowSums:
 
 
 def differentiate_block(block: Block, pose: BlockFormulation, steps: Steps, step: np.ndarray) -> DirectionalDerivatives:
-    """How the rows of one block lean along the way `step` from the last of the steps, at several lengths."""
+    """The directional derivatives of one block along `step` from the last of the steps, at several lengths."""
     problem = pose.pose(block)
     f, oracle = steps.follow(problem)
     move = problem.features.samples.project(step[:-1]) + steps.constant * step[-1]
@@ -141,21 +144,21 @@ def draw_block(block: Block, pose: BlockFormulation, share: float) -> SampledRow
 
 @dataclass
 class Iterate:
-    """Where the run stands: u, and the sums there."""
+    """The current u, and the sums there."""
 
     u: np.ndarray
     sums: RowSums
 
 
 class BlockNewtonRun(Run):
-    """Newton steps on all rows, each a pass; for kinked losses within the method of multipliers."""
+    """Newton steps on all rows, one pass each; for kinked losses within the method of multipliers."""
 
     def __init__(self, solver, problem: BlockProblem, tol: float, warm: BlockPoint | None, state: dict | None = None):
         self.solver, self.problem, self.tol = solver, problem, tol
         self.free, self.kinked = problem.pose.free, problem.kinked
         self.constant = 1.0 if self.free else problem.pose.scaling
         self.ridge = 0.0 if self.free else 1.0
-        self.patience = StallDetector(PASSES_WITHOUT_PROGRESS_LIMIT)
+        self.stall_detector = StallDetector(PASSES_WITHOUT_PROGRESS_LIMIT)
         self.n_iter, self.counters = 0, Counter()
         self.solved: list[tuple[np.ndarray, float]] = []  # u and width, for every width that was solved
         self.middle, self.width = False, 2.0 * problem.scale if self.kinked else 0.0
@@ -173,14 +176,14 @@ class BlockNewtonRun(Run):
     # ---- where to start -----------------------------------------------------------------------------------
 
     def start_from(self, warm: BlockPoint) -> None:
-        """Stand at a point, with kinks wide enough to leave it."""
+        """Start at a point, with kinks wide enough to leave it."""
         self.u = np.array(warm.coef, float)
         if self.free:
             self.u[-1] = float(warm.b)
         self.middle, self.width = True, 0.1 * self.width
 
     def start_coarse(self) -> None:
-        """Solve a sample of the rows, weighted up, where there are many more than that."""
+        """Solve a weighted sample of the rows first, if there are many more rows than the sample needs."""
         problem = self.problem
         rows = min(SAMPLE_MAX_ENTRIES // (problem.d + 1), problem.n // SAMPLE_ROW_RATIO)
         if rows < max(SAMPLE_MIN_ROWS, 80 * problem.d):
@@ -195,7 +198,7 @@ class BlockNewtonRun(Run):
         self.middle, self.width = True, max(float(run.whole.oracle.width), self.uncertainty(part.n))
 
     def uncertainty(self, rows: int) -> float:
-        """How wide kinks must be that a sample's solution is near that of all rows: the error of a mean score."""
+        """The width at which the solution of a sample is near that of all rows: the error of a mean score."""
         return self.problem.scale * float(np.sqrt((self.problem.d + 1) / rows)) if self.kinked else 0.0
 
     # ---- moving -------------------------------------------------------------------------------------------
@@ -226,13 +229,13 @@ class BlockNewtonRun(Run):
             else:
                 self.take_step()
             self.n_iter += 1
-            if self.patience.is_stalled(self.gap) or not np.isfinite(self.gap):
+            if self.stall_detector.is_stalled(self.gap) or not np.isfinite(self.gap):
                 return Outcome.STALLED
 
     def take_step(self) -> None:
-        """A Newton step, shorter where it leads up.
+        """A Newton step, shortened where the full one leads up.
 
-        Where the last one was too long, this one mostly is too: then the line is searched before the step is tried.
+        If the last step was too long, this one mostly is too: then the line is searched before the step is tried.
         """
         step = self.find_step()
         slope = float(self.gradient @ step)
@@ -246,11 +249,11 @@ class BlockNewtonRun(Run):
         self.current, self.u = ahead, ahead.u
 
     def is_lower(self, ahead: Iterate, slope: float) -> bool:
-        """Whether a whole step led down by enough."""
+        """Whether a full step lowered the value by enough."""
         return self.value(ahead) <= self.value(self.current) + SUFFICIENT_DECREASE_SHARE * slope
 
     def find_step(self) -> np.ndarray:
-        """(R + Z' diag(bend) Z) step = -gradient, by Cholesky."""
+        """(R + Z' diag(l'') Z) step = -gradient, by Cholesky."""
         matrix = self.current.sums.matrix.copy()
         size = len(matrix)
         matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
@@ -266,13 +269,13 @@ class BlockNewtonRun(Run):
         return -cho_solve(factor, self.gradient, check_finite=False)
 
     def search(self, step: np.ndarray, slope: float) -> tuple[float, float]:
-        """t <= 1 where the slope along the step vanishes, from slopes at a dozen lengths in one pass; and one below."""
+        """A shorter length, and t <= 1 where the slope vanishes; one pass gives the slopes at all STEP_RATIOS."""
         self.counters["passes"] += 1
         found = self.problem.blocks.run(differentiate_block, self.problem.pose, self.steps_at(self.u), step)
         curve = float(step[:-1] @ step[:-1] + self.ridge * step[-1] ** 2)
         slopes = slope + float(self.current.sums.pulled @ step) - found.derivatives + STEP_RATIOS * curve
         slopes = np.where(np.isfinite(slopes), slopes, np.inf)
-        below = np.flatnonzero(slopes <= 0)  # RATIOS fall, and so do the slopes
+        below = np.flatnonzero(slopes <= 0)  # STEP_RATIOS fall, and so do the slopes
         k = int(below[0]) if len(below) else len(STEP_RATIOS) - 1
         low, at_low = float(STEP_RATIOS[k]), float(slopes[k])
         if k == 0 or len(below) == 0 or not np.isfinite(slopes[k - 1]):
@@ -296,7 +299,7 @@ class BlockNewtonRun(Run):
 
     @property
     def gradient(self) -> np.ndarray:
-        """That where the run stands."""
+        """The gradient at the current u."""
         return self.gradient_at(self.current)
 
     def penalty(self, u: np.ndarray) -> float:
@@ -315,7 +318,7 @@ class BlockNewtonRun(Run):
 
     @property
     def dual(self) -> float:
-        """D at the duals, for the intercept where it is: what they miss of their balance is charged at its price."""
+        """D at the duals, with b fixed: b times the imbalance of the duals is subtracted."""
         sums = self.current.sums
         price = self.u[-1] * sums.total if self.free else 0.0
         return -self.penalty(sums.pulled) - sums.conjugates - price
@@ -353,7 +356,7 @@ class BlockNewtonRun(Run):
 
     @property
     def support(self) -> int:
-        """All rows have a say."""
+        """All rows."""
         return self.problem.n
 
     def progress(self, seconds: float) -> Progress:
@@ -370,7 +373,7 @@ class BlockNewtonRun(Run):
         return BlockPoint(self.steps_at(self.u), float(self.u[-1]) if self.free else 0.0, coef)
 
     def refresh(self, scores) -> None:
-        """The judge found the gap wider than the run did: aim lower than where it stands."""
+        """The judge found a wider gap than the run did: aim at half of the current gap."""
         self.tol = 0.5 * min(self.tol, abs(self.gap) / max(abs(self.primal), 1e-300))
 
     def count(self) -> Counter:
@@ -378,12 +381,12 @@ class BlockNewtonRun(Run):
         return Counter({**self.counters, **self.problem.blocks.counters})
 
     def pack(self) -> dict:
-        """All there is to go on from."""
+        """The state that a resumed run needs."""
         steps = self.steps_at(self.u)
         return {"u": steps.u, "widths": steps.widths, "middle": steps.middle, "n_iter": self.n_iter, "tol": self.tol}
 
     def unpack(self, state: dict) -> None:
-        """Stand where a run was packed; the tolerance is this one's."""
+        """Restore a packed state; the tolerance is that of this run."""
         *earlier, self.u = np.array(state["u"], float)
         *widths, self.width = (float(width) for width in state["widths"])
         self.solved = list(zip(earlier, widths, strict=True))
@@ -391,20 +394,14 @@ class BlockNewtonRun(Run):
 
 
 def join_rows(drawn: SampledRows, pose: BlockFormulation) -> Problem:
-    """The problem of the rows that were drawn, one block under another."""
+    """The problem of the sampled rows, one block under another."""
     X = sp.vstack(drawn.X, format="csr") if sp.issparse(drawn.X[0]) else np.concatenate(drawn.X)
     y, c = np.concatenate(drawn.y), np.concatenate(drawn.c)
     return Problem(Design(wrap(X), pose.scaling), y, c, pose.loss, 0.0 if pose.free else None)
 
 
-def refuse_blocks(problem: BlockProblem, name: str, kinked: bool) -> str | None:
-    """Why a second-order method cannot take a problem over blocks, or None."""
-    if problem.pose.n_classes is not None:
-        return f"{name} takes one score a sample, and this problem has {problem.pose.n_classes}; use 'bundle'."
-    if problem.d > FORMED:
-        return f"{name} adds up a matrix of the features over blocks, and {problem.d} are too many; use 'bundle'."
-    if kinked and problem.loss.row(np.ones(1), np.ones(1)) is None:
-        return f"{name} needs a piecewise loss, not {problem.loss.name!r}; use 'newton'."
-    if not kinked and problem.kinked:
-        return f"{name} needs a smooth loss, and {problem.loss.name!r} has a kink; use 'multipliers'."
+def refuse_width(traits: Traits) -> str | None:
+    """Why a second-order method cannot take so many features in blocks, or None."""
+    if traits.form == "blocks" and traits.d > BLOCK_MATRIX_MAX_FEATURES:
+        return f"adds up a matrix of the features over blocks, and {traits.d} are too many; use 'bundle'"
     return None

@@ -1,4 +1,4 @@
-"""Newton's method for the softmax loss: conjugate gradients, each class with a preconditioner of its own."""
+"""Newton's method for the softmax loss: conjugate gradients, with a preconditioner for each class."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from ...contracts.solvers import Run, Solver
-from ...model.features import ClassDesign
+from ...contracts.traits import Takes
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Point, Problem
 from ...runtime.interruptible import abortable
-from ..refusals import refuse_list
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 
 # features up to which the preconditioner of a class is its own Hessian, else its diagonal
 PRECONDITIONER_MAX_FEATURES = 400
@@ -31,14 +31,7 @@ class ClassNewton(Solver):
 
     name = "class_newton"
     formulation = "primal"
-
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if reason := refuse_list(problem, "Newton's method over classes"):
-            return reason
-        if not isinstance(problem.features, ClassDesign) or problem.loss.name != "softmax":
-            return f"Newton's method over classes solves softmax only, and the loss is {problem.loss.name!r}."
-        return None
+    takes = Takes("Newton's method over classes", scores="many", features="linear", structure="softmax")
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ClassNewtonRun:
         """A run at `warm`, or at zero."""
@@ -59,21 +52,21 @@ class ClassNewtonRun(Run):
         if warm is not None:
             U[:] = features.combine(warm.a) if warm.coef is None else warm.coef
             U[:, -1] = warm.b if self.free else U[:, -1]
-        self.n_iter, self.patience = 0, StallDetector(STEPS_WITHOUT_PROGRESS_LIMIT)
+        self.n_iter, self.stall_detector = 0, StallDetector(STEPS_WITHOUT_PROGRESS_LIMIT)
         self.counters = Counter(products=0)
         self.place(U, self.project(U))
 
     def project(self, U: np.ndarray) -> np.ndarray:
-        """f = U Z', one row a class."""
+        """f = U Z', one row per class."""
         f = self.samples.project(np.ascontiguousarray(U[:, :-1].T)) + self.constant * U[:, -1]
         return np.ascontiguousarray(f.T)
 
     def combine(self, a: np.ndarray) -> np.ndarray:
-        """a Z, one row a class."""
+        """a Z, one row per class."""
         return np.column_stack([self.samples.combine(a), self.constant * a.sum(axis=1)])
 
     def place(self, U: np.ndarray, f: np.ndarray) -> None:
-        """Stand at U: shares, duals, gradient, P and D."""
+        """Move to U, and compute the shares, duals, gradient, P and D there."""
         self.U, self.f, terms = U, f, self.problem.terms
         self.share = terms.softmax(f)
         self.a = terms.response(f)[0]
@@ -102,7 +95,7 @@ class ClassNewtonRun(Run):
             if self.n_iter >= last or time.perf_counter() >= end:
                 return Outcome.GOING
             self.take_step()
-            if self.patience.is_stalled(self.gap):
+            if self.stall_detector.is_stalled(self.gap):
                 return Outcome.STALLED
 
     def take_step(self) -> None:
@@ -116,11 +109,11 @@ class ClassNewtonRun(Run):
         if t > 1e-10:
             self.place(self.U + t * step, self.f + t * move)
         else:
-            self.patience.left = 0  # no step of this direction lowers P
+            self.stall_detector.exhaust()  # no step in this direction lowers P
 
     def solve(self) -> np.ndarray:
         """Conjugate gradients on Newton's equation."""
-        # While free intercepts are far off, they are held back by so much that they move by a few units at most.
+        # While free intercepts are far off, damping lets them move by a few units at most.
         self.damped = self.ridge.copy()
         self.damped[-1] += float(np.abs(self.gradient[:, -1]).max()) / 10.0 + 1e-12 if self.free else 0.0
         precondition = self.make_preconditioner()
@@ -211,7 +204,7 @@ class ClassNewtonRun(Run):
         return Point(self.a, self.U[:, -1].copy() if self.free else 0.0, coef)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """Take the judge's exact scores."""
+        """Take over the judge's exact scores."""
         self.place(self.U, scores + (self.U[:, -1:] if self.free else 0.0))
 
     def count(self) -> Counter:

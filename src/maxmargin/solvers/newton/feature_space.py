@@ -1,13 +1,13 @@
-"""A linear kernel with few features: solved for w in the space of the features, with duals that reproduce w.
+"""A linear kernel with few features: solve for w in the feature space, then find duals that reproduce w.
 
-SMO moves two duals at a time, and needs millions of steps where features have unequal scales. In the space of the
-features a few dozen Newton steps do. Two things are put right on the way:
+SMO moves two duals at a time, and needs millions of steps where features have unequal scales. In the feature space a
+few dozen Newton steps suffice. Two details matter:
 
     the data are centred, which changes b alone where the intercept is free;
-    w = sum_i a_i x_i holds at the optimum only, so the duals that are free are moved until it holds to rounding.
+    w = sum_i a_i x_i holds at the optimum only, so the free duals are moved until it holds to rounding.
 
-With features of 1e7 and duals of 1, a sum of a_i x_i is off by 1e-9, which may be a hundredth of w. There the point has
-w itself beside the duals: w has all its digits, and 1/2 |w - sum_i a_i x_i|^2, which is what D lacks, is next to zero.
+With features of 1e7 and duals of 1, a sum of a_i x_i is off by 1e-9, which may be a hundredth of w. In that case the
+point holds w itself beside the duals: w has all its digits, and the gap 1/2 |w - sum_i a_i x_i|^2 is next to zero.
 """
 
 from __future__ import annotations
@@ -18,61 +18,58 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
-from ...model.features import Design, Gram
-from ...model.kernels import Linear
+from ...contracts.traits import Takes
+from ...model.features import Design
 from ...model.problem import Point, Problem
 from ...model.samples import Dense
 from ..result import Outcome, Progress
 from .system import NORMAL_MATRIX_MAX_FEATURES
 
-INNER_TOL_FACTOR = 0.1  # by which the inner tolerance falls when the judge is not content
+INNER_TOL_FACTOR = 0.1  # by which the inner tolerance falls when the judge finds too wide a gap
 MIN_INNER_TOL = 1e-14
-PRIMAL_TOL_SHARE = 0.5  # of tol that w may take; the rest is for the duals
-MAX_CORRECTIONS = 3  # of the duals: the first leaves rounding errors of its own
-# of tol: duals that change scores by more, since they miss w, are not all that is kept of w
+PRIMAL_TOL_SHARE = 0.5  # of tol for w; the rest is for the duals
+MAX_CORRECTIONS = 3  # of the duals: the first one leaves rounding errors
+# of tol: if sum_i a_i x_i differs from w by so much that scores change by more, w itself is kept beside the duals
 KEPT_WEIGHTS_TOL_SHARE = 0.1
-REPRODUCTION_REL_TOL = 1e-9  # of |w| that duals may miss before the machine has coefficients of its own
+REPRODUCTION_REL_TOL = 1e-9  # of |w|: a larger |w - sum_i a_i x_i| makes the machine keep separate coefficients
 
 
 @dataclass(frozen=True)
 class FeatureSpace(Solver):
     """min over (w, b) of P by another solver, then a + S^2 Z (Z'S^2 Z)^-1 (w - Z'a) for the duals a it leaves.
 
-    Z are the samples, with a column of ones where the intercept is free, and S the distances of the duals from their
-    bounds: those at a bound stay there.
+    Z holds the samples, with a column of ones where the intercept is free, and S the distances of the duals from their
+    bounds, so duals at a bound stay there.
 
     Parameters
     ----------
     inner : solver object
-        One for linear machines: Newton, Multipliers or InteriorPoint.
+        A solver for linear machines: Newton, Multipliers or InteriorPoint.
     """
 
     inner: object
     name = "feature_space"
     formulation = "primal and Wolfe dual"
+    takes = Takes("The space of the features", features="kernel rows", loss="piecewise")
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        features = problem.features
-        if type(features) is not Gram or not isinstance(features.kernel, Linear):
-            return "The space of the features is for a linear kernel; use 'smo'."
-        if not isinstance(features.samples, Dense) or features.samples.d > min(
-            NORMAL_MATRIX_MAX_FEATURES, features.n // 2
-        ):
-            return "The space of the features is for dense data with few of them; use 'smo'."
-        if problem.y.ndim > 1 or problem.row is None:
-            return "The space of the features is for one layer of a piecewise loss; use 'smo'."
+    def refuse(self, problem: Problem) -> str | None:
+        """Another kernel than the linear one, or too many features."""
+        if not problem.traits.linear_kernel:
+            return "is for a linear kernel; use 'smo'"
+        samples = problem.features.samples
+        if samples.sparse or samples.d > min(NORMAL_MATRIX_MAX_FEATURES, problem.n // 2):
+            return "is for dense data with few of them; use 'smo'"
         return None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> FeatureSpaceRun:
-        """A run from the beginning: where another solver got stuck is no good place to start."""
+        """A run from the beginning: a point where another solver got stuck is a poor start."""
         return FeatureSpaceRun(self, problem, tol)
 
 
 def pose_in_feature_space(problem: Problem) -> tuple[Problem, np.ndarray]:
     """The same problem for w itself, and what was subtracted from the samples."""
     X = np.asarray(problem.features.samples.X, float)
-    moves = problem.balance is not None and not np.any(problem.balance)  # else w has a say in what a shift costs
+    moves = problem.balance is not None and not np.any(problem.balance)  # else the cost of a shift depends on w
     centre = X.mean(axis=0) if moves else np.zeros(X.shape[1])
     design = Design(Dense(X - centre), float(np.sqrt(problem.features.offset)))
     return replace(problem, features=design), centre
@@ -118,11 +115,11 @@ class FeatureSpaceRun(Run):
         return self.inner.count()
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge was not content with the duals: w must be found more accurately."""
+        """The judge found too wide a gap: find w more accurately."""
         self.inner.tol *= INNER_TOL_FACTOR
 
     def point(self) -> Point:
-        """The duals that reproduce w, and the intercept of data that are not centred."""
+        """The duals that reproduce w, and the intercept for the original, uncentred data."""
         found = self.inner.point()
         w = self.posed.features.combine(found.a) if found.coef is None else found.coef
         shift = float(w[:-1] @ self.centre)
@@ -130,7 +127,7 @@ class FeatureSpaceRun(Run):
         return Point(a, found.b - shift, self.represent(w, a), w=self.keep_weights(w, a))
 
     def keep_weights(self, w: np.ndarray, a: np.ndarray) -> np.ndarray | None:
-        """w itself where sums of a_i x_i would change scores by a good part of tol; else None."""
+        """w itself if rounding in sum_i a_i x_i would change scores by a good part of tol; else None."""
         features, missing = self.problem.features, self.find_missing(w, a)
         lost = float(np.linalg.norm(missing[:-1])) + abs(missing[-1]) * features.samples.displacement
         if features.offset or lost * features.largest_size <= KEPT_WEIGHTS_TOL_SHARE * self.tol * self.problem.scale:
@@ -148,9 +145,9 @@ class FeatureSpaceRun(Run):
         return a
 
     def represent(self, w: np.ndarray, a: np.ndarray) -> np.ndarray | None:
-        """Coefficients with Z'coef = w where no duals within their bounds have that, as before the optimum; else None.
+        """Coefficients with Z'coef = w if no duals within their bounds satisfy that, as before the optimum; else None.
 
-        Without them a run that is stopped early would leave a machine far worse than the w it has found.
+        Without them a run that is stopped early would return a machine far worse than the w it has found.
         """
         missing = self.find_missing(w, a)
         if np.linalg.norm(missing) <= REPRODUCTION_REL_TOL * np.linalg.norm(w):
@@ -158,7 +155,7 @@ class FeatureSpaceRun(Run):
         return self.move(a, missing, np.ones(len(a)))
 
     def find_missing(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """w - Z'a, with what the duals miss of their balance at the end where the intercept is free."""
+        """w - Z'a; if the intercept is free, the last entry is the imbalance of the duals."""
         missing = w - self.posed.features.combine(a)
         if self.problem.balance is not None:
             missing[-1] = self.problem.balance - a.sum()

@@ -1,4 +1,4 @@
-"""Primal-dual interior point in the duals of a kernel machine: one Cholesky factor of K + 1/theta for each step.
+"""Primal-dual interior point in the duals of a kernel machine: one Cholesky factor of K + 1/theta per step.
 
     f = K a + b,     f + p + d a - z + v = 0,     (a - lo) z = mu,     (hi - a) v = mu,     sum_i a_i = balance
 
@@ -6,9 +6,10 @@ Eliminating z and v leaves, with theta = 1 / (d + z/(a - lo) + v/(hi - a)),
 
     (K + 1/theta) da + db = r,     sum_i da_i = balance - sum_i a_i,     r = -(f + p + d a) + mu/(a - lo) - mu/(hi - a)
 
-SMO moves two duals at a time, and where kernel values are large and features of unequal scale it needs millions of
-steps. These steps are some dozens whatever the kernel, of n^3/3 multiplications each. A row with e > 0 has two duals,
-one for each side of its flat part: two layers over the same samples, whose thetas add (Fine and Scheinberg 2001).
+SMO moves two duals at a time, and needs millions of steps where kernel values are large and features have unequal
+scales. Interior point takes some dozens of steps for any kernel, at n^3/3 multiplications each. A row with e > 0 has
+two duals, one for each side of its flat part: two layers over the same samples, whose thetas add (Fine and Scheinberg
+2001).
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from ...model.problem import Problem
 from .barrier import BOUNDARY_STEP_SHARE, CORRECTOR_LIMIT_FACTOR, Barrier, scale_to_balance, split_layers
 
 RELATIVE_JITTERS = (0.0, 1e-14, 1e-12, 1e-10)  # of the diagonal, added where rounding has left the matrix indefinite
-MAX_FREE_DUALS = 600  # duals whose linear system is solved beside that of all
-MAX_CORRECTIONS = 4  # of the duals that are left free when the others are put at their bounds
+MAX_FREE_DUALS = 600  # largest number of free duals for which a separate linear system is solved
+MAX_CORRECTIONS = 4  # of the free duals, once the others are at their bounds
 
 
 class KernelBarrier:
     """Duals strictly between all bounds, and steps towards the optimum.
 
     Arrays of duals have one row for each side of a loss; `owner` says to which intercept a row belongs. The nu machines
-    have two of them, each with a balance of its own.
+    have two intercepts, each with its own balance.
     """
 
     def __init__(self, problem: Problem, K: np.ndarray):
@@ -46,7 +47,7 @@ class KernelBarrier:
         self.start()
 
     def start(self) -> None:
-        """Duals amid their bounds that balance, scaled to where D is largest; multipliers of the scores' scale."""
+        """Balanced duals between their bounds, scaled to maximise D; multipliers of the scale of the scores."""
         with np.errstate(over="ignore"):
             reach = 0.5 * np.minimum(self.hi - self.lo, self.scale / np.maximum(self.d, 1e-300))
         a = np.where(self.below, self.lo + reach, np.where(self.above, self.hi - reach, 0.0))
@@ -62,9 +63,9 @@ class KernelBarrier:
         self.place(a)
 
     def place(self, a: np.ndarray) -> None:
-        """Stand at the duals: their distances from the bounds, and their scores."""
+        """Move to the duals `a`, and compute their distances from the bounds and their scores."""
         self.a = a
-        # A bound that is not there is a distance of one that does not change, with a multiplier of zero.
+        # A missing bound counts as a constant distance of one with a multiplier of zero.
         with np.errstate(invalid="ignore"):
             self.low = np.where(self.below, a - self.lo, 1.0)
             self.high = np.where(self.above, self.hi - a, 1.0)
@@ -76,7 +77,7 @@ class KernelBarrier:
 
     @property
     def missing(self) -> np.ndarray:
-        """What the duals miss of their balances."""
+        """balance - sum_i a_i of each intercept."""
         return self.balance - self.collect(self.a).sum(axis=1)
 
     # ---- a step -------------------------------------------------------------------------------------------
@@ -108,7 +109,7 @@ class KernelBarrier:
         self.b, self.z, self.v = self.b + t * db, self.z + t * dz, self.v + t * dv
         low, high = self.low + t * da * self.below, self.high - t * da * self.above
         self.place(self.a + t * da)
-        self.low, self.high = low, high  # which a rounding of a would make zero
+        self.low, self.high = low, high  # recomputed from a, rounding could make them zero
 
     def move(self, right: np.ndarray, rise, fall) -> tuple:
         """The step of b, a, z and v for the right-hand sides of the three equations."""
@@ -121,20 +122,20 @@ class KernelBarrier:
         return db, da, (rise - self.z * da) / self.low - self.z, (fall + self.v * da) / self.high - self.v
 
     def spread(self, total: np.ndarray, beside: np.ndarray) -> np.ndarray:
-        """Steps of the duals of each sample from their sum, and from what their own conditions differ by.
+        """Steps of the duals of each sample, from the step of their sum and the differences of their own conditions.
 
-        Where one dual of a sample moves, the difference is zero, and must not become a rounding error times theta.
+        If only one dual of a sample moves, the difference is zero, and must not become a rounding error times theta.
         """
         return self.theta / self.total * total + np.where(self.shared, self.theta * beside, 0.0)
 
     def factor(self) -> None:
-        """The factors of K + 1/theta, and how the sums of the duals answer to the intercepts."""
+        """The factors of K + 1/theta, and the Schur complement of the intercepts."""
         self.total = np.maximum(self.theta.sum(axis=0), 1e-300)
         for jitter in RELATIVE_JITTERS:
             matrix = self.K.copy()
             np.fill_diagonal(matrix, (self.diagonal + 1.0 / self.total) * (1.0 + jitter))
             try:
-                self.factors = factor_matrix(matrix.T)  # in Fortran's order, so that no other copy is made
+                self.factors = factor_matrix(matrix.T)  # in Fortran order, which saves a copy
                 break
             except LinAlgError:
                 continue
@@ -143,7 +144,7 @@ class KernelBarrier:
         if self.free:
             self.own = self.collect(self.theta)
             self.pulled = np.stack([self.solve(own / self.total) for own in self.own])
-            # sum_i of theta_g (theta_h / theta - [g = h]), without what cancels, and of -theta_g pulled_h / theta
+            # sum_i of theta_g (theta_h / theta - [g = h]), without cancellation, and of -theta_g pulled_h / theta
             between = (self.own / self.total) @ self.own.T
             np.fill_diagonal(between, -np.sum(self.own * (self.total - self.own) / self.total, axis=1))
             self.schur_complement = between - (self.own / self.total) @ self.pulled.T
@@ -167,8 +168,8 @@ class KernelBarrier:
     def cross_over(self) -> tuple[np.ndarray, np.ndarray]:
         """Duals and intercepts with every dual at a bound whose multiplier outweighs its distance from it.
 
-        In units of the score: K_ii (a_i - lo_i) < z_i. Those that are left are free, and their conditions are met:
-        f_i + p_i + d_i a_i = 0 is a linear system in them.
+        In units of the score: K_ii (a_i - lo_i) < z_i. The others are free, and must satisfy
+        f_i + p_i + d_i a_i = 0, a linear system in them.
         """
         unit = 1.0 / np.maximum(self.diagonal, 1e-300)
         a = np.where(self.below & (self.low < unit * self.z), self.lo, self.a)
@@ -176,7 +177,7 @@ class KernelBarrier:
         for _ in range(MAX_CORRECTIONS):
             layer, free = np.nonzero((a > self.lo) & (a < self.hi))
             if not 0 < len(free) <= MAX_FREE_DUALS or len(np.unique(free)) < len(free):
-                return self.collect(self.a), self.b  # many are not settled yet, or two duals of one sample are not
+                return self.collect(self.a), self.b  # too many free duals, or two of one sample
             p, d, lo, hi, own = (part[layer, free] for part in (self.p, self.d, self.lo, self.hi, a))
             rates = -(self.K[free] @ a.sum(axis=0) + b[self.owner[layer]] + p + d * own)
             ties = np.eye(self.layers)[self.owner[layer]] if self.free else np.zeros((len(free), 0))
@@ -190,10 +191,10 @@ class KernelBarrier:
 
 
 def solve_free(K: np.ndarray, rates: np.ndarray, ties: np.ndarray, missing: np.ndarray) -> tuple:
-    """delta and db with K delta + ties db = rates and ties' delta = missing; db = 0 where nothing ties the duals."""
+    """delta and db with K delta + ties db = rates and ties' delta = missing; db = 0 if `ties` is empty."""
     root, (n, m) = np.sqrt(np.maximum(np.diag(K), 1e-300)), ties.shape
     system = np.zeros((n + m, n + m))
-    system[:n, :n] = K / (root[:, None] * root)  # of unit diagonal: rows of unequal scale weigh alike
+    system[:n, :n] = K / (root[:, None] * root)  # scaled to unit diagonal, so that rows of unequal scale count alike
     system[np.arange(n), np.arange(n)] = 1.0 + RELATIVE_JITTERS[1]
     system[:n, n:] = ties / root[:, None]
     system[n:, :n] = system[:n, n:].T

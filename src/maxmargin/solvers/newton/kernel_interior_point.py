@@ -10,45 +10,45 @@ from typing import NamedTuple
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
-from ...model.features import Gram, SignedGram
+from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
 from ..result import Outcome, Progress
+from ..stalling import FALL_FACTOR, StallDetector
 from .kernel_barrier import KernelBarrier
 
-MAX_STEPS = 200  # after which a run gives up
-STEPS_WITHOUT_PROGRESS_LIMIT = 12  # steps without a fall of the gap by a tenth, once it is below NEAR
-STALL_MAX_GAP = 0.5
-AIM_TOL_SHARE = 0.9  # of tol is aimed at
-CROSSOVER_GAP_FACTOR = 10.0  # times tol is the gap from which on duals are put at their bounds
-STEPS_AFTER_TOL = 6  # steps more for duals at their bounds, where those between them are good enough already
+MAX_STEPS = 200  # of a run before it gives up
+STEPS_WITHOUT_PROGRESS_LIMIT = 12  # steps without a fall of the gap by a tenth, before a run gives up
+STALL_MAX_GAP = 0.5  # relative gap above which a run does not give up for want of progress
+AIM_TOL_SHARE = 0.9  # of tol: the gap that a run aims at
+CROSSOVER_GAP_FACTOR = 10.0  # times tol: from this gap on, duals are moved to their bounds
+STEPS_AFTER_TOL = 6  # further steps for a point with duals at their bounds, once an interior point has reached tol
 
 
 @dataclass(frozen=True)
 class KernelInteriorPoint(Solver):
-    """max D(a) by (K + 1/theta) da + db = r: Mehrotra's predictor and corrector, with one Cholesky factor a step.
+    """max D(a) by (K + 1/theta) da + db = r: Mehrotra's predictor and corrector, with one Cholesky factor per step.
 
-    Its number of steps hardly depends on the kernel: for kernels whose values are large, as the polynomial one's of
-    features that were not scaled, where SMO would need millions.
+    The number of steps hardly depends on the kernel. It suits kernels with large values, such as a polynomial of
+    unscaled features, where SMO would need millions of steps.
     """
 
     name = "kernel_interior_point"
     formulation = "Wolfe dual"
+    takes = Takes("Interior point in the duals", features="kernel rows", layers="any")
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        features = problem.features
-        if problem.row is None:
-            return f"Interior point needs a piecewise loss, and {problem.loss.name!r} is none; use 'gradient_descent'."
-        if not isinstance(features, Gram | SignedGram):
-            return "Interior point in the duals needs kernel values, and these features have none."
-        if features.penalty != "l2" or (problem.y.ndim > 1 and problem.row.e.any()):
-            return "Interior point in the duals is for the penalty 1/2 |w|^2, and in layers for losses without a tube."
-        if not features.small or not features.kernel.psd:
-            return "Interior point in the duals needs the whole matrix of a positive semidefinite kernel; use 'smo'."
+    def refuse(self, problem: Problem) -> str | None:
+        """A loss without a row, a tube in layers, or no whole matrix of a positive semidefinite kernel."""
+        traits = problem.traits
+        if not traits.piecewise:
+            return f"needs a piecewise loss, and {traits.loss!r} is none; use 'gradient_descent'"
+        if traits.layers > 1 and problem.row.e.any():
+            return "takes losses without a tube in layers; use 'smo'"
+        if not traits.kernel_matrix or not problem.features.kernel.psd:
+            return "needs the whole matrix of a positive semidefinite kernel; use 'smo'"
         return None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> KernelInteriorRun:
-        """A run from the beginning: a point at the bounds is no good place for an interior point to start."""
+        """A run from the beginning: a point at the bounds is a poor start for an interior point method."""
         return KernelInteriorRun(problem, tol)
 
 
@@ -63,16 +63,16 @@ class Candidate(NamedTuple):
 
 
 class KernelInteriorRun(Run):
-    """Steps of a barrier, and the best point of all."""
+    """Barrier steps, and the best point so far."""
 
     def __init__(self, problem: Problem, tol: float):
         self.problem, self.tol, self.n_iter = problem, tol, 0
         self.barrier = KernelBarrier(problem, problem.features.form())
-        self.steps_since_progress, self.extra = 0, STEPS_AFTER_TOL
+        self.stall_detector, self.extra = StallDetector(STEPS_WITHOUT_PROGRESS_LIMIT + 1), STEPS_AFTER_TOL
         self.best = self.measure(self.barrier.collect(self.barrier.a), self.barrier.b)
 
     def measure(self, a: np.ndarray, b: np.ndarray) -> Candidate:
-        """P and D at some duals, made feasible, with one row for each intercept."""
+        """P and D at some duals, one row per intercept, made feasible."""
         problem, flat = self.problem, self.problem.y.ndim == 1
         a, b = problem.feasible(a[0] if flat else a), float(b[0]) if flat else b
         coef = problem.features.combine(a)
@@ -92,9 +92,7 @@ class KernelInteriorRun(Run):
         while self.n_iter < last and time.perf_counter() < end:
             if self.best.gap <= self.aim and self.extra <= 0:
                 return Outcome.DONE
-            if self.n_iter >= MAX_STEPS or (
-                self.steps_since_progress > STEPS_WITHOUT_PROGRESS_LIMIT and self.best.gap < STALL_MAX_GAP
-            ):
+            if self.n_iter >= MAX_STEPS or (self.stall_detector.exhausted and self.best.gap < STALL_MAX_GAP):
                 return Outcome.STALLED
             try:
                 self.take_step()
@@ -104,9 +102,10 @@ class KernelInteriorRun(Run):
         return Outcome.GOING
 
     def take_step(self) -> None:
-        """One step; the duals as they are, and as they are once those near their bounds are put there."""
+        """One step; keep the better of its duals and the same duals with those near a bound moved onto it."""
         self.barrier.step()
-        self.n_iter, self.steps_since_progress = self.n_iter + 1, self.steps_since_progress + 1
+        self.n_iter += 1
+        self.stall_detector.count(progressed=False)
         if not np.isfinite(self.barrier.scores).all():
             raise FloatingPointError
         self.compare(self.measure(self.barrier.collect(self.barrier.a), self.barrier.b))
@@ -114,13 +113,14 @@ class KernelInteriorRun(Run):
         if self.best.gap < CROSSOVER_GAP_FACTOR * self.tol:
             crossed = self.measure(*self.barrier.cross_over())
             self.compare(crossed)
-            if crossed.gap <= self.aim:  # good enough, and with few support vectors
+            if crossed.gap <= self.aim:  # within tol, and with few support vectors
                 self.best, self.extra = crossed, 0
 
     def compare(self, candidate: Candidate) -> None:
         """Keep the better one."""
         if candidate.gap < self.best.gap:
-            self.steps_since_progress = 0 if candidate.gap < 0.9 * self.best.gap else self.steps_since_progress
+            # By a tenth of the best gap so far, not of the gap at the last progress: small falls do not add up to one.
+            self.stall_detector.count(candidate.gap < FALL_FACTOR * self.best.gap, looks=0)
             self.best = candidate
 
     @property
@@ -138,7 +138,7 @@ class KernelInteriorRun(Run):
         return Progress(self.n_iter, seconds, self.best.primal, self.best.dual, self.problem.n)
 
     def count(self) -> Counter:
-        """Factors of the matrix: one for each step."""
+        """Cholesky factorisations: one per step."""
         return Counter(factors=self.n_iter)
 
     def point(self) -> Point:
@@ -146,5 +146,5 @@ class KernelInteriorRun(Run):
         return Point(self.best.a, self.best.b)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge was not content: its tolerance is aimed at more tightly."""
+        """The judge found too wide a gap: aim at a smaller one."""
         self.tol *= 0.1

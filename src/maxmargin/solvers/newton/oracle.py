@@ -1,4 +1,4 @@
-"""What Newton's method asks of the rows of a problem: their duals at given scores, and how these move."""
+"""The rows of a problem as Newton's method sees them: their duals at given scores, and the derivatives of these."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 from ...model.losses import PiecewiseConjugate
 from ...runtime.threads import STRIPS, run_strips
 
-PARALLEL_MIN_ROWS = 20_000  # rows from which on the cores share them
+PARALLEL_MIN_ROWS = 20_000  # smallest number of rows that is split over the cores
 
 
 class Response(NamedTuple):
-    """The duals a of all rows at their scores, bend = -da/df, and sums over the rows.
+    """The duals a of all rows at their scores, second_derivative = -da/df, and sums over the rows.
 
-    `slack` is how far each score may move before its row bends; `smooth` the sum that Newton's method minimises,
-    `losses` that of c l(f), `conjugates` that of conj(a), `total` that of a.
+    `slack` is how far each score may move before the second derivative of its row is no longer zero; `smooth` is the
+    sum that Newton's method minimises, `losses` that of c l(f), `conjugates` that of conj(a), `total` that of a, and
+    `curved` the number of rows with a nonzero second derivative.
     """
 
     a: np.ndarray
@@ -30,7 +31,7 @@ class Response(NamedTuple):
 
 
 class RowOracle:
-    """Rows p, d, e, lo, hi with a proximal term of some width around a0; width 0 for rows that need none."""
+    """Rows p, d, e, lo, hi with a proximal term of the given width around a0; width 0 means no proximal term."""
 
     def __init__(self, row: PiecewiseConjugate, a0: np.ndarray, width: float):
         self.row = [np.ascontiguousarray(part) for part in row]
@@ -61,7 +62,7 @@ class RowOracle:
         return Response(a, second_derivative, slack, *sum_strips(sums, 5))
 
     def directional_derivative(self, f: np.ndarray, step: np.ndarray, t: float) -> tuple[float, float]:
-        """sum a step and sum bend step^2 at the scores f + t step."""
+        """sum a step and sum second_derivative step^2 at the scores f + t step."""
         from ...compiled.responses import directional_derivative
 
         sums = []
@@ -76,7 +77,7 @@ class RowOracle:
 
 
 class TermOracle:
-    """Rows of a smooth loss that has no five numbers: logistic, exponential, Poisson."""
+    """Rows of a smooth loss that is not piecewise quadratic: logistic, exponential, Poisson."""
 
     width = 0.0
 
@@ -103,7 +104,7 @@ class TermOracle:
         return Response(a, second_derivative, None, losses, losses, -product - losses, total, len(f))
 
     def directional_derivative(self, f: np.ndarray, step: np.ndarray, t: float) -> tuple[float, float]:
-        """sum a step and sum bend step^2 at the scores f + t step."""
+        """sum a step and sum second_derivative step^2 at the scores f + t step."""
         sums = []
 
         def work(start: int, stop: int) -> None:
@@ -118,10 +119,10 @@ class TermOracle:
 
 
 def choose_strip_rows(n: int) -> int:
-    """Rows of a strip."""
+    """The number of rows per strip."""
     return max(n, 1) if n < PARALLEL_MIN_ROWS else -(-n // STRIPS)
 
 
 def sum_strips(sums: list[tuple], count: int) -> list:
-    """The sums of all strips, added in the order of their rows; zeros where there are none."""
+    """The sums of all strips, added in the order of their rows; zeros if there are no strips."""
     return [sum(part[k] for part in sorted(sums)) for k in range(1, count + 1)]

@@ -1,4 +1,4 @@
-"""The moving state of Newton's method: steps on all rows while many bend, then on the rows near their kinks."""
+"""The moving state of Newton's method: steps on all rows while many are curved, then on the rows near their kinks."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ import numpy as np
 
 from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
-from ..result import Outcome, Progress, StallDetector
+from ..result import Outcome, Progress
+from ..stalling import StallDetector
 from .block import EXPONENTIAL_WALL_FACTOR, LINE_SEARCH_SLOPE_SHARE, RowBlock
 from .oracle import RowOracle, TermOracle
 
 WIDTH_FACTOR = 0.2  # by which the width of the kinks falls once a width is solved
 MIN_RELATIVE_WIDTH = 1e-14  # of the scale of the scores: narrower kinks are lost in rounding
 SOLVED_GRADIENT_SHARE = 0.3  # of the gap may come from the gradient when a width counts as solved
-NEAR_MOVE_FACTOR = 3.0  # times the last move of a score is how near to its kink a row must be to take part in the next
-NEAR_ROWS_MAX_SHARE = 0.4  # share of the rows below which those near their kinks are gathered
-MAX_NEAR_STEPS = 25  # Newton steps on the near rows before all rows are asked again
-MAX_STRAYED_ROUNDS = 8  # rounds in which these were not enough, after which a hasty run gives up
-COARSE_START_MIN_ROWS, COARSE_ROW_RATIO = (
-    30_000,
-    8,
-)  # rows from which on an eighth of them, drawn by lot, is solved first
-COARSE_TOL = 2e-3
+NEAR_MOVE_FACTOR = 3.0  # times its last move: a row whose score is this near to its kink takes part
+NEAR_ROWS_MAX_SHARE = 0.4  # share of the rows below which steps use only those near their kinks
+MAX_NEAR_STEPS = 25  # Newton steps on the near rows before all rows are evaluated again
+MAX_STRAYED_ROUNDS = 8  # rounds in which these did not suffice, before a hasty run gives up
+# with at least so many rows, one row in 8, sampled at random, is solved first
+COARSE_START_MIN_ROWS, COARSE_ROW_RATIO = 30_000, 8
+COARSE_TOL = 2e-3  # relative gap to which the sampled rows are solved
 ROUNDS_WITHOUT_PROGRESS_LIMIT = 40  # rounds without a fall of the gap by a tenth before a run gives up
 
 
@@ -38,7 +37,7 @@ class NewtonRun(Run):
         features = problem.features
         self.constant = 1.0 if self.free else features.scaling
         self.kinked = problem.kinked
-        self.n_iter, self.patience = 0, StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
+        self.n_iter, self.stall_detector = 0, StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
         self.counters = Counter(rounds=0, widths=0)
         self.moves: np.ndarray | None = None
         self.strayed = 0
@@ -60,7 +59,7 @@ class NewtonRun(Run):
     # ---- where to start -----------------------------------------------------------------------------------
 
     def start_coarse(self, depth: int) -> NewtonRun | None:
-        """A run on an eighth of the rows, weighted up, where there are many rows for each feature."""
+        """A run on an eighth of the rows, with larger weights, if there are many rows per feature."""
         n, d = self.problem.n, self.whole.samples.d
         if n < COARSE_START_MIN_ROWS or n < 80 * COARSE_ROW_RATIO * d:
             return None
@@ -73,7 +72,7 @@ class NewtonRun(Run):
         return NewtonRun(self.solver, part, max(COARSE_TOL, self.tol), None, depth + 1)
 
     def begin(self, warm: Point | None) -> None:
-        """Stand at the warm point, or at zero with the intercept that suits w = 0."""
+        """Start at the warm point, or at zero with the intercept that suits w = 0."""
         u = np.zeros(self.whole.samples.d + 1)
         if warm is not None:
             u[:] = self.problem.features.combine(self.problem.feasible(warm.a)) if warm.coef is None else warm.coef
@@ -91,7 +90,7 @@ class NewtonRun(Run):
             self.set_width_from_gap()
 
     def start_from(self, coarse: NewtonRun) -> None:
-        """Go on from the solution of an eighth of the rows, every kink as wide as that solution is uncertain."""
+        """Go on from the solution of an eighth of the rows, with its width of the kinks."""
         u = coarse.whole.u
         if self.kinked:
             row, oracle = self.whole.oracle.row, self.whole.oracle
@@ -134,7 +133,7 @@ class NewtonRun(Run):
                 return Outcome.STALLED
 
     def take_round(self, steps: int) -> None:
-        """One Newton step on all rows, or several on those near their kinks; then all rows are asked again."""
+        """One Newton step on all rows, or several on those near their kinks; then all rows are evaluated again."""
         whole = self.whole
         near = self.choose_near()
         self.counters["rounds"] += 1
@@ -153,12 +152,12 @@ class NewtonRun(Run):
             if fallen:
                 break
             whole.place(*origin)
-        if not fallen:  # a step so long that its end drowned in rounding errors
+        if not fallen:  # the step was so long that rounding errors dominate at its end
             self.moves = None
-            self.patience.left -= 5
+            self.stall_detector.count(progressed=False, looks=5)
 
     def choose_near(self) -> np.ndarray | None:
-        """The rows that bend or may soon: nearer to their kink than REACH times their last move; None for all."""
+        """The rows that are curved or may soon be, those within NEAR_MOVE_FACTOR moves of their kink; None for all."""
         slack = self.whole.response.slack
         if slack is None or self.moves is None:
             return None
@@ -166,10 +165,10 @@ class NewtonRun(Run):
         return near if len(near) < NEAR_ROWS_MAX_SHARE * len(slack) else None
 
     def solve_near(self, near: np.ndarray, steps: int) -> np.ndarray:
-        """Newton steps on some rows, all others held where they are: the way they lead.
+        """The total of several Newton steps on some rows, with the duals of all others fixed.
 
-        A row at its bound is linear there, and convex beyond: the others are replaced by their tangents, so the way
-        leads downhill for all rows too, and a line search along it cannot fail.
+        A row whose dual is at a bound is linear there and convex everywhere. The other rows are replaced by their
+        tangents, so the total is a descent direction for all rows too, and a line search along it cannot fail.
         """
         whole = self.whole
         oracle = whole.oracle.take(near)
@@ -189,11 +188,11 @@ class NewtonRun(Run):
         return block.u - whole.u
 
     def damping(self, block: RowBlock) -> float:
-        """What is added to the curvature of a free intercept, so that it moves by no more than a few scales."""
+        """Added to the curvature of a free intercept, so that it moves by at most ten times the scale of the scores."""
         return abs(block.gradient[-1]) / (10.0 * self.scale) + 1e-14 if self.free else 0.0
 
     def accuracy(self) -> float:
-        """How well conjugate gradients solve: better as the gap closes."""
+        """The accuracy of conjugate gradients: higher as the gap closes."""
         return float(np.clip(0.1 * np.sqrt(abs(self.gap) / max(abs(self.primal), 1e-300)), 1e-3, 0.1))
 
     def reduce_width(self) -> None:
@@ -223,7 +222,7 @@ class NewtonRun(Run):
                 if 0 < second_derivative < np.inf
                 else shift + np.sign(missing) * self.scale
             )
-            # Down the wall of an exponential a step is one unit: halve the bracket there.
+            # Down the wall of an exponential a Newton step has length one: halve the bracket there.
             crawling = (abs(missing) > 0.5 * last or abs(missing) > wall) and np.isfinite(high - low)
             if crawling or not low < shift < high:
                 shift = 0.5 * (low + high)
@@ -244,7 +243,7 @@ class NewtonRun(Run):
 
     @property
     def dual(self) -> float:
-        """D at the duals, for the intercept where it is: what they miss of their balance is charged at its price."""
+        """D at the duals, with b fixed: b times the imbalance of the duals is subtracted."""
         pulled, response = self.whole.pulled, self.whole.response
         norm = float(pulled[:-1] @ pulled[:-1]) + (0.0 if self.free else pulled[-1] ** 2)
         price = self.whole.u[-1] * (response.total - self.balance) if self.free else 0.0
@@ -275,8 +274,8 @@ class NewtonRun(Run):
         )
 
     def is_stuck(self) -> bool:
-        """Whether the gap has not fallen by a tenth for PATIENCE rounds."""
-        return self.patience.is_stalled(self.gap) or not np.isfinite(self.gap)
+        """Whether the gap has not fallen by a tenth for ROUNDS_WITHOUT_PROGRESS_LIMIT rounds."""
+        return self.stall_detector.is_stalled(self.gap) or not np.isfinite(self.gap)
 
     # ---- what the loop asks -------------------------------------------------------------------------------
 
@@ -310,7 +309,7 @@ class NewtonRun(Run):
         return Point(self.whole.response.a, float(u[-1]) if self.free else 0.0, coef)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """Take the judge's exact scores."""
+        """Take over the judge's exact scores."""
         shift = self.whole.u[-1] if self.free else 0.0
         self.whole.place(self.whole.u, scores + shift)
 

@@ -1,4 +1,4 @@
-"""Interior point on the rows that matter: those far from their kinks are replaced by their tangents, and seen again.
+"""Interior point on the rows that matter: rows far from their kinks are replaced by their tangents.
 
 A row beyond its kink is linear there and convex everywhere, so the tangent bounds it from below: the optimum of the
 sifted problem is a lower bound, its duals are feasible duals of the whole, and the bound rises as rows come back. Where
@@ -20,12 +20,12 @@ from .barrier import Barrier
 from .block import RowBlock
 from .oracle import RowOracle
 
-DRAWN_ROW_RATIO = 8  # of the rows one in so many, drawn by lot, is solved first
-SIFTING_MIN_ROWS, SIFTING_MIN_ROWS_PER_FEATURE = 8_000, 40  # rows, and rows a feature, from which on that is worth it
+DRAWN_ROW_RATIO = 8  # one row in so many, sampled at random, is solved first
+SIFTING_MIN_ROWS, SIFTING_MIN_ROWS_PER_FEATURE = 8_000, 40  # rows, and rows per feature, from which on that pays
 KEPT_ROW_SHARE = 0.2  # share of the rows that is kept after that
-DRAWN_ROWS_GAP = 1e-3  # relative gap to which the rows drawn by lot are solved
-RETURN_MOVE_SHARE = 0.1  # times its last move is how near to its kink a row must be to come back before it has crossed
-MAX_BARRIER_STEPS = 250  # of one barrier before it is given up
+DRAWN_ROWS_GAP = 1e-3  # relative gap to which the sampled rows are solved
+RETURN_MOVE_SHARE = 0.1  # times its last move: a row this near to its kink comes back before it crosses
+MAX_BARRIER_STEPS = 250  # of one barrier before it is abandoned
 
 
 class SiftingRun(Run):
@@ -66,7 +66,7 @@ class SiftingRun(Run):
         self.open_barrier()
 
     def draw_rows(self) -> None:
-        """The rows drawn by lot, weighted up, as the first problem; roughly solved, it shows which rows are near."""
+        """Solve a weighted sample of the rows first; its rough solution shows which rows are near their kinks."""
         problem, n = self.problem, self.problem.n
         drawn = np.sort(np.random.default_rng(0).choice(n, n // DRAWN_ROW_RATIO, replace=False))
         part = problem.loss.row(problem.y[drawn], problem.c[drawn] * (n / len(drawn)))
@@ -77,7 +77,7 @@ class SiftingRun(Run):
         self.barrier = Barrier(block, part, self.scale)
 
     def keep_nearest(self) -> None:
-        """A share of the rows, those whose scores are nearest to their kinks, and all others at their bounds."""
+        """Keep the rows whose scores are nearest to their kinks; the duals of the others stay at their bounds."""
         response = self.whole.oracle.respond(self.f)
         count = int(KEPT_ROW_SHARE * self.problem.n)
         limit = np.partition(response.slack, count)[count] if 0 < count < self.problem.n else np.inf
@@ -85,7 +85,7 @@ class SiftingRun(Run):
         self.a = response.a
 
     def open_barrier(self) -> None:
-        """The rows that take part, with the tangents of the others."""
+        """A barrier over the rows that take part, with the tangents of the others."""
         whole, kept = self.whole, np.flatnonzero(self.near)
         if len(kept) > 0.6 * self.problem.n:
             self.near[:], kept = True, np.arange(self.problem.n)
@@ -128,7 +128,7 @@ class SiftingRun(Run):
         return self.barrier.gap <= self.aim * self.tol * max(abs(self.primal), abs(self.dual))
 
     def close_barrier(self) -> Outcome:
-        """Look at all rows again: P and D of the whole, and the rows that have crossed their kinks come back."""
+        """Check all rows: compute P and D of the whole, and bring back the rows that have crossed their kinks."""
         barrier, whole = self.barrier, self.whole
         self.barrier = None
         f = whole.project(barrier.u)
@@ -146,7 +146,7 @@ class SiftingRun(Run):
         if self.gap <= self.limit():
             return Outcome.DONE
         if not crossed.any():
-            self.aim *= 0.1  # all that is left of the gap is the barrier's own
+            self.aim *= 0.1  # the rest of the gap comes from the barrier itself
             if self.aim < 1e-4:
                 return Outcome.STALLED
         self.near |= crossed | (response.slack <= RETURN_MOVE_SHARE * moves)
@@ -188,7 +188,7 @@ class SiftingRun(Run):
         return Progress(self.n_iter, seconds, self.primal, self.dual, int(self.near.sum()))
 
     def point(self) -> Point:
-        """The duals, the intercept, and w; those of the barrier where it is still at work."""
+        """The duals, the intercept, and w; those of the barrier if it is still running."""
         if self.barrier is not None:
             self.close_barrier()
         coef = self.u.copy()
@@ -197,9 +197,9 @@ class SiftingRun(Run):
         return Point(self.a, float(self.u[-1]) if self.free else 0.0, coef)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge found the gap wider than the run did: aim lower."""
+        """The judge found a wider gap than the run did: aim at a smaller one."""
         self.tol *= 0.3
 
     def count(self) -> Counter:
-        """Rounds, and the most rows that took part."""
+        """Rounds, and the largest number of rows that took part."""
         return Counter(self.counters)

@@ -1,4 +1,4 @@
-"""Newton's equation (R + Z' diag(bend) Z) step = -gradient, with Z = (X, constant) and R the regulariser."""
+"""Newton's equation (R + Z' diag(l'') Z) step = -gradient, with Z = (X, constant) and R the regulariser."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from scipy.linalg import LinAlgError, cho_solve
 from ...model.normal_equations import factor_matrix, factor_semidefinite, form_normal_matrix
 from ...runtime.interruptible import abortable
 
-ROW_DRAW_RATIO, DRAWN_ROWS_PER_FEATURE, FAR_NORM_FACTOR = (
-    8,
-    100,
-    3.0,
-)  # of so many rows one is drawn, if that leaves MANY a feature; norms that count as far
+# one row in 8 is drawn if that leaves 100 per feature; rows with 3 times the mean norm count as far
+ROW_DRAW_RATIO, DRAWN_ROWS_PER_FEATURE, FAR_NORM_FACTOR = 8, 100, 3.0
 NORMAL_MATRIX_MAX_FEATURES = 2500  # features up to which the matrix is formed
-# bending rows up to which the system of the rows is solved instead, where they are fewer than features
+# curved rows up to which the system of the rows is solved instead, if they are fewer than the features
 ROW_SYSTEM_MAX_ROWS = 3000
 
 
 def solve_newton(block, gradient: np.ndarray, damping: float, accuracy: float) -> np.ndarray:
-    """The step, from whichever system is smaller: that of the features, that of the bending rows, or neither."""
+    """The step, from the system of the features or that of the curved rows, or by conjugate gradients."""
     second_derivative = block.response.second_derivative
     curved = np.flatnonzero(second_derivative)
     features = block.samples.d
@@ -48,11 +45,11 @@ def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
 
 
 def subsample_curvature(block) -> np.ndarray:
-    """The bends of one row in LOTS, times LOTS, where rows are many for each feature; of all rows that are far out.
+    """ROW_DRAW_RATIO times the second derivatives of a random subset of the rows, if there are many rows per feature.
 
     With m rows of d features the matrix is off by about sqrt(d/m), and a step leaves that share of the gradient
-    (Roosta-Khorasani and Mahoney 2019): 3 % on 580,000 rows of 54 features, for a fifth of the time. A rare feature
-    lives in few rows, but standardised it makes them long: those are kept.
+    (Roosta-Khorasani and Mahoney 2019): 3 % on 580,000 rows of 54 features, for a fifth of the time. A rare
+    feature is nonzero in few rows, but standardised it makes their norms large: rows of large norm are all kept.
     """
     second_derivative = block.response.second_derivative
     if block.response.curved < ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * (block.samples.d + 1):
@@ -63,9 +60,9 @@ def subsample_curvature(block) -> np.ndarray:
 
 
 def solve_rows(block, curved: np.ndarray, gradient: np.ndarray, damping: float) -> np.ndarray:
-    """The same step by the m equations of the m bending rows (Woodbury), the constant feature eliminated last.
+    """The same step by the m equations of the m curved rows (Woodbury), the constant feature eliminated last.
 
-    With B = diag(root of bend) X and v that root times the constant: (1 + B'B)^-1 = 1 - B' S B, S = (1 + B B')^-1, and
+    With B = diag(sqrt(l'')) X and v = sqrt(l'') times the constant: (1 + B'B)^-1 = 1 - B' S B, S = (1 + B B')^-1, and
     the Schur complement of the constant is ridge + v' S v.
     """
     root = np.sqrt(block.response.second_derivative[curved])

@@ -1,4 +1,4 @@
-"""Multivariate least squares: M = V diag(m) V', and in the coordinates V'f every target has equations of its own."""
+"""Multivariate least squares: M = V diag(m) V', and in the coordinates V'f the equations of the targets separate."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from ...contracts.solvers import Run, Solver
-from ...model.features import ClassDesign
+from ...contracts.traits import Takes
 from ...model.normal_equations import factor_semidefinite, form_normal_matrix
 from ...model.problem import Point, Problem
-from ..refusals import refuse_list
 from ..result import Outcome, Progress
 
-MAX_FEATURES = 2500  # features up to which the equations are formed
-MAX_REFINEMENTS = 5  # times that the residual is solved for
+MAX_FEATURES = 2500  # features up to which the matrix is formed
+MAX_REFINEMENTS = 5  # solves for the residual
 
 
 @dataclass(frozen=True)
@@ -25,25 +24,20 @@ class VectorRidge(Solver):
 
     name = "vector_ridge"
     formulation = "primal"
+    takes = Takes("Vector ridge regression", scores="many", features="linear", structure="quadratic")
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if reason := refuse_list(problem, "Vector ridge regression"):
-            return reason
-        if not isinstance(problem.features, ClassDesign) or problem.loss.name != "multivariate":
-            return f"Vector ridge regression solves the multivariate loss only, not {problem.loss.name!r}."
-        if problem.features.samples.d > MAX_FEATURES:
-            d = problem.features.samples.d
-            return f"Vector ridge regression forms a matrix of the features, and {d} are too many; use 'bundle'."
-        return None
+    def refuse(self, problem: Problem) -> str | None:
+        """Too many features for a matrix of them."""
+        d = problem.traits.d
+        return f"forms a matrix of the features, and {d} are too many; use 'bundle'" if d > MAX_FEATURES else None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> VectorRidgeRun:
-        """A run from zero: what is linear needs no start."""
+        """A run from zero: linear equations need no start."""
         return VectorRidgeRun(self, problem, tol)
 
 
 class VectorRidgeRun(Run):
-    """The coefficients U, one row a target, the last column the intercept: one solve, then refinements."""
+    """The coefficients U, one row per target, the last column the intercept: one solve, then refinements."""
 
     def __init__(self, solver: VectorRidge, problem: Problem, tol: float):
         self.solver, self.problem, self.tol = solver, problem, tol
@@ -88,7 +82,7 @@ class VectorRidgeRun(Run):
             if eigenvalue > least:
                 matrix = eigenvalue * self.gram + np.diag(self.ridge)
                 steps[j] = cho_solve(factor_semidefinite(matrix), turned[j], check_finite=False)
-            else:  # a direction that M does not see has only its penalty
+            else:  # in a null direction of M only the penalty is left
                 steps[j] = np.where(self.ridge > 0, turned[j], 0.0)
         self.U = self.U - self.V @ steps
         self.n_iter += 1
@@ -122,9 +116,9 @@ class VectorRidgeRun(Run):
         return Point(self.a, self.U[:, -1].copy() if self.free else 0.0, coef)
 
     def refresh(self, scores: np.ndarray) -> None:
-        """The judge found the gap wider than the run did: refine."""
+        """The judge found a wider gap than the run did: refine."""
         self.tol *= 0.5
 
     def count(self) -> Counter:
-        """Nothing to count."""
+        """No counts."""
         return Counter()

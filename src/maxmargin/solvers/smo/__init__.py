@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...contracts.solvers import Solver
+from ...contracts.traits import Takes
 from ...model.features import MAX_FULL_GRAM_SAMPLES
 from ...model.problem import Point, Problem
-from ..refusals import refuse_list, refuse_penalty
 from .active import ActiveRun
 from .blocks import BlockRun
 from .pairs import PairRun
@@ -25,10 +25,10 @@ class SMO(Solver):
     Parameters
     ----------
     selection : {"second-order", "mvp", "keerthi"}
-        The partner of largest gain (Fan, Chen and Lin 2005); the maximal violating pair of the lecture's algorithm
-        6.2; or Platt's two loops with the two thresholds of Keerthi et al. 2001 (Shevade et al. for regression).
+        The partner of largest gain (Fan, Chen and Lin 2005); the maximal violating pair, algorithm 6.2 of Wu
+        (2014); or Platt's two loops with the two thresholds of Keerthi et al. 2001 (Shevade et al. for regression).
     stop : {"gap", "kkt"}
-        Stop when the relative duality gap is at most tol, or by the lecture's rule m - M < tol.
+        Stop when the relative duality gap is at most tol, or when m - M < tol, the rule of Wu (2014).
     shrinking : bool
         Set samples aside that sit at a bound and want to stay there; the judge's exact scores bring back those that
         were set aside in error.
@@ -54,6 +54,7 @@ class SMO(Solver):
     name = "smo"
     formulation = "Wolfe dual"
     own_rule = "m - M < tol"
+    takes = Takes("SMO", features="kernel rows", layers="free", loss="piecewise")
 
     def __post_init__(self):
         for name, choices in (("selection", SELECTIONS), ("stop", STOPS)):
@@ -69,21 +70,6 @@ class SMO(Solver):
         """The selection as the compiled loops know it."""
         return SELECTIONS.index(self.selection)
 
-    def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem."""
-        if reason := refuse_list(problem, "SMO"):
-            return reason
-        if getattr(problem.features, "penalty", "l2") != "l2":
-            return refuse_penalty(problem, "SMO")
-        if not hasattr(problem.features, "block"):
-            return "SMO needs kernel rows, and these features have none."
-        if problem.row is None:
-            name = problem.loss.name
-            return f"SMO needs a piecewise linear or quadratic loss, and {name!r} is neither; use 'gradient_descent'."
-        if problem.balance is None and problem.y.ndim > 1:
-            return "SMO needs a free intercept for a problem in layers."
-        return None
-
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> ActiveRun:
         """A run at the duals of `warm`, made feasible, or at the simplest feasible point."""
         plain = self.working_set == 2 or self.selection == "keerthi"
@@ -93,5 +79,5 @@ class SMO(Solver):
 
 def is_small(features) -> bool:
     """Whether pairs are quicker than blocks: also up to twice the size where rows are evaluated within the loop."""
-    evaluates_single_rows = getattr(features, "segments", None) is not None
+    evaluates_single_rows = not features.signed and features.segments is not None
     return features.small or (evaluates_single_rows and features.n <= 2 * MAX_FULL_GRAM_SAMPLES)
