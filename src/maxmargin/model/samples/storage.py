@@ -49,3 +49,4 @@ def convert_to_sparse(samples: Dense) -> Sparse:
 
 def match_storage_format(samples: Samples, others: Samples) -> Samples:
     """The samples in the form of the others, so that the two can be multiplied."""
+    return convert_to_sparse(samples) if others.sparse and not samples.sparse else samples
