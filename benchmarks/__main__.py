@@ -3,19 +3,20 @@
 import argparse
 import os
 from importlib import import_module
+from types import ModuleType
 
 # OpenMP in LIBSVM and thundersvm waits by spinning: as soon as another process wants a core, a small fit takes a
 # hundred times as long. A few spins are enough on a quiet machine. Read when a library is loaded, so it comes first.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
-from .report import collect, publish
+from .measuring.report import collect, publish
 
 NAMES = {
     "large_fits": "fit and predict times, gaps and kernel rows beside every peer, sets of 5,000 rows and more",
     "prediction": "predict times beside every peer, 5,000 rows and 5,000 support vectors",
     "memory": "peak memory of a fit above its input, each in a process of its own",
     "growth": "how fit times grow with n, beside every peer; covtype at 100,000 rows",
-    "unscaled": "gaps of every library on data that nobody scaled",
+    "unscaled": "gaps of every library on unscaled data",
     "small_fits": "fit times of SVC and SVR beside scikit-learn's, 100 to 20,000 rows, one process, warm",
     "cliffs": "fits over a grid of sets, kernels and parameters beside scikit-learn's: slow, or not converged",
     "cold_start": "import time, the first fit ever, the first fit of a later process",
@@ -30,13 +31,22 @@ NAMES = {
     "structured_fits": "cutting planes beside Frank-Wolfe on chains: seconds and oracle passes to certified gaps",
     "scaling_rows": "linear fits on 20,000,000 rows that are never whole in memory: on a cluster, and mapped",
     "scaling_peers": "objective against seconds on blocks of rows, beside dask-ml and SGD by partial_fit",
-    "scaling_model": "what a pass over a cluster costs: a model, its constants, and how well it foretells",
+    "scaling_model": "what a pass over a cluster costs: a model, its constants, and how well it predicts",
     "metric_scores": "test scores of machines trained for F1 and the ROC area, beside LinearSVC with a tuned threshold",
     "budgets": "max_seconds asked for and seconds taken, every estimator and solver, idle and on a busy machine",
-    "foresight": "how well diagnose foretells the time of a fit, on sets of many shapes",
+    "foresight": "how well diagnose predicts the time of a fit, on sets of many shapes",
     "reading": "LIBSVM text read and written beside scikit-learn, and 3 GB of it in blocks: seconds and memory",
     "letters": "gaps of fits by the letters of svm-train and LIBLINEAR's train, beside those programs",
     "agreement": "predictions beside scikit-learn's default fit, for several tol: how the default tol was chosen",
+}
+FOLDERS = {  # of the scripts
+    "kernel": ("large_fits", "prediction", "memory", "growth", "unscaled", "small_fits", "cliffs", "agreement"),
+    "linear": ("linear_fits", "linear_losses", "linear_growth", "linear_path"),
+    "bundle": ("bundle_fits", "bundle_rounds", "bundle_path"),
+    "structured": ("structured_scores", "structured_fits", "metric_scores"),
+    "scaling": ("scaling_rows", "scaling_peers", "scaling_model"),
+    "files": ("reading", "letters"),
+    "waiting": ("cold_start", "budgets", "foresight"),
 }
 ON_REQUEST = ("agreement",)  # answers a question that was asked once
 
@@ -66,6 +76,12 @@ def list_options(arguments: argparse.Namespace) -> dict[str, float]:
     return {name: value for name in ("cases", "limit_seconds") if (value := getattr(arguments, name)) is not None}
 
 
+def load_script(name: str) -> ModuleType:
+    """The module of a benchmark."""
+    (folder,) = (folder for folder, names in FOLDERS.items() if name in names)
+    return import_module(f".{folder}.{name}", __package__)
+
+
 def main() -> None:
     """Run what was asked for, one after the other: side by side they would measure each other."""
     arguments = parse_arguments()
@@ -76,7 +92,7 @@ def main() -> None:
     keep = not arguments.brief and not os.environ.get("SETS") and not os.environ.get("ROWS")
     kept = 0
     for name in arguments.names:
-        script = import_module(f".{name}", __package__)
+        script = load_script(name)
         kept += publish(script.run(brief=arguments.brief, **list_options(arguments)), keep=keep)
     if kept:
         collect(NAMES)

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable
 from importlib.metadata import version
 
-from benchmarks.machine import count_cores, measure_memory, name_processor
+from benchmarks.measuring.machine import count_cores, measure_memory, name_processor
 
 from .page import Chapter, Table, Text
 

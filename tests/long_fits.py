@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sklearn.base import clone
 
-from benchmarks.long_fits import LONG, ONCE, fit_quietly, make_clouds, make_sequences
+from benchmarks.waiting.long_fits import LONG, ONCE, fit_quietly, make_clouds, make_sequences
 
 __all__ = [
     "LONG",

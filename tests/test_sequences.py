@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))
-from benchmarks.sequences import (
+from benchmarks.structured.sequences import (
     Sentence,
     Template,
     describe_shape,

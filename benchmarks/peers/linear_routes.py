@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import linear_model, svm
 
-from ..linear_cases import LinearCase
+from ..linear.linear_cases import LinearCase
 
 STEP = 1.5  # from one limit of passes to the next
 TIGHT, MANY = 1e-14, 10_000_000  # a tolerance, and a number of passes, that nobody reaches

@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import svm
 
-from ..cases import Case
-from ..clock import read_limit, time_once
+from ..kernel.cases import Case
+from ..measuring.clock import read_limit, time_once
 
 TRIAL_SECONDS = 120.0
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from maxmargin import certify
 
-from ..cases import Case, pose
-from ..clock import time_once
-from ..data import make_classes, make_clouds, make_friedman
+from ..kernel.cases import Case, pose
+from ..measuring.clock import time_once
+from ..measuring.data import make_classes, make_clouds, make_friedman
 from . import PEERS, Peer, transcribe
 
 

@@ -1,0 +1,1 @@
+"""Reading of data, and the command line beside LIBSVM's and LIBLINEAR's programs."""

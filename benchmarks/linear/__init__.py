@@ -1,0 +1,1 @@
+"""Linear machines beside LIBLINEAR and others."""

@@ -1,0 +1,1 @@
+"""What measurements share: the clock, data, memory, the machine, and reports."""

@@ -1,0 +1,1 @@
+"""Fits on blocks of rows and on a cluster."""

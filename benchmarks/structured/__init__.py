@@ -1,0 +1,1 @@
+"""Machines for sequences, and machines trained for a metric."""

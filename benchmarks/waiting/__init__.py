@@ -1,0 +1,1 @@
+"""How long a user waits: the first fit, time limits, and predicted times."""
