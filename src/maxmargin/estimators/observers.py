@@ -16,8 +16,10 @@ from ..insight.diagnosis import announce
 from ..insight.progress import ProgressLine
 from ..runtime.interpreter import release_interpreter
 from ..runtime.scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
-from ..solvers.loop import has_own_stopping_rule, solve
+from ..solvers.choice import has_own_stopping_rule
+from ..solvers.loop import solve
 from ..solvers.result import Progress, Result, Status
+from ..solvers.sequence import SolveObserver
 
 
 class ObservedFit(CallbackSupportMixin):
@@ -107,7 +109,7 @@ class Observation:
             self.close_line()
 
 
-class Observer:
+class Observer(SolveObserver):
     """The callback of one solve: shows its progress on the line, and hands it to scikit-learn's callbacks."""
 
     def __init__(self, observation: Observation, number: int, fitted: Callable | None):

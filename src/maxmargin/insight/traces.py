@@ -124,7 +124,7 @@ class Recording(Advancing):
         return self.run.progress(seconds)
 
     def decide(self, outcome: Outcome) -> Status | None:
-        """Certify the point where that is due, and at the end; where a run believes it is done, the judge must agree."""
+        """Certify the point where that is due, and at the end; a run that believes it is done is judged."""
         on_the_way = self.n_iter < min(self.next_iter, self.max_iter) and not self.clock.is_late
         if outcome is Outcome.GOING and on_the_way:
             return None

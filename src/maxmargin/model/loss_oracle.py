@@ -1,13 +1,14 @@
 """How a risk answers to scores: its value, the duals a (minus its subgradient), and how these are kept for later.
 
 A cut of sum_i c_i l(f_i) at scores f is -a.g + value(f) + a.f for all scores g. Its weight in the master is the weight
-of `a` in the dual point of the problem, so the answers are kept: as a byte a row where the loss has kinks only, as the
-scores themselves where the loss does not split over samples, since then the judge must ask again.
+of `a` in the dual point of the problem, so the answers are kept: as a byte per row where the loss has kinks only, as
+the scores themselves where the loss does not split over samples, since then the judge must ask again.
 """
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +29,50 @@ class LossResponse(NamedTuple):
     product: float
 
 
-class PiecewiseLossOracle:
-    """Losses with a row: one compiled pass, in strips on all cores."""
+class LossOracle(ABC):
+    """The risk sum_i c_i l(f_i) of a problem, asked at scores.
 
-    unit = 1.0  # duals are kept in these units: those of C r are C times those of r
+    Attributes
+    ----------
+    unit : float
+        Duals are kept in these units: those of C r are C times those of r.
+    keeps_scores : bool
+        Whether scores are kept in place of duals, since the judge must ask the loss again.
+    seconds : float
+        The longest time of an answer so far, where that is measured.
+    """
+
+    unit = 1.0
+    keeps_scores = False
+    seconds = 0.0
+
+    @abstractmethod
+    def loss_response(self, f: np.ndarray, b: float) -> LossResponse:
+        """The duals at f + b; b may be a column, one for each class."""
+
+    @abstractmethod
+    def directional_derivative(self, f: np.ndarray, step: np.ndarray, t: float, b: float) -> float:
+        """sum a step at f + t step + b."""
+
+    @abstractmethod
+    def sum_duals(self, f: np.ndarray, b: float) -> float:
+        """sum a at f + b."""
+
+    @abstractmethod
+    def keep(self, loss_response: LossResponse, scores: np.ndarray, b: float) -> np.ndarray:
+        """What is kept of an answer: codes of the duals, the duals, or the scores."""
+
+    @abstractmethod
+    def mix(self, kept: list[tuple[float, np.ndarray]], shape: tuple[int, ...]) -> np.ndarray:
+        """sum of weight a over what was kept."""
+
+    def mixture(self, kept: list[tuple[float, np.ndarray]]) -> Mixture | None:
+        """The scores and their weights, for the judge; None where duals are kept."""
+        return None
+
+
+class PiecewiseLossOracle(LossOracle):
+    """Losses with a row: one compiled pass, in strips on all cores."""
 
     def __init__(self, row: PiecewiseConjugate):
         self.row = [np.ascontiguousarray(part) for part in row]
@@ -93,10 +134,8 @@ class PiecewiseLossOracle:
         return total
 
 
-class SeparableLossOracle:
-    """Losses without a row, of one score a sample or of one for each class."""
-
-    unit = 1.0  # as in RowAnswers
+class SeparableLossOracle(LossOracle):
+    """Losses without a row, of one score per sample or of one for each class."""
 
     def __init__(self, terms):
         self.terms = terms
@@ -130,11 +169,13 @@ class SeparableLossOracle:
         return total
 
 
-class ListwiseLossOracle:
+class ListwiseLossOracle(LossOracle):
     """Losses of the whole list of scores: what is kept are the scores, from which the judge finds the duals again."""
 
+    keeps_scores = True
+
     def __init__(self, terms):
-        self.terms, self.seconds = terms, 0.0  # the longest time of an answer so far
+        self.terms = terms
 
     def loss_response(self, f: np.ndarray, b: float) -> LossResponse:
         """The duals at f + b."""
@@ -167,8 +208,8 @@ class ListwiseLossOracle:
         return Mixture(np.array([weight for weight, _ in kept]), np.array([scores for _, scores in kept]))
 
 
-def choose_loss_oracle(problem):
-    """The answers that suit the loss of a problem."""
+def choose_loss_oracle(problem) -> LossOracle:
+    """The oracle that suits the loss of a problem."""
     if problem.row is not None:
         return PiecewiseLossOracle(problem.row)
     return ListwiseLossOracle(problem.terms) if problem.terms.joint else SeparableLossOracle(problem.terms)

@@ -225,6 +225,10 @@ class Problem:
         """The coefficients of w at a point: those of its duals, unless it has others."""
         return self.features.combine(point.a) if point.coef is None else point.coef
 
+    def expand_start(self, point: Point) -> np.ndarray:
+        """The coefficients of w where a run starts at a point: as in `expand`, its duals made feasible first."""
+        return self.features.combine(self.feasible(point.a)) if point.coef is None else point.coef
+
     def enclose_scores(self, point: Point, closely: bool = False) -> Enclosed:
         """<w, phi(x_i)> at a point, and bounds on what rounding did to them."""
         if point.w is not None:

@@ -6,13 +6,13 @@ from collections import Counter
 
 import numpy as np
 
+from ..contracts.features import KernelMatrix
+from ..contracts.samples import Samples
 from ..runtime.interruptible import Interrupted
 from ..runtime.threads import STRIPS, run_strips
-from .features import Gram
 from .tiles import open_tile
 
 MAX_SINGLE_ROWS = 512  # rows held where they are evaluated one at a time; what is missing costs microseconds
-
 MIRROR_MIN_NANOSECONDS = 2.0  # nanoseconds of a kernel value above which a square is worth its mirror
 
 
@@ -24,11 +24,16 @@ class RowCache:
     evaluated one at a time (`source`). With `whole`, all rows of a small matrix are there at once.
     """
 
-    def __init__(self, features: Gram, megabytes: float, whole: bool = False):
-        self.features, self.megabytes = features, megabytes
-        n, self.source = features.n, None if whole else getattr(features, "source", lambda: None)()
+    def __init__(self, features: KernelMatrix, megabytes: float, whole: bool = False):
+        self.megabytes = megabytes
+        self.reset(features, whole)
+
+    def reset(self, features: KernelMatrix, whole: bool = False) -> None:
+        """Empty the cache and lay it out for rows over these samples."""
+        self.features, n = features, features.n
+        self.source = None if whole else features.source()
         whole = None if self.evaluates_single_rows else features.form()
-        self.capacity = n if whole is not None else int(np.clip(megabytes * 2**20 // (8 * n), min(2, n), n))
+        self.capacity = n if whole is not None else int(np.clip(self.megabytes * 2**20 // (8 * n), min(2, n), n))
         if self.evaluates_single_rows:
             self.capacity = min(self.capacity, MAX_SINGLE_ROWS)
             dtype = features.segments[0].packed.dtype
@@ -61,10 +66,10 @@ class RowCache:
         """Cut every row down to the columns `keep`, in place, so that more rows fit into the same bytes."""
         width = len(keep)
         features = self.features.subset(keep)
-        features.counters = self.features.counters
+        features.counters = self.features.counters  # a row of a part counts as one of the whole
         source = features.source() if self.evaluates_single_rows else None
         if features.whole is not None or width <= 2 or (self.evaluates_single_rows and source is None):
-            self.__init__(features, self.megabytes)
+            self.reset(features)
             return
         self.source = source
         place = np.full(self.features.n, -1)
@@ -89,12 +94,12 @@ class RowStore:
     as sparse ones, are paid for out of `megabytes` too.
     """
 
-    def __init__(self, features: Gram, megabytes: float, exact: bool = False):
+    def __init__(self, features: KernelMatrix, megabytes: float, exact: bool = False):
         self.features = features
-        samples = getattr(features, "samples", None)
+        samples = features.samples
         half = None if exact or samples is None else features.kernel.to_float32(samples, megabytes / 4)
         self.dtype = np.dtype(np.float64 if half is None else np.float32)
-        spent = getattr(samples, "copied", 0)
+        spent = 0 if samples is None else samples.copied
         if half is not None and half.nbytes != samples.nbytes:
             spent += 2 * half.nbytes  # it is cut down by copying when samples are set aside
         room = int(megabytes * 2**20 - spent) // self.dtype.itemsize
@@ -104,7 +109,7 @@ class RowStore:
         self.clock = 0
         self.reset(features, half)
 
-    def reset(self, features: Gram, half) -> None:
+    def reset(self, features: KernelMatrix, half: Samples | None) -> None:
         """Empty the store and lay its buffer out for rows over these samples."""
         self.features, self.half = features, half
         self.n = features.n if half is None else half.n

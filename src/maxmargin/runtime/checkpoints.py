@@ -64,15 +64,17 @@ class CheckpointFile:
                 )
         return state
 
-    def save_periodically(self, pack: Callable[[], dict]) -> None:
+    def save_periodically(self, pack: Callable[[], dict | None]) -> None:
         """Save if the last time is long ago."""
         if time.perf_counter() - self.saved > SAVE_INTERVAL_SECONDS:
             self.save(pack)
 
-    def save(self, pack: Callable[[], dict]) -> None:
-        """Write the state that `pack` returns."""
+    def save(self, pack: Callable[[], dict | None]) -> None:
+        """Write the state that `pack` returns, if any."""
         try:
-            write_state(pack(), self.path)
+            state = pack()
+            if state is not None:
+                write_state(state, self.path)
         except (OSError, ValueError) as error:  # a full disk, or a folder that has gone
             if not self.failed:
                 warnings.warn(

@@ -12,13 +12,16 @@ import numpy as np
 
 from ..runtime.checkpoints import CheckpointFile, read_state, write_state
 from ..runtime.deadline import Clock
-from ..runtime.interrupt import watch_interrupt
+from ..runtime.interrupt import Interrupt, watch_interrupt
+from .advancing import Advancing
 from .bundle.cuts import Cuts
 from .bundle.descent import Descent, Optimality, Round
 from .bundle.functions import FunctionOracle
 from .bundle.rules import RULES
 from .bundle.state import STATE_KEYS, pack, unpack
-from .result import SENTENCES, Status
+from .loop import advance_to_end
+from .result import SENTENCES, Outcome, Status
+from .stalling import StallDetector
 
 STATUS_MESSAGES = {
     **SENTENCES,
@@ -36,6 +39,7 @@ TOO_FEW_CUTS_MESSAGE = (
 ROUNDS_WITHOUT_PROGRESS_LIMIT = 200
 # of what F may still fall by: so little in all those rounds would take millions of them
 NEGLIGIBLE_PROGRESS_SHARE = 1e-5
+REST_FALL_FACTOR = 0.99  # times what F could still fall by at the last progress: less is progress
 UNBOUNDED_SIZE = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
 
 
@@ -146,34 +150,55 @@ def minimize(
     clock = Clock(max_seconds)
     with watch_interrupt() as interrupt:
         descent = start_descent(fun, x0, method, float(ridge), lo, hi, max_cuts, resume)
-        history: list[Round] = []
-        monitor = ConvergenceMonitor(descent, tol)
-        status = None
-        while status is None:
-            if interrupt:
-                status = Status.INTERRUPTED
-            elif monitor.reached():
-                status = Status.CONVERGED
-            elif monitor.is_stalled():
-                status = Status.ROUNDING_LIMIT if monitor.is_rounding_limited() else Status.STALLED
-            elif clock.is_late:
-                status = Status.MAX_SECONDS
-            elif max_iter is not None and descent.n_iter >= max_iter:
-                status = Status.MAX_ITER
-            else:
-                descent.take_round()
-                history.append(record_round(descent, clock.seconds))
-                if callback is not None and callback(history[-1]):
-                    status = Status.STOPPED
-                if store is not None:
-                    store.save_periodically(lambda: pack(descent))
+        work = Minimisation(descent, tol, store, interrupt)
+        status, history = advance_to_end(work, clock, interrupt, max_iter, callback)
         if store is not None:
             store.save(lambda: pack(descent))
     return Minimum(
-        descent.best.x, descent.least, descent.bound, descent.optimality, status, monitor.sentence(status),
-        descent.n_iter, descent.oracle.n_calls, clock.seconds, method, history, pack(descent),
-        monitor.rounding,
+        descent.best.x, descent.least, descent.bound, descent.optimality, status, work.monitor.describe_status(status),
+        descent.n_iter, descent.oracle.n_calls, clock.seconds, method, history, pack(descent), work.monitor.rounding,
     )  # fmt: skip
+
+
+class Minimisation(Advancing):
+    """A descent as the loop wants it, one round per slice; what its cuts prove takes the place of the judge."""
+
+    def __init__(self, descent: Descent, tol: float, store: CheckpointFile | None, interrupt: Interrupt):
+        self.descent, self.store, self.interrupt = descent, store, interrupt
+        self.monitor = ConvergenceMonitor(descent, tol)
+
+    @property
+    def n_iter(self) -> int:
+        """Rounds so far."""
+        return self.descent.n_iter
+
+    def advance(self, max_steps: int, seconds: float) -> Outcome:
+        """One round: the callback sees each of them."""
+        self.descent.take_round()
+        return Outcome.GOING
+
+    def progress(self, seconds: float, watched: bool) -> Round:
+        """The line of the history."""
+        descent = self.descent
+        return Round(
+            descent.n_iter, descent.oracle.n_calls, seconds, descent.least, descent.bound, descent.serious,
+            descent.cuts.m, float(descent.rule.proximity),
+        )  # fmt: skip
+
+    def decide(self, outcome: Outcome) -> Status | None:
+        """Converged, or no nearer for many rounds; Ctrl-C comes before both."""
+        if self.interrupt:
+            return Status.INTERRUPTED
+        if self.monitor.reached():
+            return Status.CONVERGED
+        if self.monitor.is_stalled():
+            return Status.ROUNDING_LIMIT if self.monitor.is_rounding_limited() else Status.STALLED
+        return None
+
+    def save_periodically(self) -> None:
+        """Keep the bundle, if the last time is long ago."""
+        if self.store is not None:
+            self.store.save_periodically(lambda: pack(self.descent))
 
 
 class ConvergenceMonitor:
@@ -181,7 +206,7 @@ class ConvergenceMonitor:
 
     def __init__(self, descent: Descent, tol: float):
         self.descent, self.tol = descent, tol
-        self.patience, self.seen = ROUNDS_WITHOUT_PROGRESS_LIMIT, (np.inf, -np.inf, np.inf)
+        self.stall_detector, self.seen = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT), (np.inf, -np.inf, np.inf)
 
     @property
     def suboptimality_bound(self) -> float:
@@ -219,20 +244,28 @@ class ConvergenceMonitor:
         )
 
     def is_stalled(self) -> bool:
-        """Whether nothing has moved for long, or the value falls without end."""
-        now = (self.descent.least, self.descent.bound, self.suboptimality_bound)
-        least = NEGLIGIBLE_PROGRESS_SHARE * now[2] if now[2] < np.inf else 0.0
-        moved = now[0] < self.seen[0] - least or now[1] > self.seen[1] + least or now[2] < 0.99 * self.seen[2]
-        self.patience = ROUNDS_WITHOUT_PROGRESS_LIMIT if moved else self.patience - 1
+        """Whether nothing has moved for long, or the value falls without end.
+
+        Without a ridge or a closed box there may be no bound, and so no gap to look at: a lower value and a higher
+        bound are progress too, if they move by more than a negligible share of what F may still fall by.
+        """
+        value, bound, rest = self.descent.least, self.descent.bound, self.suboptimality_bound
+        lowest_value, highest_bound, least_rest = self.seen
+        negligible = NEGLIGIBLE_PROGRESS_SHARE * rest if rest < np.inf else 0.0
+        moved = (
+            value < lowest_value - negligible
+            or bound > highest_bound + negligible
+            or rest < REST_FALL_FACTOR * least_rest
+        )
         if moved:
-            self.seen = (min(now[0], self.seen[0]), max(now[1], self.seen[1]), min(now[2], self.seen[2]))
-        return self.patience <= 0 or self.is_unbounded()
+            self.seen = (min(value, lowest_value), max(bound, highest_bound), min(rest, least_rest))
+        return self.stall_detector.count(moved) or self.is_unbounded()
 
     def is_unbounded(self) -> bool:
         """Whether the run has left for infinity."""
         return self.descent.least < -UNBOUNDED_SIZE or float(np.abs(self.descent.best.x).max()) > UNBOUNDED_SIZE
 
-    def sentence(self, status: Status) -> str:
+    def describe_status(self, status: Status) -> str:
         """Why the run ended."""
         if status is Status.STALLED and self.is_unbounded():
             return UNBOUNDED_MESSAGE.format(value=self.descent.least, size=float(np.linalg.norm(self.descent.best.x)))
@@ -261,14 +294,6 @@ def start_descent(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cu
     if not (np.array_equal(lo, state["lo"]) and np.array_equal(hi, state["hi"])):
         raise ValueError("resume holds a run with other bounds than these.")
     return unpack(state, FunctionOracle(fun), cuts, (ridge,), lo, hi)
-
-
-def record_round(descent: Descent, seconds: float) -> Round:
-    """The line of the history."""
-    return Round(
-        descent.n_iter, descent.oracle.n_calls, seconds, descent.least, descent.bound, descent.serious, descent.cuts.m,
-        float(descent.rule.proximity),
-    )  # fmt: skip
 
 
 def read_run(path: str | os.PathLike) -> dict:

@@ -21,7 +21,7 @@ MIN_MARGIN_TO_SCALE = 0.5  # of every sample, for w to be stretched: with less, 
 
 def find_neighbours(problem, point) -> Iterator[Point]:
     """The points that are worth judging."""
-    if isinstance(problem, Problem) and problem.row is not None and problem.y.ndim == 1:
+    if problem.traits.form == "memory" and problem.row is not None and problem.y.ndim == 1:
         candidates = (make(problem, point) for make in (scale_to_margin, snap_intercept, set_weights_to_zero))
         yield from (candidate for candidate in candidates if candidate is not None)
 
@@ -69,7 +69,7 @@ def consists_of_hinges(problem: Problem) -> bool:
         return False
     p, d, e, lo, hi = problem.row
     sided = np.where(p < 0, lo >= 0, hi <= 0) & (p != 0)
-    return not d.any() and not e.any() and bool(sided.all()) and problem.features.penalty == "l2"
+    return not d.any() and not e.any() and bool(sided.all()) and problem.traits.penalty == "l2"
 
 
 def scale_duals(problem: Problem, a: np.ndarray) -> np.ndarray:

@@ -29,9 +29,9 @@ def solve_path(
 ) -> list[Result | None]:
     """Solve pose(C) for every C, from the smallest to the largest, each from the solution of the one before.
 
-    A solver other than "auto" is given its last run too: the cuts of a bundle, for one, do not depend on C. Small C come
-    first: they are quick, and what they find is where the larger ones start. Where the budget ends, the values of C
-    that are left get the prediction from the last solutions, certified for their own problem, while there is time to
+    A solver other than "auto" is given its last run too: the cuts of a bundle, for one, do not depend on C. Small C
+    come first: they are quick, and what they find is where the larger ones start. Where the budget ends, the values of
+    C that are left get the prediction from the last solutions, certified for their own problem, while there is time to
     certify it. The others get None, as they do where a callback stops.
     """
     solver = SOLVERS[solver]() if isinstance(solver, str) and solver in SOLVERS else solver

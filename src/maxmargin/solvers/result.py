@@ -10,7 +10,7 @@ from ..certificates.in_memory import Certificate
 from ..contracts.solvers import Outcome, Progress
 from ..model.problem import Point
 
-__all__ = ["SENTENCES", "Outcome", "Progress", "Result", "StallDetector", "Status"]
+__all__ = ["SENTENCES", "Outcome", "Progress", "Result", "Status"]
 
 
 class Status(Enum):
@@ -34,23 +34,6 @@ SENTENCES = {
     Status.ROUNDING_LIMIT: "The limit of float64: no smaller gap can be certified for this machine in this precision.",
     Status.STALLED: "The gap has stopped falling: rounding errors, or data too badly scaled for this solver.",
 }
-
-
-class StallDetector:
-    """How often a run may look at its gap before |P - D| has fallen by a tenth.
-
-    By its size, since P < D is a rounding error: one that grows is no progress.
-    """
-
-    def __init__(self, limit: int):
-        self.limit = self.left = limit
-        self.best = float("inf")
-
-    def is_stalled(self, gap: float) -> bool:
-        """Count a look at the gap; True if none is left."""
-        fallen = abs(gap) < 0.9 * self.best
-        self.best, self.left = (abs(gap), self.limit) if fallen else (self.best, self.left - 1)
-        return self.left <= 0 or gap != gap
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,15 +35,14 @@ class Bundle(Solver):
     ----------
     method : {"ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle"}, default="ocas"
         Where the next cut is made: at the minimum of the model (BMRM, Teo et al. 2010; the 1-slack method of Joachims
-        2006), on the line to it (OCAS, Franc and Sonnenburg 2008), or as the bundle methods of the lecture do.
+        2006), on the line to it (OCAS, Franc and Sonnenburg 2008), or as the bundle methods of Wu (2014) do.
         "cutting-plane" and "cutting-plane-line-search" are other names of the first two.
     max_cuts : int, default=300
-        Cuts that are held at most; beyond that they are melted into their mean.
+        Cuts that are held at most; beyond that they are aggregated into their mean.
     """
 
     method: str = "ocas"
     max_cuts: int = MAX_CUTS
-    memory: CutMemory | None = field(default=None, repr=False, compare=False)
     name = "bundle"
     formulation = "primal, by cuts"
     forms = ("memory", "blocks")
@@ -55,15 +54,19 @@ class Bundle(Solver):
         if self.max_cuts < 4:
             raise ValueError(f"max_cuts must be 4 or more, got {self.max_cuts!r}.")
 
-    def remember(self) -> Bundle:
-        """The same solver with a memory: its cuts serve the next problem that differs in C only."""
-        return Bundle(self.method, self.max_cuts, CutMemory())
-
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> BundleRun | BlockBundleRun:
         """A run at `warm`, or at zero."""
         if problem.traits.form == "blocks":
             return BlockBundleRun(self, self.rule_over_blocks, problem, tol, warm)
         return BundleRun(self, problem, tol, warm)
+
+    def start_after(
+        self, previous: BundleRun | BlockBundleRun, problem: Problem, tol: float, warm: Point | None = None
+    ) -> BundleRun | BlockBundleRun:
+        """A run with the cuts of the one before, which serve every C; over blocks, one without them."""
+        if problem.traits.form == "blocks":
+            return self.start(problem, tol, warm)
+        return BundleRun(self, problem, tol, warm, previous)
 
     def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockBundleRun:
         """A run as it was packed."""
@@ -78,51 +81,43 @@ class Bundle(Solver):
         return "proximal-bundle" if rule == "cutting-plane-line-search" else rule
 
 
-class CutMemory:
-    """The cuts of the last problem, those of C r being C times those of r, and the run that made them."""
-
-    def __init__(self):
-        self.problem: Problem | None = None
-        self.cuts: Cuts | None = None
-        self.run: BundleRun | None = None
-
-    def recall(self, problem: Problem) -> Cuts | None:
-        """The cuts, scaled to the problem, if it differs from the last one in C only."""
-        last = self.problem
-        if last is None or last.features is not problem.features or last.loss != problem.loss:
-            return None
-        if not np.array_equal(last.y, problem.y) or (last.balance is None) != (problem.balance is None):
-            return None
-        ratio = float(problem.c.sum()) / float(last.c.sum())
-        if not np.allclose(problem.c, ratio * last.c, rtol=1e-12, atol=0.0) or np.any(problem.balance):
-            return None
-        self.cuts.factor *= ratio
-        return self.cuts
-
-    def store(self, problem: Problem, cuts: Cuts, run: BundleRun) -> None:
-        """Keep the cuts, and the run whose best point is where the next one begins."""
-        self.problem, self.cuts, self.run = problem, cuts, run
-
-
 class BundleRun(Run):
     """A descent on the risk of a problem, as the one loop of all solvers wants it."""
 
-    def __init__(self, solver: Bundle, problem: Problem, tol: float, warm: Point | None):
+    def __init__(
+        self, solver: Bundle, problem: Problem, tol: float, warm: Point | None, previous: BundleRun | None = None
+    ):
         self.solver, self.problem, self.tol = solver, problem, tol
+        self.cuts_handed_over = False
         self.oracle = RiskOracle(problem, tol)
         rule = RULES[METHODS.get(solver.method, solver.method)]()
-        cuts = None if solver.memory is None else solver.memory.recall(problem)
+        cuts = None if previous is None else previous.hand_over_cuts(problem)
         if cuts is None:
             cuts = Cuts(self.oracle.size, self.oracle.blocks, solver.max_cuts)
         elif warm is None:
-            warm = solver.memory.run.point()
-        if solver.memory is not None:
-            solver.memory.store(problem, cuts, self)
+            warm = previous.point()
         self.oracle.loss_oracle.unit = cuts.factor
         self.descent = Descent(self.oracle, rule, self.place(warm), cuts, self.ridges())
         if self.oracle.tails:  # without that the steps of free intercepts are those of a linear program
             self.descent.block_proximities = (0.0, INTERCEPT_PROXIMITY_SHARE * self.oracle.scale)
         self.stall_detector = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
+
+    def hand_over_cuts(self, problem: Problem) -> Cuts | None:
+        """The cuts, scaled to a problem that differs from that of this run in C only, for a run that comes after this.
+
+        The cuts of C r are C times those of r. None for other problems, and if another run has got them already.
+        """
+        own = self.problem
+        if self.cuts_handed_over or own.features is not problem.features or own.loss != problem.loss:
+            return None
+        if not np.array_equal(own.y, problem.y) or (own.balance is None) != (problem.balance is None):
+            return None
+        ratio = float(problem.c.sum()) / float(own.c.sum())
+        if not np.allclose(problem.c, ratio * own.c, rtol=1e-12, atol=0.0) or np.any(problem.balance):
+            return None
+        self.cuts_handed_over = True
+        self.descent.cuts.factor *= ratio
+        return self.descent.cuts
 
     def place(self, warm: Point | None) -> np.ndarray:
         """The coordinates of a point, or zero."""
@@ -131,7 +126,7 @@ class BundleRun(Run):
             if self.oracle.free:
                 self.oracle.intercept.last = self.problem.centre
             return x
-        coef = self.problem.features.combine(self.problem.feasible(warm.a)) if warm.coef is None else warm.coef
+        coef = self.problem.expand_start(warm)
         x[: coef.size] = coef.ravel()
         if self.oracle.tails:
             x[coef.size :] = warm.b
@@ -180,7 +175,7 @@ class BundleRun(Run):
     def reserve(self) -> float:
         """Seconds in which a loss of the whole list answers to all scores that are kept: here, and to the judge."""
         loss_oracle, weights = self.oracle.loss_oracle, self.descent.pad_weights(self.descent.plain)
-        if not hasattr(loss_oracle, "mixture") or weights is None:
+        if not loss_oracle.keeps_scores or weights is None:
             return 0.0
         return 2.5 * sum(len(self.descent.cuts.keys[k]) for k in np.flatnonzero(weights)) * loss_oracle.seconds
 
@@ -198,7 +193,7 @@ class BundleRun(Run):
         best, kept = self.descent.best, self.kept
         coef, b = self.oracle.part(best.x)
         loss_oracle = self.oracle.loss_oracle
-        mixture = loss_oracle.mixture(kept) if hasattr(loss_oracle, "mixture") else None
+        mixture = loss_oracle.mixture(kept)
         b = np.array(b) if self.oracle.tails else best.b if self.oracle.free else 0.0
         return Point(loss_oracle.mix(kept, self.problem.shape), b, coef.copy(), mixture)
 

@@ -47,7 +47,7 @@ class RiskOracle:
         self.loss_oracle = choose_loss_oracle(problem)
         self.many = self.features.n_classes or 0
         self.grows_exponentially = problem.loss.grows_exponentially
-        seen = not getattr(problem.terms, "shift_invariant", False)  # an intercept that the loss does not see stays 0
+        seen = not problem.terms.shift_invariant  # an intercept that the loss does not see stays 0
         self.free = problem.balance is not None and not self.many and seen
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
         self.n_calls = 0
@@ -150,6 +150,6 @@ class RiskOracle:
     def aggregate(self, keys: list, shares: np.ndarray) -> list:
         """What is kept of a mean of cuts: the mean of their duals; of scores, all of them."""
         kept = [(share * weight, each) for share, key in zip(shares, keys, strict=True) for weight, each in key]
-        if hasattr(self.loss_oracle, "mixture"):
+        if self.loss_oracle.keeps_scores:
             return kept
         return [(1.0, self.loss_oracle.mix(kept, self.problem.shape) / self.loss_oracle.unit)]

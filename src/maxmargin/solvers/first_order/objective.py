@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ...model.features import ClassDesign, Design
+from ...contracts.features import KernelMatrix
 from ...model.intercept import Intercept
 from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
@@ -64,7 +64,7 @@ class Objective:
     def __init__(self, problem: Problem, tol: float):
         self.problem, self.features, self.tol = problem, problem.features, tol
         self.loss_oracle = choose_loss_oracle(problem)
-        self.linear = isinstance(self.features, Design | ClassDesign)
+        self.linear = problem.traits.linear
         self.shape = self.features.combine(np.zeros(problem.shape)).shape
         self.size = int(np.prod(self.shape))
         many = self.features.n_classes or 0
@@ -157,7 +157,7 @@ class Objective:
 
         Minimising over b only reduces curvature, so this holds with a free intercept as well.
         """
-        root, design = np.sqrt(self.curvatures), getattr(self.features, "design", self.features)
+        root, design = np.sqrt(self.curvatures), self.shared_features
 
         def multiply(v: np.ndarray) -> np.ndarray:
             v = root * v.ravel()
@@ -183,7 +183,12 @@ class Objective:
     @property
     def squares(self) -> np.ndarray:
         """|phi(x_i)|^2, and 1 more for intercepts that are coordinates."""
-        return getattr(self.features, "design", self.features).diagonal + (1.0 if self.tails else 0.0)
+        return self.shared_features.diagonal + (1.0 if self.tails else 0.0)
+
+    @property
+    def shared_features(self) -> KernelMatrix:
+        """phi(x_i), which all classes share where there are several."""
+        return self.features if self.features.n_classes is None else self.features.design
 
 
 def find_largest(multiply, n: int) -> float:

@@ -25,6 +25,7 @@ class Newton(Solver):
     step solves the system of the features or that of these rows, or runs conjugate gradients, whichever is cheapest.
     """
 
+    hasty = False  # it does not give up where steps go astray
     name = "newton"
     formulation = "primal"
     forms = ("memory", "blocks")

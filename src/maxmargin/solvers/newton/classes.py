@@ -50,7 +50,7 @@ class ClassNewtonRun(Run):
         self.ridge[-1] = 0.0 if self.free else 1.0
         U = np.zeros((features.n_classes, self.samples.d + 1))
         if warm is not None:
-            U[:] = features.combine(warm.a) if warm.coef is None else warm.coef
+            U[:] = problem.expand(warm)
             U[:, -1] = warm.b if self.free else U[:, -1]
         self.n_iter, self.stall_detector = 0, StallDetector(STEPS_WITHOUT_PROGRESS_LIMIT)
         self.counters = Counter(products=0)

@@ -121,7 +121,7 @@ class FeatureSpaceRun(Run):
     def point(self) -> Point:
         """The duals that reproduce w, and the intercept for the original, uncentred data."""
         found = self.inner.point()
-        w = self.posed.features.combine(found.a) if found.coef is None else found.coef
+        w = self.posed.expand(found)
         shift = float(w[:-1] @ self.centre)
         a = self.reproduce(w, self.problem.feasible(found.a))
         return Point(a, found.b - shift, self.represent(w, a), w=self.keep_weights(w, a))

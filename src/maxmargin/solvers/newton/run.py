@@ -75,7 +75,7 @@ class NewtonRun(Run):
         """Start at the warm point, or at zero with the intercept that suits w = 0."""
         u = np.zeros(self.whole.samples.d + 1)
         if warm is not None:
-            u[:] = self.problem.features.combine(self.problem.feasible(warm.a)) if warm.coef is None else warm.coef
+            u[:] = self.problem.expand_start(warm)
             if self.free:
                 u[-1] = float(warm.b)
             if self.kinked:
@@ -129,7 +129,7 @@ class NewtonRun(Run):
             self.take_round(last - self.n_iter)
             if self.is_stuck():
                 return Outcome.STALLED
-            if self.strayed >= MAX_STRAYED_ROUNDS and getattr(self.solver, "hasty", False):
+            if self.strayed >= MAX_STRAYED_ROUNDS and self.solver.hasty:
                 return Outcome.STALLED
 
     def take_round(self, steps: int) -> None:

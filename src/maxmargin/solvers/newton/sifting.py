@@ -57,7 +57,7 @@ class SiftingRun(Run):
 
     def begin_at(self, warm: Point) -> None:
         """Keep the rows nearest to their kinks at the warm point."""
-        coef = self.problem.features.combine(warm.a) if warm.coef is None else warm.coef
+        coef = self.problem.expand(warm)
         self.u = np.array(coef, float)
         if self.free:
             self.u[-1] = float(warm.b)

@@ -79,5 +79,5 @@ class SMO(Solver):
 
 def is_small(features) -> bool:
     """Whether pairs are quicker than blocks: also up to twice the size where rows are evaluated within the loop."""
-    evaluates_single_rows = not features.signed and features.segments is not None
+    evaluates_single_rows = features.segments is not None
     return features.small or (evaluates_single_rows and features.n <= 2 * MAX_FULL_GRAM_SAMPLES)

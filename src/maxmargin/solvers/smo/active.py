@@ -10,11 +10,10 @@ from ...contracts.solvers import Run
 from ...model.problem import Point, Problem
 from ...runtime.interpreter import cached_property
 from ..result import Outcome, Progress
+from ..stalling import StallDetector
 
 POLISH_MAX_TOL, POLISH_START_GAP = 1e-6, 1e-5  # for a tol below the first, Newton steps begin at the second
 FLOAT32_TOL_FACTOR = 0.7  # of tol is aimed at where rows are in float32, so that the judge finds the gap within tol
-
-
 # places in `counts` and `numbers`, the state that compiled calls share (see compiled/smo.py)
 ITERATIONS, NEGATIVE, POSITION, MISSES = 0, 3, 5, 6
 DUAL, FLOOR, HELD = 0, 3, 4
@@ -77,7 +76,9 @@ class ActiveRun(Run):
         self.numbers[HELD] = not self.paired or np.any(self.problem.balance)  # duals that cannot be stretched
         self.since_shrink = 0
         self.dual_before, self.misses_before = -np.inf, -1
-        self.best_gap, self.best_iter = np.inf, self.n_iter
+        steps = max(STEPS_WITHOUT_PROGRESS_LIMIT, 100 * self.problem.n)
+        limit = FLOAT32_STEPS_WITHOUT_PROGRESS_LIMIT if self.single_precision else steps
+        self.stall_detector, self.last_check_iter = StallDetector(limit + 1), self.n_iter
 
     def evaluate_dual(self, scores: np.ndarray) -> float:
         """D at the duals of all samples, given their exact scores."""
@@ -123,8 +124,9 @@ class ActiveRun(Run):
 
     def fits_in_cache_budget(self, count: int) -> bool:
         """Whether a copy of the data of so many samples fits into what was granted for kernel rows."""
-        samples = getattr(self.problem.features, "samples", None)
-        return not hasattr(samples, "X") or 8 * count * samples.d <= self.solver.cache_size * 2**20
+        samples = self.problem.features.samples
+        dense = samples is not None and samples.holds_vectors and not samples.sparse
+        return not dense or 8 * count * samples.d <= self.solver.cache_size * 2**20
 
     def restrict_to(self, keep: np.ndarray) -> None:
         """Cut whatever holds kernel rows down to the samples `keep` of the active ones."""
@@ -176,19 +178,13 @@ class ActiveRun(Run):
         self.activate(slice(None), scores)
 
     def check_progress(self) -> Outcome:
-        """Whether D has risen at all since the last look, and the gap fallen within PATIENCE steps: if not, give up."""
+        """Whether D has risen at all since the last look, and the gap has fallen within so many steps: else give up."""
         dual = self.numbers[DUAL]
         fetched, self.misses_before = self.counters["misses"] > self.misses_before, self.counters["misses"]
         stuck = not fetched and dual - self.dual_before <= 1e-15 * max(abs(dual), self.numbers[FLOOR])
         self.dual_before = dual
-        gap = self.progress(0.0).relative_gap
-        if gap < 0.9 * self.best_gap:
-            self.best_gap, self.best_iter = gap, self.n_iter
-        hopeless = self.n_iter - self.best_iter > (
-            FLOAT32_STEPS_WITHOUT_PROGRESS_LIMIT
-            if self.single_precision
-            else max(STEPS_WITHOUT_PROGRESS_LIMIT, 100 * self.problem.n)
-        )
+        steps, self.last_check_iter = self.n_iter - self.last_check_iter, self.n_iter
+        hopeless = self.stall_detector.is_stalled(self.progress(0.0).relative_gap, looks=steps)
         return self.stall() if stuck or hopeless else Outcome.GOING
 
     def finish(self) -> Outcome:

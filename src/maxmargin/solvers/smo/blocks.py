@@ -32,9 +32,10 @@ def choose_size(problem, exact: bool) -> int:
 class BlockRun(ActiveRun):
     """Rounds: choose the worst violators and keep the free ones, solve their block, update f for all the others."""
 
-    def __init__(self, solver, problem, tol, warm):
-        super().__init__(solver, problem, tol, warm)
-        self.rows = RowStore(problem.features, solver.cache_size, exact=tol < POLISH_MAX_TOL)
+    def prepare(self) -> None:
+        """The row store, its precision, and the size of a working set."""
+        problem, solver = self.problem, self.solver
+        self.rows = RowStore(problem.features, solver.cache_size, exact=self.tol < POLISH_MAX_TOL)
         self.half = self.rows.half
         self.size = min(solver.working_set or choose_size(problem, self.half is None), problem.n)
         self.work, self.rounds = np.empty(0, np.int64), 0

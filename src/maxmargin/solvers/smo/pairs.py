@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 
@@ -46,6 +45,7 @@ class PairRun(ActiveRun):
 
     def prepare(self) -> None:
         """The row cache, and the precision of its rows."""
+        self.row_features = self.problem.features  # of which rows are evaluated, in float32 or in float64
         self.widen()
         self.dtype = self.cache.rows.dtype
         if self.single_precision:
@@ -53,7 +53,7 @@ class PairRun(ActiveRun):
 
     def widen(self) -> None:
         """A row cache over all samples; of a small regression all rows at once, since most of them will be needed."""
-        features, real = self.problem.features, self.problem.loss.target == "real"
+        features, real = self.row_features, self.problem.loss.target == "real"
         self.cache = RowCache(features, self.solver.cache_size, whole=real and features.small)
 
     def restrict_to(self, keep: np.ndarray) -> None:
@@ -72,7 +72,7 @@ class PairRun(ActiveRun):
 
     def switch_to_float64(self) -> None:
         """Rows in float64 from now on."""
-        self.problem = replace(self.problem, features=self.problem.features.widen_segments())
+        self.row_features = self.row_features.widen_segments()
         self.widen()
         self.dtype, self.target = self.cache.rows.dtype, self.target / FLOAT32_TOL_FACTOR
 
