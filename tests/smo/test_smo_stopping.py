@@ -160,6 +160,8 @@ class FlatFeatures:
 
     n = 24
     diagonal = np.ones(24)
+    penalty, n_classes = "l2", None
+    linear = has_kernel_rows = signed = by_weights = False
 
 
 @pytest.mark.parametrize(

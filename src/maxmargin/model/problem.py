@@ -93,7 +93,7 @@ class Problem:
         linear, kernel_rows = features.linear, features.has_kernel_rows
         return Traits(
             linear=linear,
-            linear_kernel=kernel_rows and not linear and not features.signed and features.by_weights,
+            linear_kernel=features.by_weights and not linear,
             kernel_rows=kernel_rows,
             kernel_matrix=kernel_rows and features.small,
             n_scores=1 if many is None else many,

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..solvers.result import Result
 from .canvas import COLOURS, DASHES, MARKS, add_legend, cycle, open_axes
 
 X_AXES = {"iterations": "iterations", "seconds": "seconds"}
@@ -94,7 +95,7 @@ def name_runs(trajectories) -> dict[str, object]:
 
 def read_descent(run) -> Descent:
     """The numbers of a Trajectory, or of the history of a Result."""
-    if hasattr(run, "history"):
+    if isinstance(run, Result):
         steps = [step for step in run.history if np.isfinite(step.primal)]
         columns = (np.array([getattr(step, name) for step in steps], float) for name in ("n_iter", "seconds", "primal"))
         return Descent(*columns, run.certificate.dual)

@@ -6,7 +6,6 @@ from numbers import Integral
 
 import numpy as np
 
-from ..model.features import Design
 from ..model.problem import Point, Problem
 from ..solvers.loop import solve
 from ..solvers.paths import find_coefficients
@@ -45,7 +44,7 @@ def plot_loss_surface(
     Parameters
     ----------
     problem : Problem
-        With linear features and one score a sample.
+        With linear features and one score per sample.
     paths : dict of name -> Trajectory or array of shape (m, 2)
         What `record` returned, or the two coordinates of each step.
     ax : matplotlib Axes, optional
@@ -92,8 +91,11 @@ def plot_loss_surface(
 def name_coordinates(problem: Problem) -> list[str]:
     """One name for each coordinate: those of w, and that of the intercept if there is one."""
     features = problem.features
-    if not isinstance(features, Design) or problem.y.ndim > 1:
-        raise ValueError("problem must have linear features and one score a sample: a surface needs coordinates of w.")
+    traits = problem.traits
+    if not traits.linear or traits.n_scores > 1 or traits.layers > 1:
+        raise ValueError(
+            "problem must have linear features and one score per sample: a surface needs coordinates of w."
+        )
     last = ["$b$"] if problem.balance is not None else ["$w_0$ (intercept)"] if features.scaling else []
     return [f"$w_{{{j + 1}}}$" for j in range(features.samples.d)] + last
 
