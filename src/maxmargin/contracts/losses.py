@@ -14,7 +14,8 @@ sample, f and a have shape (k, n). Scores are in units of the decision function,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -73,6 +74,10 @@ class SmoothTerms(Terms):
     @abstractmethod
     def second_derivative(self, f: np.ndarray) -> np.ndarray:
         """c l''(f; y), of shape (n,)."""
+
+    def take(self, index: np.ndarray | slice) -> SmoothTerms:
+        """The terms of some samples; by default those of a dataclass whose fields are arrays of shape (n,)."""
+        return type(self)(*(getattr(self, part.name)[index] for part in fields(cast(Any, self))))
 
     def bound_value_error(self, f: np.ndarray, score_error: np.ndarray) -> np.ndarray:
         """|c l(f) - computed c l| for scores that are off by up to `score_error`, from above. Shape (n,).

@@ -86,7 +86,7 @@ class TermOracle:
 
     def take(self, index) -> TermOracle:
         """Some of the rows."""
-        return TermOracle(type(self.terms)(*(part[index] for part in self.terms)))
+        return TermOracle(self.terms.take(index))
 
     def respond(self, f: np.ndarray) -> Response:
         """The duals at the scores f; sum conj(a) = -sum a f - sum c l(f), since the two are conjugate at a."""
