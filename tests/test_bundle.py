@@ -10,16 +10,18 @@ from linear_problems import EXAMPLES, find_optimum, make_data, make_linear_probl
 from time_allowances import HANG_SECONDS
 
 from maxmargin import Bundle, RiskClassifier, RiskRegressor, explain, path
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.model.features import Design
 from maxmargin.model.formulations import Risk
 from maxmargin.model.losses import F1, METRICS, ErrorRate, Hinge, RocAuc
 from maxmargin.model.problem import Mixture, Point, Problem
 from maxmargin.model.samples import wrap
 from maxmargin.solvers import SOLVERS
-from maxmargin.solvers.loop import solve
+from maxmargin.solvers.choice import plan
+from maxmargin.solvers.loop import solve, solve_stages
 from maxmargin.solvers.paths import solve_path
-from maxmargin.solvers.result import Outcome
+from maxmargin.solvers.result import Outcome, Result
+from maxmargin.solvers.sequence import RunHistory
 
 STRUCTURED = ("frank_wolfe", "structured_bundle")
 METHODS = ("ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle")
@@ -29,6 +31,11 @@ PATH_LOSSES = ("hinge", "logistic", "squared_hinge")
 every_method = pytest.mark.parametrize("method", METHODS)
 every_loss = pytest.mark.parametrize("name", EXAMPLES)
 both_intercepts = pytest.mark.parametrize("intercept", ["free", "regularised"])
+
+
+def follow(problem: Problem, solver: Bundle, tol: float, runs: RunHistory) -> Result:
+    """A solve that knows the last run, as those along a path do."""
+    return solve_stages(problem, plan(problem, solver, tol), tol, earlier_runs=runs)
 
 
 def walk(problem: Problem, solver: Bundle, tol: float):
@@ -233,18 +240,18 @@ def test_memory_is_not_leaked():
     for X, y in (first, second, first):
         found, fresh = (path(X, y, Cs=CS, solver=each) for each in (solver, Bundle("proximal-bundle", 50)))
         np.testing.assert_array_equal(found.coefs, fresh.coefs)
-    assert solver.memory is None
+    assert vars(solver) == vars(Bundle("proximal-bundle", 50))
     assert solver == Bundle("proximal-bundle", 50)
     assert (solver.method, solver.max_cuts) == ("proximal-bundle", 50)
 
 
 @pytest.mark.parametrize("change", ["data", "labels", "loss", "weights", "intercept"])
 def test_cuts_of_another_problem_are_not_reused(change):
-    """A solver that remembers takes its cuts for the same risk at another C only."""
-    solver, loss = Bundle().remember(), EXAMPLES["hinge"]
+    """A run takes the cuts of the one before it for the same risk at another C only."""
+    solver, runs, loss = Bundle(), RunHistory(), EXAMPLES["hinge"]
     X, y, c = make_data(loss)
     features = Design(wrap(X))
-    solve(Risk("free", 0.0, loss).pose(features, y, c), solver, tol=1e-6)
+    follow(Risk("free", 0.0, loss).pose(features, y, c), solver, 1e-6, runs)
     others = {
         "data": Risk("free", 0.0, loss).pose(Design(wrap(X[::-1].copy())), y, c),
         "labels": Risk("free", 0.0, loss).pose(features, -y[::-1].copy(), c),
@@ -252,7 +259,7 @@ def test_cuts_of_another_problem_are_not_reused(change):
         "weights": Risk("free", 0.0, loss).pose(features, y, c * np.linspace(0.5, 2.0, len(c))),
         "intercept": Risk("none", 0.0, loss).pose(features, y, c),
     }
-    again, fresh = (solve(others[change], each, tol=1e-6) for each in (solver, Bundle()))
+    again, fresh = follow(others[change], solver, 1e-6, runs), solve(others[change], Bundle(), tol=1e-6)
     assert again.converged
     assert again.certificate == fresh.certificate
     np.testing.assert_array_equal(again.point.coef, fresh.point.coef)
@@ -263,10 +270,10 @@ def test_cuts_of_another_cost_are_reused(method):
     """The same risk at another C begins with the cuts there are; the same problem once more is all but solved."""
     X, y, c = make_data(EXAMPLES["hinge"], n=120, d=6)
     features, formulation = Design(wrap(X)), Risk("free", 0.0, EXAMPLES["hinge"])
-    solver, saved = Bundle(method).remember(), []
+    solver, runs, saved = Bundle(method), RunHistory(), []
     for factor in (1.0, 1.3, 0.1, 1.0, 1.0):
         problem = formulation.pose(features, y, factor * c)
-        warm, cold = (solve(problem, each, tol=1e-4) for each in (solver, Bundle(method)))
+        warm, cold = follow(problem, solver, 1e-4, runs), solve(problem, solver, tol=1e-4)
         assert warm.converged
         assert warm.certificate.primal == pytest.approx(cold.certificate.primal, rel=1e-4)
         saved.append(cold.counters["oracle_calls"] - warm.counters["oracle_calls"])

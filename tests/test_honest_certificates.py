@@ -18,13 +18,13 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, LinearSVC, RiskRegressor, Status, certify
-from maxmargin.certificates.in_memory import judge, judge_with_refinement
+from maxmargin.certificates.certificate import judge, judge_with_refinement
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Kernel, Linear, Polynomial
 from maxmargin.model.losses import Absolute, Hinge, SquaredHinge
 from maxmargin.model.problem import Point, Problem
 from maxmargin.runtime.rounding import UNIT, Enclosed, add_enclosed, bound_sum
-from maxmargin.solvers.loop import write_outwards
+from maxmargin.solvers.best_certified import write_outwards
 from maxmargin.solvers.neighbours import find_neighbours, scale_to_margin
 
 rng = np.random.default_rng(0)

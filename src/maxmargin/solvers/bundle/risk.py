@@ -47,8 +47,8 @@ class RiskOracle:
         self.loss_oracle = choose_loss_oracle(problem)
         self.many = self.features.n_classes or 0
         self.grows_exponentially = problem.loss.grows_exponentially
-        seen = not problem.terms.shift_invariant  # an intercept that the loss does not see stays 0
-        self.free = problem.balance is not None and not self.many and seen
+        unseen = problem.terms.joint and problem.terms.shift_invariant  # an intercept that does not matter stays 0
+        self.free = problem.balance is not None and not self.many and not unseen
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
         self.n_calls = 0
 
