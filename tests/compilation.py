@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, solve
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.insight.overview import ask_solvers
 from maxmargin.model.features import Design, Gram
 from maxmargin.model.kernels import RBF, Linear

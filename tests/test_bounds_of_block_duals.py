@@ -10,16 +10,8 @@ import numpy as np
 import pytest
 from eighty_digit_losses import solve_exactly, write_fractions
 
-from maxmargin.certificates.in_blocks import (
-    BlockSums,
-    EnclosedSum,
-    FeasibleStep,
-    Move,
-    add_duals,
-    balance_by_feasible_steps,
-    count_additions,
-    find_spares,
-)
+from maxmargin.certificates.block_balance import Move, balance_by_feasible_steps, find_spares
+from maxmargin.certificates.block_sums import BlockSums, EnclosedSum, FeasibleStep, add_duals, count_additions
 from maxmargin.runtime.rounding import Enclosed
 
 

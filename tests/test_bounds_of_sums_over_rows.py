@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from eighty_digit_losses import name_loss
 
-from maxmargin.certificates.in_memory import RowSums
+from maxmargin.certificates.term_sums import RowSums
 from maxmargin.compiled.row_sums import judge_rows
 from maxmargin.model.losses import (
     EpsilonInsensitive,

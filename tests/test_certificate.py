@@ -16,7 +16,8 @@ from reference_problems import (
     say,
 )
 
-from maxmargin.certificates.in_memory import Certificate, judge, measure_violation, worst
+from maxmargin.certificates.certificate import Certificate, judge, worst
+from maxmargin.certificates.term_sums import measure_violation
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.model.losses import EpsilonInsensitive, Hinge, Logistic

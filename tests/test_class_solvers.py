@@ -16,7 +16,7 @@ from class_problems import (
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, pose
 from time_allowances import HANG_SECONDS
 
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.model.problem import Point
 from maxmargin.solvers import Bundle
 from maxmargin.solvers.loop import solve

@@ -9,7 +9,7 @@ import pytest
 from long_fits import make_clouds
 
 from maxmargin import SVC, SVR, LinearSVC, Multipliers, Status, certify, explain, solve
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear
 from maxmargin.model.losses import EpsilonInsensitive, Hinge, SquaredHinge

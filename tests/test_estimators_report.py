@@ -16,7 +16,7 @@ from kernel_machine_problems import (
 from textbook import make_data
 
 from maxmargin import SVC
-from maxmargin.certificates.in_memory import worst
+from maxmargin.certificates.certificate import worst
 from maxmargin.solvers.result import Status
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from maxmargin import SVC, SVR, LinearSVC, OneClassSVM, Status, certify, export_onnx, load, save
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.files.libsvm_model import write_libsvm_model
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import Linear

@@ -15,7 +15,8 @@ import maxmargin.contracts.kernels
 import maxmargin.model.samples.strips
 import maxmargin.runtime.threads
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
-from maxmargin.certificates.in_memory import judge, measure_violation
+from maxmargin.certificates.certificate import judge
+from maxmargin.certificates.term_sums import measure_violation
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.model.losses import LOSSES, Hinge

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from maxmargin import LinearSVC, RiskClassifier
-from maxmargin.certificates.in_memory import worst
+from maxmargin.certificates.certificate import worst
 
 # ---- many classes -------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from class_problems import CLASS_LOSSES, CLASS_SOLVERS, make_classes, pose_class
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, KINKED, PAIRS, SMOOTH, make_data, pose
 from time_allowances import HANG_SECONDS
 
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.model.features import AbsoluteDesign
 from maxmargin.model.problem import Problem
 from maxmargin.model.samples import wrap

@@ -22,7 +22,7 @@ from linear_problems import (
 from reference_problems import make_nu_classification, make_problem
 from time_allowances import HANG_SECONDS
 
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.model.features import Design
 from maxmargin.model.kernels import RBF
 from maxmargin.model.losses import LOSSES, Hinge

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from linear_problems import EXAMPLES, find_optimum, make_data, make_linear_problem, pose
 
 from maxmargin import Bundle, minimize
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.model.losses import Hinge
 from maxmargin.model.problem import Problem
 from maxmargin.solvers.bundle.one_slack import OneSlack

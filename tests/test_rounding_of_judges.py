@@ -16,7 +16,7 @@ from maxmargin import minimize, solve
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.blocks.problem import BlockFormulation, BlockPoint, BlockProblem, Rest, Targets
 from maxmargin.blocks.survey import survey_block
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.model.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -31,7 +31,7 @@ from maxmargin.model.losses import (
 )
 from maxmargin.solvers.result import Status
 from maxmargin.structures import ChainModel, StructuredPoint
-from maxmargin.structures.examples import Sheet
+from maxmargin.structures.labellings import Sheet
 
 NOISE = Decimal("1e-25")  # of the value: what the exact optimum may be off by
 SCALES = [(1.0, 0.0, 1.0), (1e8, 0.0, 1e-8), (1e-8, 0.0, 1e8), (1.0, 1e8, 1.0), (1.0, 0.0, 1e-8), (1.0, 0.0, 1e8)]

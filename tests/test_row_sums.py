@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from maxmargin.certificates.in_memory import RowSums
+from maxmargin.certificates.term_sums import RowSums
 from maxmargin.compiled.row_sums import add_exponents, judge_rows
 from maxmargin.model.losses import EpsilonInsensitive, Hinge, Huber, LeastSquares, Quantile, SquaredEpsilonInsensitive
 from maxmargin.model.losses import SquaredHinge as Squared

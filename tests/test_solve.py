@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from keyboard import press_ctrl_c
 from reference_problems import ROW_LOSSES, make_problem, say
-from time_allowances import SLACK_SECONDS
+from time_allowances import SLACK_SECONDS, Stopwatch
 
 import maxmargin.model.features.gram
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear
 from maxmargin.model.losses import EpsilonInsensitive, Hinge, LeastSquares
@@ -100,12 +100,13 @@ def test_max_iter_is_exact_with_rows_on_demand(working_set, max_iter, monkeypatc
 @pytest.mark.parametrize("working_set", [2, 512])
 def test_max_seconds_is_obeyed(max_seconds, working_set, long_problem):
     """The loop ends within 0.3 s of its budget, and not before it."""
-    began = time.perf_counter()
+    watch, began = Stopwatch(), time.perf_counter()
     result = solve(long_problem, SMO(working_set=working_set), tol=1e-12, max_seconds=max_seconds)
     elapsed = time.perf_counter() - began
     assert result.status is Status.MAX_SECONDS
-    assert max_seconds <= elapsed <= max_seconds + 0.3 + SLACK_SECONDS
-    assert elapsed - SLACK_SECONDS <= result.seconds <= elapsed
+    assert watch.seconds <= max_seconds + 0.3 + SLACK_SECONDS
+    assert max_seconds <= elapsed
+    assert watch.seconds - SLACK_SECONDS <= result.seconds <= elapsed
     assert np.isfinite(result.certificate.gap)
 
 
@@ -279,7 +280,7 @@ def test_interrupt_ends_in_good_order(working_set, long_problem):
     """Ctrl-C ends the loop within 0.2 s with a certificate, and leaves the handler as it was."""
     with press_ctrl_c() as sent:
         result = solve(long_problem, SMO(working_set=working_set), tol=1e-12, max_seconds=60.0)
-    assert time.perf_counter() - sent[0] < 0.2 + SLACK_SECONDS
+    assert sent[0].seconds < 0.2 + SLACK_SECONDS
     assert result.status is Status.INTERRUPTED
     assert np.isfinite(result.certificate.gap)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

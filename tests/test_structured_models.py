@@ -19,9 +19,9 @@ from structured_problems import (
     solve_chains,
 )
 
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.structures import ChainModel, MulticlassModel, Sheet, StructuredPoint
-from maxmargin.structures.examples import make_key, read_labelling, write_labelling
+from maxmargin.structures.labellings import make_key, read_labelling, write_labelling
 
 SHAPES = [(1, 2, 1), (4, 3, 3), (5, 2, 4), (3, 4, 5)]  # features, labels, longest
 every_shape = pytest.mark.parametrize(("d", "k", "longest"), SHAPES)

@@ -12,7 +12,7 @@ import pytest
 from reference_problems import make_problem, random_duals
 from smo_problems import LAYERED, every_row_loss, make_layered
 
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.compiled import smo as compiled
 from maxmargin.model.kernels import RBF, Linear
 from maxmargin.model.losses import EpsilonInsensitive, Hinge

@@ -1,3 +1,6 @@
-"""The judge: P, D and their gap, for problems in memory, in blocks and over structures."""
+"""The judge: P, D and their gap, for problems in memory, in blocks and over structures.
 
-from . import in_blocks, structured  # noqa: F401  (each registers the judge of its form)
+Each form of problem has a judge of its own, registered by the type of the problem when this package is imported.
+"""
+
+from . import in_blocks, in_memory, structured  # noqa: F401

@@ -13,14 +13,15 @@ from itertools import pairwise
 import numpy as np
 
 from ..model.features import Gram
-from ..model.kernels import Linear
 from ..model.losses import Loss, PiecewiseConjugate
 from ..model.problem import FLOOR
 from ..model.tiles import open_tile
 from ..runtime.interpreter import cached_property
 from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT, Enclosed, Remainder, bound_sum
 from ..runtime.threads import run_strips
-from .in_memory import Certificate, RowSums, combine_bounds
+from .bounds import combine_bounds
+from .certificate import Certificate
+from .term_sums import RowSums
 
 EXACT = Enclosed(0.0, 0.0)
 STRIP_ROWS = 20_000  # of all problems that a core judges at a time: a fraction of a millisecond
@@ -90,7 +91,7 @@ class ClassPairs:
 
     def scores(self, a: np.ndarray) -> np.ndarray:
         """<w, phi(x_i)> of each problem at its samples."""
-        if isinstance(self.features.kernel, Linear):
+        if self.features.by_weights:
             return self.project(a)
         f = np.zeros(len(a))
         partner_problems: list[list[int]] = [[] for _ in self.samples]
@@ -193,7 +194,7 @@ class ClassPairs:
         Every kernel value has the error of the one with the largest samples, and every sum that of the longest.
         """
         features, samples, square = self.features, self.features.samples, self.reach**2
-        if isinstance(features.kernel, Linear):
+        if features.by_weights:
             away = samples.displacement
             each = (bound_sum(samples.d + 8) + bound_sum(self.largest + 8)) * square
             rounded = 2.0 * UNIT * (totals * self.reach + drift) * (self.reach + 2.0 * away)

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..runtime.rounding import UNIT, Enclosed, add_enclosed, bound_sum
-from ..structures.examples import Sheet
+from ..structures.labellings import Sheet
 from ..structures.problem import StructuredPoint, StructuredProblem
-from .in_memory import Certificate, judge
+from .certificate import Certificate, judge
 
 
 class LabellingSums(NamedTuple):

@@ -147,7 +147,7 @@ class Observer(SolveObserver):
 
     def snapshot(self) -> dict:
         """The attributes of the estimator as if the fit had ended here, its point judged."""
-        from ..certificates.in_memory import judge
+        from ..certificates.certificate import judge
         from ..insight.traces import copy_run
 
         problem = self.sequence.problem

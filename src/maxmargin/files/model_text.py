@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..certificates.in_memory import Certificate
+from ..certificates.certificate import Certificate
 from ..runtime.streams import find_file, open_file
 
 UNKNOWN_CERTIFICATE = Certificate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from ..blocks.problem import BlockPoint, Rest
-from ..certificates.in_memory import Certificate
+from ..certificates.certificate import Certificate
 from ..model.formulations import NuClassification, NuRegression, OneClass, Risk
 from ..model.kernels import KERNELS
 from ..model.losses import LOSSES, METRICS

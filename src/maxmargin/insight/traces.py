@@ -9,7 +9,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ..certificates.in_memory import Certificate, judge
+from ..certificates.certificate import Certificate, judge
 from ..contracts.solvers import Run, Solver
 from ..model.problem import Point, Problem
 from ..runtime.blas import single_threaded_blas

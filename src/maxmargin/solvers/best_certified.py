@@ -7,7 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
-from ..certificates.in_memory import MAX_ROUNDING_SHARE_OF_GAP, Certificate, estimate_rounding, judge
+from ..certificates.certificate import MAX_ROUNDING_SHARE_OF_GAP, Certificate, judge
+from ..certificates.rounding_estimate import estimate_rounding
 from ..contracts.solvers import Run, Solver
 from ..model.problem import Point, Problem
 from ..runtime.deadline import Deadline

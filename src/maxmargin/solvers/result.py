@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..certificates.in_memory import Certificate
+from ..certificates.certificate import Certificate
 from ..contracts.solvers import Outcome, Progress
 from ..model.problem import Point
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...certificates.in_memory import Certificate
+from ...certificates.certificate import Certificate
 from ...model.losses import PiecewiseLoss, make_piecewise
 from ...model.problem import Problem
 from ...runtime.interrupt import Interrupt

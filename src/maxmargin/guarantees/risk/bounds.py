@@ -7,18 +7,21 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from ...certificates.in_memory import Certificate, judge_with_refinement, worst
+from ...certificates.certificate import Certificate, judge_with_refinement, worst
+from ...contracts.estimators import Estimator
+from ...estimators.registry import find_estimator, list_names
 from ...model.problem import Problem
+from ...runtime.blas import single_threaded_blas
 from ...runtime.interrupt import watch_interrupt
-from ...runtime.threads import single_threaded_blas
-from ..certification import PosedMachine, pose_model
+from ..certification import pose_model
+from ..posed_machine import PosedMachine
 from .ball import find_smallest_ball
 from .leave_one_out import LeaveOneOut, RefitBudget, leave_each_out, measure_losses
 from .result import RiskBounds
 from .stability import bound_score_shift, measure_spread
 
-MODELS = ("SVC", "SVR", "LinearSVC", "LinearSVR", "RiskClassifier", "RiskRegressor")
 OPTIMAL_GAP = 1e-3  # relative gap up to which a model counts as the optimum that the bounds are about
 TIME_SHARE = 0.25  # of the time for each of duals, ball and distances, so that some is left for the refits
 
@@ -47,7 +50,7 @@ def risk_bounds(
     """
     check_arguments(model, exact, max_seconds)
     end = time.perf_counter() + max_seconds
-    classes = getattr(model, "classes_", ())
+    classes = model.classes_ if is_classifier(model) else ()
     with single_threaded_blas(), watch_interrupt() as interrupt:
         machines = list(pose_model(model, X, y, sample_weight, TIME_SHARE * max_seconds, interrupt))
         parts = []
@@ -64,19 +67,25 @@ def risk_bounds(
 
 def check_arguments(model, exact, max_seconds) -> None:
     """One sentence about what is wrong."""
-    if not any(ancestor.__name__ in MODELS for ancestor in type(model).__mro__):
-        raise TypeError(f"risk_bounds takes a fitted {', '.join(MODELS)}, got {type(model).__name__}.")
+    if find_estimator(model, has_risk_bounds) is None:
+        names = ", ".join(list_names(has_risk_bounds))
+        raise TypeError(f"risk_bounds takes a fitted {names}, got {type(model).__name__}.")
     if not (isinstance(exact, bool) or exact == "auto"):
         raise ValueError(f"exact must be True, False or 'auto', got {exact!r}.")
     if not isinstance(max_seconds, Real) or not max_seconds > 0:
         raise ValueError(f"max_seconds must be a positive number, got {max_seconds!r}.")
 
 
+def has_risk_bounds(kind: type[Estimator]) -> bool:
+    """Whether the theorems are about this estimator."""
+    return kind.has_risk_bounds
+
+
 def check_problem(problem: Problem) -> None:
-    """The theorems are about one score a sample, piecewise losses and the penalty 1/2 |w|^2."""
+    """The theorems are about one score per sample, piecewise losses and the penalty 1/2 |w|^2."""
     if problem.row is None or problem.y.ndim > 1:
         raise ValueError(f"risk_bounds needs a piecewise loss of one score, and {problem.loss.name!r} is none.")
-    if getattr(problem.features, "penalty", "l2") != "l2":
+    if problem.traits.penalty != "l2":
         raise ValueError("risk_bounds needs the penalty |w|^2 / 2, and this model has penalty='l1'.")
 
 
@@ -223,7 +232,7 @@ def estimate_scores(wrong: np.ndarray, positive: np.ndarray | None, weight: np.n
 
 
 def join(parts: list[RiskBounds], machines: list[PosedMachine], model, X, y, sample_weight) -> RiskBounds:
-    """Many classes: who is right in every binary problem has all votes that count, so errors count in some problem."""
+    """Many classes: right in every binary problem means all votes that count, so an error shows in some problem."""
     n = len(y)
     weight, allowed = np.zeros(n), np.full(n, np.nan)
     given = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...certificates.in_memory import snap_to_bounds
+from ...certificates.term_sums import snap_to_bounds
 from ...model.problem import Point, Problem
 from ...runtime.interrupt import Interrupt
 from ...solvers.loop import solve

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...certificates.in_memory import Certificate
+from ...certificates.certificate import Certificate
 from .leave_one_out import LeaveOneOut
 
 

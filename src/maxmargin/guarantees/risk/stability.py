@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...certificates.in_memory import snap_to_bounds
+from ...certificates.term_sums import snap_to_bounds
 from ...model.problem import Problem
 from ...runtime.interrupt import Interrupt
 

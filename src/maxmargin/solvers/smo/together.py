@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...certificates.certificate import Certificate
 from ...certificates.class_pairs import ClassPairs
-from ...certificates.in_memory import Certificate
 from ...model.features import Segment
 from ...model.problem import FLOOR as OBJECTIVE_FLOOR
 from ...model.problem import Point

@@ -1,0 +1,20 @@
+"""Whether a kernel is positive semidefinite on the samples that matter: only then does a small gap prove anything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..contracts.features import Features
+
+# samples whose kernel matrix is examined if it is not known whether it is positive semidefinite
+DEFINITENESS_CHECK_SAMPLES = 300
+
+
+def examine_kernel(features: Features, coef: np.ndarray) -> bool | None:
+    """True if the kernel is known to be positive semidefinite, False if a negative eigenvalue is found, else None."""
+    if features.kernel.psd:
+        return True
+    heaviest = np.argsort(-np.abs(coef), kind="stable")[:DEFINITENESS_CHECK_SAMPLES]
+    K = features.block(heaviest, heaviest)
+    eigenvalues = np.linalg.eigvalsh(0.5 * (K + K.T))
+    return None if eigenvalues[0] >= -1e-10 * max(np.abs(eigenvalues).sum(), 1e-300) else False

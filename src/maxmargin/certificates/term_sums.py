@@ -1,0 +1,185 @@
+"""Sums over all terms of a problem at a point: losses, conjugates and remainders, with bounds on their errors."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.losses import PiecewiseConjugate
+from ..model.problem import Problem
+from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT, Enclosed, add_enclosed, bound_sum
+
+MAX_RELATIVE_IMBALANCE = 1e-9  # of the size of the duals: an imbalance beyond which they have no D
+
+
+class Sums(NamedTuple):
+    """The sums over all terms of a problem at a point.
+
+    Attributes
+    ----------
+    losses, conjugates : Enclosed
+        sum_i c_i l(f_i) and sum_i conj_i(a_i).
+    remainders : Enclosed
+        sum_i c_i l(f_i) + conj_i(a_i) + a_i f_i, whose terms are nonnegative; its error bounds it from above only.
+    moved : float
+        The amount that must be shifted between duals before they balance exactly.
+    cost, cost_of_dual : float
+        What that shift adds to the remainders, and what it subtracts from D.
+    leverage : float
+        What shrinking all duals adds to the remainders, per unit of the share by which they shrink.
+    kkt : float
+        The largest violation.
+    """
+
+    losses: Enclosed
+    conjugates: Enclosed
+    remainders: Enclosed
+    moved: float
+    cost: float
+    cost_of_dual: float
+    leverage: float
+    kkt: float
+
+    def __add__(self, other: Sums) -> Sums:
+        both = [add_enclosed(mine, its) for mine, its in zip(self[:3], other[:3], strict=True)]
+        rest = [mine + its for mine, its in zip(self[3:7], other[3:7], strict=True)]
+        return Sums(*both, *rest, max(self.kkt, other.kkt))
+
+
+def sum_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bool = False) -> Sums | None:
+    """The sums over all terms; None if the duals need repair and have not been repaired yet."""
+    if problem.row is None:
+        return sum_general_terms(problem, a, b, scores) if repaired else None
+    if a.ndim == 1:
+        checked = None if repaired else problem
+        return sum_layer(problem.row, np.ascontiguousarray(a), float(b), scores, problem.balance, checked)
+    outside = (a < problem.row.lo) | (a > problem.row.hi)
+    if not repaired and (outside.any() or problem.imbalance(a) > BALANCE_TOLERANCE):
+        return None
+    found = None
+    for layer, (dual, intercept) in enumerate(zip(a, b, strict=True)):
+        row = PiecewiseConjugate(*(np.ascontiguousarray(part[layer]) for part in problem.row))
+        balance = None if problem.balance is None else float(problem.balance[layer])
+        part = sum_layer(row, np.ascontiguousarray(dual), float(intercept), scores, balance, None)
+        found = part if found is None else found + part
+    return found
+
+
+class RowSums(NamedTuple):
+    """What `compiled.row_sums.enclose_rows` returns, in its order: for one problem, or for many as arrays."""
+
+    losses: float | np.ndarray
+    loss_error: float | np.ndarray
+    conjugates: float | np.ndarray
+    conjugate_error: float | np.ndarray
+    remainders: float | np.ndarray
+    most: float | np.ndarray
+    total: float | np.ndarray
+    total_error: float | np.ndarray
+    size: float | np.ndarray
+    min_free_slope: float | np.ndarray
+    max_slope: float | np.ndarray
+    leverage: float | np.ndarray
+    up: float | np.ndarray
+    down: float | np.ndarray
+    kkt: float | np.ndarray
+    inside: float | np.ndarray
+
+    def add_balancing_cost(self, moved, cost, b) -> Sums:
+        """The sums of a problem, including the cost of balancing the duals exactly."""
+        return Sums(
+            Enclosed(self.losses, self.loss_error), Enclosed(self.conjugates, self.conjugate_error),
+            Enclosed(self.remainders, self.most - self.remainders), moved, cost, cost + moved * b, self.leverage,
+            self.kkt,
+        )  # fmt: skip
+
+
+def sum_layer(
+    row: PiecewiseConjugate, a: np.ndarray, b: float, scores: Enclosed, balance: float | None, problem: Problem | None
+) -> Sums | None:
+    """The sums of one layer, in one compiled pass.
+
+    If `problem` is given, returns None where a dual is outside its bounds, or where the duals miss their balance by
+    more than a rounding error.
+    """
+    from ..compiled.row_sums import judge_rows
+
+    found, moved, cost = judge_rows(scores.value, scores.error, b, a, *row, balance is not None, balance or 0.0)
+    sums = RowSums(*found)
+    if problem is not None and not (sums.inside and is_balanced(sums.total, sums.size, problem)):
+        return None
+    return sums.add_balancing_cost(moved, cost, abs(b))
+
+
+def is_balanced(total: float, size: float, problem: Problem) -> bool:
+    """Whether duals that sum to `total` balance up to rounding, as `Problem.imbalance` measures it."""
+    if problem.balance is None:
+        return True
+    missing = abs(total - problem.balance)
+    return missing <= BALANCE_TOLERANCE * size or missing <= BALANCE_TOLERANCE * max(size, problem.least_size)
+
+
+def sum_general_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
+    """The sums of a smooth loss, or of one with many scores; conjugates are infinite where duals do not balance."""
+    terms, f = problem.terms, problem.shift(scores.value, b)
+    score_error = scores.error + UNIT * np.abs(f)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values, conjugates = terms.value(f), terms.conjugate(a)
+        products = np.atleast_2d(a * f).sum(axis=0)
+        value_error, conjugate_error = terms.bound_value_error(f, score_error), terms.bound_conjugate_error(a)
+        slack = bound_sum(problem.n + len(np.atleast_2d(a)) + 16)
+        sums = [float(part.sum()) for part in (values, conjugates, products)]
+        sizes = [float(np.abs(part).sum()) for part in (values, conjugates, a * f)]
+        errors = [
+            float(value_error.sum()) * (1.0 + slack) + slack * sizes[0],
+            float(conjugate_error.sum()) * (1.0 + slack) + slack * sizes[1],
+            float((np.abs(a) * score_error).sum()) + slack * sizes[2],
+        ]
+    moved, cost = bound_balancing_cost_of_terms(problem, a, f, score_error)
+    balanced = problem.imbalance(a) <= MAX_RELATIVE_IMBALANCE
+    conjugate = Enclosed(sums[1] if balanced else np.inf, errors[1])
+    remainders = Enclosed(sum(sums) if balanced else np.inf, sum(errors))
+    kkt = measure_violation(problem, a, f)
+    cost_of_dual = cost + moved * largest(b)
+    leverage = sizes[1] + sizes[2] + float(np.abs(terms.conjugate(np.zeros_like(a))).sum())  # conj is convex
+    return Sums(Enclosed(sums[0], errors[0]), conjugate, remainders, moved, cost, cost_of_dual, leverage, kkt)
+
+
+def bound_balancing_cost_of_terms(
+    problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.ndarray
+) -> tuple[float, float]:
+    """The amount that must be shifted between duals before they balance exactly, and what that costs at most.
+
+    With many classes the duals of each sample must also sum to zero.
+    """
+    many = problem.features.n_classes
+    moved = 0.0 if many is None else bound_sum(many + 8) * float(np.abs(a).sum())
+    if problem.balance is not None:
+        sizes, totals = np.abs(a).sum(axis=-1), a.sum(axis=-1) - problem.balance
+        moved += float(np.sum(np.abs(totals) + bound_sum(problem.n + 2) * sizes))
+    return moved, moved * (problem.terms.bound_slope(a, f, moved) + 2.0 * float(score_error.max(initial=0.0)))
+
+
+def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
+    """max_i distance of -f_i from the subdifferential of conj_i at a_i: zero exactly at the optimum."""
+    if problem.features.n_classes is not None:
+        return problem.terms.violation(a, f)
+    left, right = problem.terms.slopes(a if problem.row is None else snap_to_bounds(a, problem.row))
+    counted = problem.c > 0  # a sample without weight is held by its bounds, and no loss has slopes there
+    return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0, where=counted))
+
+
+def snap_to_bounds(a: np.ndarray, row: PiecewiseConjugate) -> np.ndarray:
+    """The duals, with those that agree with a bound or with zero to ten digits set exactly to it.
+
+    Otherwise a dual that misses its bound by a rounding error would count as free, and its sample as a violator.
+    """
+    margin = AT_BOUND * np.abs(a).max(initial=0.0)
+    a = np.where(np.abs(a) <= margin, 0.0, a)
+    return np.where(a <= row.lo + margin, row.lo, np.where(a >= row.hi - margin, row.hi, a))
+
+
+def largest(b) -> float:
+    """max |b| over all layers or classes."""
+    return float(np.abs(b).max(initial=0.0)) if isinstance(b, np.ndarray) else abs(float(b))
