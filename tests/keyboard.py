@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from time_allowances import Stopwatch
+
 
 @contextmanager
-def press_ctrl_c(after: float = 0.2) -> Iterator[list[float]]:
-    """Press it so many seconds after a fit has begun to listen; the list will hold the moment."""
+def press_ctrl_c(after: float = 0.2) -> Iterator[list[Stopwatch]]:
+    """Press it so many seconds after a fit has begun to listen; the list will hold a stopwatch started then."""
     sent, over = [], threading.Event()
 
     def press() -> None:
@@ -20,7 +21,7 @@ def press_ctrl_c(after: float = 0.2) -> Iterator[list[float]]:
             if over.wait(0.001):
                 return
         if not over.wait(after):
-            sent.append(time.perf_counter())
+            sent.append(Stopwatch())
             os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=press)

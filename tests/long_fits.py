@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from sklearn.base import clone
+from time_allowances import Stopwatch
 
 from benchmarks.waiting.long_fits import LONG, ONCE, fit_quietly, make_clouds, make_sequences
 
@@ -48,18 +49,18 @@ def interrupt_fit(name: str, after: float, times: int = 1) -> Interruption:
 
     def press() -> None:
         for _ in range(times):
-            sent.append(time.perf_counter())
+            sent.append(Stopwatch())
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
 
-    timer, ended = threading.Timer(after, press), None
+    timer, late, in_time = threading.Timer(after, press), None, True
     timer.start()
     with suppress(KeyboardInterrupt):  # the second press may come after the fit was left by the first
         with suppress(KeyboardInterrupt):
             fit_quietly(model, X, y)
             timer.cancel()
-            ended = 0.0
-        ended = time.perf_counter() if ended is None else ended
+            in_time = False
+        late = sent[-1].seconds if sent and in_time else 0.0
         timer.join()
     timer.join()
-    return Interruption(model, max(ended - sent[-1], 0.0) if sent else 0.0, in_time=bool(ended))
+    return Interruption(model, sent[-1].seconds if late is None else late, in_time)

@@ -40,7 +40,8 @@ def test_certificates_hold_in_exact_arithmetic(family):
 
 @pytest.mark.parametrize("name", FORMERLY_FALSE_CASES)
 def test_cases_with_a_false_claim_once_are_honest_now(name):
-    assert_honest([name, name])  # twice: the first fit of a process compiles, and that may take all of its time
+    """Both of two fits: one that begins with loading compiled loops, which may take all of its time, and one after."""
+    assert_honest([name, name])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""P* by Clarabel, beside what fits claim and beside the optimum in eighty digits that the adversary holds against them."""
+"""P* by Clarabel, beside what fits claim and beside the optimum that the adversary finds in eighty digits."""
 
 from __future__ import annotations
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from maxmargin.blocks.libsvm_files import LibsvmBlocks
 from selection import leave_long
 from text_files import PACKERS, write_text
 
 from maxmargin import read_libsvm
 from maxmargin.blocks import libsvm_text
+from maxmargin.blocks.libsvm_files import LibsvmBlocks
 from maxmargin.runtime.streams import estimate_length
 
 FAULTS = {

@@ -7,12 +7,12 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from maxmargin.blocks.libsvm_files import LibsvmBlocks
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from text_files import PACKERS, RNG, write_text
 
 from maxmargin import SVC, LinearSVC, read_libsvm
 from maxmargin.blocks import libsvm_text
+from maxmargin.blocks.libsvm_files import LibsvmBlocks
 
 
 @pytest.mark.parametrize("packer", PACKERS)
