@@ -115,7 +115,7 @@ def test_a_run_that_was_not_started():
     run = NotStarted(make_ridge_problem(), None)
     assert isinstance(run, Run)
     assert run.n_iter == run.support == 0
-    assert run.advance(1, 1.0) is Outcome.GOING
+    assert run.advance(1, 1.0) is not Outcome.DONE
     assert not run.point().a.any()
 
 
@@ -224,8 +224,11 @@ def test_it_takes_what_it_declares():
     assert Ridge().accepts(make_class_problem("softmax")).startswith("Ridge takes one score per sample")
 
 
-def test_what_cannot_be_resumed_or_remembered():
-    """A solver that packs nothing says so; one without a memory is its own."""
+def test_what_cannot_be_resumed_or_continued():
+    """A solver that packs nothing says so; one that takes nothing over from its last run starts afresh."""
+    run = Ridge().start_after(RidgeRun(make_ridge_problem()), make_ridge_problem(), 1e-3)
+    assert isinstance(run, RidgeRun)
+    assert run.n_iter == 0
     assert RidgeRun(make_ridge_problem()).pack() is None
     with pytest.raises(NotImplementedError, match="'ridge' cannot be resumed"):
         Ridge().resume(make_ridge_problem(), 1e-3, {})
