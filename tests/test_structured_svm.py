@@ -254,12 +254,12 @@ def test_the_same_every_time(solver):
 @both_solvers
 def test_bounded_memory_loses_nothing_but_time(solver, monkeypatch):
     """Few cuts, or few labellings of each sample, still lead to the optimum."""
-    from maxmargin.solvers import frank_wolfe
+    from maxmargin.solvers.frank_wolfe import chain_labellings
 
     X, y = make_chains(20, 3, 3, 4)
     problem = pose(ChainModel(), X, y, 2.0)
     reference = solve(problem, FrankWolfe(), tol=1e-6).certificate.primal
-    monkeypatch.setattr(frank_wolfe, "LABELLING_MEMORY_BYTES", 1)
+    monkeypatch.setattr(chain_labellings, "LABELLING_MEMORY_BYTES", 1)
     result = solve(problem, StructuredBundle(max_cuts=8) if solver is BOTH[1] else solver, tol=1e-3)
     assert result.converged
     assert result.certificate.primal == pytest.approx(reference, rel=2e-3)
@@ -279,6 +279,7 @@ class Slow(PlainChain):
 
 @pytest.mark.slow
 @both_solvers
+@pytest.mark.usefixtures("own_clock")
 def test_max_seconds_is_kept(solver):
     """A slow oracle is stopped between two samples, with time left for the certificate."""
     X, y = make_chains(60, 2, 3, 2)
