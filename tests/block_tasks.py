@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from maxmargin.blocks.source import Block, Blocks
+from maxmargin.blocks import Block, Blocks
 
 RNG = np.random.default_rng(0)
 DATA, TARGET = RNG.normal(size=(2000, 6)), RNG.normal(size=2000)

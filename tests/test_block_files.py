@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from block_tasks import add_products
 from sklearn.datasets import load_svmlight_file
 
-from maxmargin.blocks import ArrayBlocks
-from maxmargin.blocks.files import LibsvmBlocks, NpyBlocks, ParquetBlocks, open_blocks
+from maxmargin import open_blocks
+from maxmargin.blocks import ArrayBlocks, LibsvmBlocks, NpyBlocks, ParquetBlocks
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(300, 7)) * (RNG.random((300, 7)) < 0.6)
@@ -45,7 +45,7 @@ def text_file(request, tmp_path):
 def test_text_is_cut_at_ends_of_lines(text_file, block_bytes):
     """Blocks of one line, of some, of many, and one block of all."""
     blocks = LibsvmBlocks(text_file, block_bytes=block_bytes)
-    assert (blocks.n, blocks.d, blocks.first) == (300, 7, 1)
+    assert (blocks.n, blocks.d, blocks.first_index) == (300, 7, 1)
     assert blocks.n_blocks == 1 if block_bytes == 1 << 26 else blocks.n_blocks > 1
     X, y = join(blocks)
     assert np.array_equal(X.toarray(), DENSE)
@@ -185,7 +185,7 @@ NAMES = [*(f"x{j}" for j in range(5)), "small", "flag"]
 def test_parquet_by_row_groups(parquet_folder, limit, monkeypatch):
     """A folder, in the order of names; small row groups go together up to a limit."""
     if limit is not None:
-        monkeypatch.setattr("maxmargin.blocks.files.BLOCK_BYTES", limit)
+        monkeypatch.setattr("maxmargin.blocks.parquet_files.BLOCK_BYTES", limit)
     blocks = ParquetBlocks(parquet_folder, target="target", weight="weight", features=NAMES)
     assert blocks.feature_names == NAMES
     assert (blocks.n, blocks.d, blocks.n_blocks) == (300, 7, 2 if limit is None else 8)

@@ -12,13 +12,13 @@ from sklearn.datasets import load_iris
 from maxmargin import LinearSVC, LinearSVR, MetricSVC, RankSVM, RiskClassifier, RiskRegressor
 from maxmargin.blocks import ArrayBlocks, Blocks
 from maxmargin.blocks.problem import BlockPoint, Rest
-from maxmargin.blocks.source import TreeSum, add_all
 from maxmargin.blocks.survey import survey_block
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.estimators import block_machine
 from maxmargin.model.losses import LOSSES
 from maxmargin.model.problem import Point
 from maxmargin.runtime.checkpoints import CheckpointFile, is_same
+from maxmargin.runtime.tree_sum import TreeSum, add_all
 from maxmargin.solvers import Bundle
 from maxmargin.solvers.loop import solve
 from maxmargin.solvers.newton import blocks as newton_blocks

@@ -1,7 +1,6 @@
 """Every name that `from maxmargin import ...` offers."""
 
-from .blocks import open_blocks
-from .certificates.in_memory import Certificate
+from .certificates.certificate import Certificate
 from .estimators import (
     SVC,
     SVR,
@@ -19,7 +18,7 @@ from .estimators import (
     path,
 )  # fmt: skip
 from .estimators.path import Path
-from .files import export_onnx, load, read_libsvm, save, write_libsvm
+from .files import export_onnx, load, open_blocks, read_libsvm, save, write_libsvm
 from .guarantees.certification import certify
 from .guarantees.risk import LeaveOneOut, RiskBounds, risk_bounds
 from .insight.diagnosis import Diagnosis, diagnose

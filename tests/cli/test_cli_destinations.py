@@ -20,7 +20,7 @@ def test_a_fit_is_not_lost(blobs, monkeypatch, capsys):
     )
     (kept,) = Path().glob("a.model.*.maxmargin")
     assert load(kept).kernel == "laplacian"
-    monkeypatch.setattr("maxmargin.files.save", fail_once(maxmargin.save))
+    monkeypatch.setattr("maxmargin.files.models.save", fail_once(maxmargin.save))
     assert_refused(capsys, Exit.BAD_INPUT, "No space left on device; the model is in ", "train", blobs, "b")
     assert len(list(Path().glob("b.*.maxmargin"))) == 1
 

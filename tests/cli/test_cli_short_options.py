@@ -13,7 +13,7 @@ import maxmargin
 from maxmargin.cli.exit_codes import UsageError
 from maxmargin.cli.fitting import keep_known_parameters
 from maxmargin.cli.machines import make_machine, make_solver, read_class_weight
-from maxmargin.cli.options import ESTIMATORS, LINEAR_ESTIMATORS, OPTIONS, PARAMETERS_WITHOUT_OPTION
+from maxmargin.cli.options import ESTIMATOR_NAMES, OPTIONS, PARAMETERS_WITHOUT_OPTION
 from maxmargin.cli.short_options import (
     FAMILIES,
     LIBLINEAR_OPTIONS,
@@ -23,6 +23,7 @@ from maxmargin.cli.short_options import (
     expand_short_options,
 )
 from maxmargin.cli.train import parse
+from maxmargin.estimators.registry import ESTIMATORS
 
 LIBSVM_LETTERS = {
     "-c 10": ["--C=10"],
@@ -185,7 +186,7 @@ def test_defaults_of_libsvm():
 def test_defaults_of_liblinear():
     """L2-loss classification without an intercept, and a tube of 0.1 for regression."""
     machine, _ = machine_of("--liblinear")
-    assert (machine.loss, machine._intercept_kind, machine.tol) == ("squared_hinge", "none", 1e-4)
+    assert (machine.loss, machine.intercept_kind, machine.tol) == ("squared_hinge", "none", 1e-4)
     assert machine_of("--liblinear", "-s", "11")[0].epsilon == 0.1
     assert machine_of("--liblinear", "-B", "1", "-R")[0].intercept == "free"
 
@@ -216,10 +217,10 @@ def test_letters_that_a_machine_has_not_are_left_out():
 
 def test_every_parameter_has_a_word():
     """Each parameter of an estimator is an option or is left out on purpose; no option is without an estimator."""
-    known = {name for each in ESTIMATORS for name in getattr(maxmargin, each)().get_params()}
+    known = {name for each in ESTIMATOR_NAMES for name in getattr(maxmargin, each)().get_params()}
     assert known - {option.name for option in OPTIONS} == PARAMETERS_WITHOUT_OPTION
     assert {option.name for option in OPTIONS} <= known
-    assert set(LINEAR_ESTIMATORS) <= set(ESTIMATORS)
+    assert ESTIMATOR_NAMES == tuple(name for name, kind in ESTIMATORS.items() if kind.family != "structured")
 
 
 # ---- solvers with knobs, weights of classes -------------------------------------------------------------------------

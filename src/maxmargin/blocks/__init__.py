@@ -1,9 +1,9 @@
 """Data that come in blocks: files larger than memory, memory-mapped arrays, partitions on other machines."""
 
-from .files import LibsvmBlocks, NpyBlocks, ParquetBlocks, open_blocks
+from ..contracts.blocks import Block, Blocks
+from .arrays import ArrayBlocks, NpyBlocks
+from .libsvm_files import LibsvmBlocks
 from .mapped_blocks import MappedBlocks
-from .source import ArrayBlocks, Block, Blocks
+from .parquet_files import ParquetBlocks
 
-__all__ = [
-    "ArrayBlocks", "Block", "Blocks", "LibsvmBlocks", "MappedBlocks", "NpyBlocks", "ParquetBlocks", "open_blocks",
-]  # fmt: skip
+__all__ = ["ArrayBlocks", "Block", "Blocks", "LibsvmBlocks", "MappedBlocks", "NpyBlocks", "ParquetBlocks"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..contracts.blocks import Block, Blocks
 from ..model.sparse_format import check_sparse
-from .source import Block, Blocks
 
 
 class MappedBlocks(Blocks):

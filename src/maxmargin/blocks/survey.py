@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import scipy.sparse as sp
 
+from ..contracts.blocks import Block
 from ..model.problem import TINY
 from ..model.sparse_format import find_fault as find_sparse_fault
-from .source import Block
 
 GOLDEN_RATIO_MULTIPLIER = np.uint32(2654435769)  # 2^32 divided by the golden ratio
 MAX_ABS_VALUE, MIN_POSITIVE_WEIGHT = 1e100, 1e-300  # beyond these squares overflow, and inverses do

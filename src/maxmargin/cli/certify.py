@@ -19,7 +19,7 @@ classes: give those of the training."""
 
 
 def make_parser(program: str) -> argparse.ArgumentParser:
-    """The words of certify."""
+    """The options of certify."""
     parser = Parser(program, "[options] MODEL DATA", DESCRIPTION)
     parser.add_argument("model", metavar="MODEL", help="a file of train, svm-train or LIBLINEAR's train")
     parser.add_argument("data", metavar="DATA", help="what it was trained on")
@@ -46,7 +46,7 @@ def run(argv: list[str], program: str) -> int:
     if texts is not None:
         model.set_params(class_weight=read_class_weight(texts, data.y, strict=True))
     began = time.perf_counter()
-    y = None if type(model).__name__ == "OneClassSVM" else data.y
+    y = data.y if model.takes_targets else None
     certificate = certify(model, data.X, y, data.weight, max_seconds=seconds)
     reached = asked is None or certificate.relative_gap <= asked
     if arguments.json:
@@ -72,4 +72,4 @@ def find_tolerance(model) -> float | None:
     from ..solvers.choice import has_own_stopping_rule
 
     own_rule = has_own_stopping_rule(model.solver)
-    return model.tol if hasattr(model, "result_") and not own_rule else None
+    return model.tol if "result_" in vars(model) and not own_rule else None

@@ -5,28 +5,35 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .data import detect_data_format, read
+from ..files.formats import (
+    DATA_FORMATS,
+    MODEL_FORMATS,
+    detect_model_format,
+    find_data_format,
+    join_words,
+    list_suffixes,
+)
+from .data import read
+from .data_output import write_data
 from .exit_codes import Exit, UsageError
-from .formats import MODEL_FORMATS, ONNX, choose_format, detect_model_format, write_model
+from .formats import choose_format, write_model
 from .options import add_data_options, add_output_options
 from .outputs import check_not_overwriting
 from .parser import Parser
 from .report import print_json
-from .written_data import write_data
 
-DATA_FORMATS = ("libsvm", "csv", "parquet")
-MODEL_SUFFIXES = (".maxmargin", ".model", ".onnx")
 DESCRIPTION = """Write IN in another format, which the suffix of OUT says, or --to. Data: .csv, .parquet, and LIBSVM
 text under any other name. Models: .maxmargin, .onnx, and .model for the text of LIBSVM (kernel machines) or LIBLINEAR
 (linear ones). What a format cannot hold is refused."""
 
 
 def make_parser(program: str) -> argparse.ArgumentParser:
-    """The words of convert."""
+    """The options of convert."""
     parser = Parser(program, "[options] IN OUT", DESCRIPTION)
     parser.add_argument("data", metavar="IN", help="data or a model")
     parser.add_argument("out", metavar="OUT", help="the same, written anew")
-    parser.add_argument("--to", choices=dict.fromkeys((*DATA_FORMATS, *MODEL_FORMATS)), help="what OUT is to be")
+    writable = [name for name, kind in DATA_FORMATS.items() if kind.can_write]
+    parser.add_argument("--to", choices=dict.fromkeys((*writable, *MODEL_FORMATS)), help="what OUT is to be")
     add_data_options(parser)
     add_output_options(parser)
     return parser
@@ -50,28 +57,30 @@ def run(argv: list[str], program: str) -> int:
 
 def convert_data(arguments: argparse.Namespace) -> dict:
     """Read all of it, and write it."""
-    kind = arguments.to or detect_data_format(arguments.out)
-    if kind not in DATA_FORMATS:
-        raise UsageError(f"--to {kind} is for models, and {arguments.data} is none.")
-    if arguments.to is None and Path(arguments.out).suffix in MODEL_SUFFIXES:
+    if arguments.to is not None and arguments.to not in DATA_FORMATS:
+        raise UsageError(f"--to {arguments.to} is for models, and {arguments.data} is none.")
+    if arguments.to is None and names_model(arguments.out):
         raise UsageError(f"{arguments.out} is the name of a model, and {arguments.data} is none.")
+    kind = find_data_format(arguments.out) if arguments.to is None else DATA_FORMATS[arguments.to]
     data = read(arguments, keep_sparse=True)
     write_data(arguments.out, data, kind)
-    return {"format": kind, "rows": data.X.shape[0], "features": data.X.shape[1]}
+    return {"format": kind.name, "rows": data.X.shape[0], "features": data.X.shape[1]}
 
 
 def convert_model(arguments: argparse.Namespace) -> dict:
     """Load it, and write it; of ONNX, by how much its decision values differ."""
-    from ..files import export_onnx, load
+    from ..files import load
 
     model = load(arguments.data)
-    name = type(model).__name__
-    if arguments.to is None and Path(arguments.out).suffix not in MODEL_SUFFIXES:
-        raise UsageError(f"{arguments.out} names no format of models: .maxmargin, .model and .onnx do, and --to.")
-    kind = choose_format(arguments.out, arguments.to, None, name)
-    if kind not in MODEL_FORMATS:
-        raise UsageError(f"--to {kind} is for data, and {arguments.data} is a model.")
-    if kind == ONNX:
-        return {"format": kind, "estimator": name, "largest difference": float(export_onnx(model, arguments.out))}
-    write_model(model, arguments.out, kind)
-    return {"format": kind, "estimator": name}
+    if arguments.to is None and not names_model(arguments.out):
+        known = join_words(list(dict.fromkeys(list_suffixes(MODEL_FORMATS.values()))), "and")
+        raise UsageError(f"{arguments.out} names no format of models: {known} do, and --to.")
+    if arguments.to is not None and arguments.to not in MODEL_FORMATS:
+        raise UsageError(f"--to {arguments.to} is for data, and {arguments.data} is a model.")
+    kind = choose_format(arguments.out, arguments.to, None, type(model))
+    return {"format": kind.name, "estimator": type(model).__name__, **write_model(model, arguments.out, kind)}
+
+
+def names_model(path: str) -> bool:
+    """Whether the suffix of a path is one of model files."""
+    return any(kind.has_suffix(Path(path).suffix) for kind in MODEL_FORMATS.values())

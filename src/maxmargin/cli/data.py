@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ..runtime.streams import find_suffix
+from ..contracts.blocks import Blocks
+from ..contracts.estimators import Estimator
+from ..contracts.files import DataRequest
+from ..files.formats import DATA_FORMATS, detect_model_format, find_data_format, join_words
 from .exit_codes import UsageError
-from .formats import LIBLINEAR, LIBSVM, detect_model_format
-from .options import LINEAR_ESTIMATORS
 
 # Sparse rows of which so many entries are not zero are quicker as dense ones: measured with SVC, 1.7 to 6 times on sets
 # without zeros, no difference at 0.1.
@@ -21,7 +22,7 @@ MEMORY_SHARE = 0.25  # of the memory of the machine: dense data may have so much
 
 
 def find_memory() -> int:
-    """Bytes of memory of this machine; a guess of 8 GB where nobody knows."""
+    """Bytes of memory of this machine; a guess of 8 GB where the system does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
@@ -30,7 +31,7 @@ def find_memory() -> int:
 
 def read_zero_based(arguments: argparse.Namespace, model=None) -> bool | str:
     """ "auto", True or False: as the command line says, or as the text was on which the model was trained."""
-    if arguments.zero_based == "auto" and hasattr(model, "first_index_"):
+    if arguments.zero_based == "auto" and model is not None and "first_index_" in vars(model):
         return model.first_index_ == 0
     return {"auto": "auto", "yes": True, "no": False}[arguments.zero_based]
 
@@ -57,7 +58,7 @@ def read(
         Whether rows are kernel values in svm-train's form, `label 0:number 1:k(x, x_1) 2:k(x, x_2) ...`.
     trained : bool
         Whether these are the rows of the training: then kernel values are in the order of the rows.
-    as_it_is : bool
+    keep_sparse : bool
         Sparse data stay sparse.
     n_features : int, optional
         If the command line does not say it.
@@ -102,55 +103,40 @@ def choose_form(X):
     return X.toarray() if X.nnz >= DENSE_NONZERO_SHARE * size and 8 * size <= MEMORY_SHARE * find_memory() else X
 
 
-def reads_in_blocks(arguments: argparse.Namespace, estimator: str) -> bool:
-    """Whether the file is to be read block by block: if asked for, or if it is large and the machine is linear."""
-    if getattr(arguments, "blocks", False):
-        if estimator not in LINEAR_ESTIMATORS:
-            raise UsageError(f"--blocks is for {', '.join(LINEAR_ESTIMATORS)}, and not for {estimator}.")
+def reads_in_blocks(arguments: argparse.Namespace, estimator: type[Estimator], *, needs_all: bool = False) -> bool:
+    """Whether the file is to be read block by block: if asked for, or if it is large and the machine takes blocks.
+
+    `needs_all` says that the command needs all rows in memory.
+    """
+    if arguments.blocks:
+        if not estimator.takes_blocks:
+            from ..estimators.registry import ESTIMATORS
+
+            takers = ", ".join(name for name, kind in ESTIMATORS.items() if kind.takes_blocks)
+            raise UsageError(f"--blocks is for {takers}, and not for {estimator.__name__}.")
         return True
-    can_stream = (
-        estimator in LINEAR_ESTIMATORS and detect_data_format(arguments.data) != "csv" and arguments.weight is None
-    )
-    can_stream = can_stream and not getattr(arguments, "folds", None) and not getattr(arguments, "find_C", False)
+    if needs_all or not estimator.takes_blocks or arguments.weight is not None:
+        return False
     path = Path(arguments.data)
-    return can_stream and path.is_file() and path.stat().st_size > MEMORY_SHARE * find_memory()
+    is_large = path.is_file() and path.stat().st_size > MEMORY_SHARE * find_memory()
+    return is_large and find_data_format(path).can_stream
 
 
-def detect_data_format(path: str) -> str:
-    """csv, parquet or libsvm, by the suffix beneath that of a compression."""
-    kinds = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", "folder": "parquet"}
-    return kinds.get(find_suffix(Path(path)), "libsvm")
-
-
-def open_in_blocks(arguments: argparse.Namespace, model=None):
+def open_in_blocks(arguments: argparse.Namespace, model=None) -> Blocks:
     """The file as `Blocks`, with the features of a model that was fitted before."""
-    from ..blocks import LibsvmBlocks
-
-    kind = detect_data_format(arguments.data)
-    if kind == "csv":
-        raise ValueError(f"--blocks takes LIBSVM text and Parquet, got {arguments.data!r}; convert it first.")
-    if not Path(arguments.data).exists():
-        raise FileNotFoundError(f"{arguments.data} does not exist.")
-    if kind == "parquet":
-        return open_table(arguments, pop_feature_names(model))
-    if arguments.weight is not None:
-        raise ValueError("--blocks takes weights from a column of a Parquet file only, not from a file of their own.")
-    return LibsvmBlocks(arguments.data, arguments.n_features, read_zero_based(arguments, model))
-
-
-def open_table(arguments: argparse.Namespace, features: list[str] | None):
-    """The blocks of a Parquet file, with the columns that `read` would choose."""
-    from ..blocks import ParquetBlocks
-    from ..blocks.files import list_feature_columns, list_parquet, read_footer
-    from ..files.columns import ColumnRequest, choose_columns
-
     path = Path(arguments.data)
-    names = list_feature_columns(read_footer(list_parquet(path)[0]).schema_arrow)
-    columns = choose_columns(
-        path, names, ColumnRequest(arguments.n_features, features, arguments.target, arguments.weight)
-    )
-    target, weight = (None if place is None else names[place] for place in (columns.target, columns.weight))
-    return ParquetBlocks(path, target, weight, [names[place] for place in columns.features])
+    kind = find_data_format(path)
+    if not kind.can_stream:
+        takes = join_words([kind.title for kind in DATA_FORMATS.values() if kind.can_read and kind.can_stream], "and")
+        raise ValueError(f"--blocks takes {takes}, got {arguments.data!r}; convert it first.")
+    if not path.exists():
+        raise FileNotFoundError(f"{arguments.data} does not exist.")
+    if not kind.is_table and arguments.weight is not None:
+        raise ValueError("--blocks takes weights from a column of a Parquet file only, not from a file of their own.")
+    features = pop_feature_names(model) if kind.is_table else None
+    zero_based = read_zero_based(arguments, model)
+    request = DataRequest(arguments.n_features, features, arguments.target, arguments.weight, zero_based=zero_based)
+    return kind.stream(path, request)
 
 
 def read_with_model(model, arguments: argparse.Namespace, *, trained: bool = False) -> tuple:
@@ -160,12 +146,10 @@ def read_with_model(model, arguments: argparse.Namespace, *, trained: bool = Fal
     """
     from ..files import load
 
-    precomputed, table = getattr(model, "kernel", None) == "precomputed", detect_data_format(arguments.data) != "libsvm"
+    precomputed, table = model.is_kernel_matrix, find_data_format(arguments.data).is_table
     features, d = pop_feature_names(model) if table else None, model.n_features_in_
-    foreign = detect_model_format(arguments.model) in (
-        LIBSVM,
-        LIBLINEAR,
-    )  # such a file knows the features of its vectors only
+    kind = detect_model_format(arguments.model)
+    foreign = kind is not None and not kind.is_complete  # such a file knows the features of its vectors only
     expected_features = None if foreign or features or not table else d
     data = read(
         arguments,

@@ -22,7 +22,7 @@ def run(argv: list[str], program: str) -> int:
     if arguments.blocks:
         raise ValueError("explain looks at data in memory; leave --blocks out, or give a part of the file.")
     training = prepare_training(arguments)
-    y = None if type(training.machine).__name__ == "OneClassSVM" else training.y
+    y = training.y if training.machine.takes_targets else None
     found = diagnose(training.machine, training.X, y, training.weight)
     if arguments.json:
         print_json({

@@ -11,24 +11,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contracts.blocks import Blocks
+from ..contracts.estimators import Estimator
+from ..contracts.files import ModelFormat
 from ..runtime.interrupt import watch_interrupt
 from . import print_to_stderr
 from .data import open_in_blocks, pop_feature_names, read, reads_in_blocks
 from .exit_codes import Exit
-from .formats import MAXMARGIN, choose_format, default_model_path
+from .formats import choose_format, default_model_path
 from .machines import has_parameter, make_machine, read_class_weight
 from .report import count, describe_certificate, describe_fit, describe_parameters, name_solvers, print_json
 from .saving import check_destination, save_model, treat_sigterm_as_interrupt
 from .short_options import IGNORED_PARAMETERS
 
-CLASSIFIERS = ("SVC", "NuSVC", "LinearSVC", "RiskClassifier", "MetricSVC")
 MAX_GUESSED_CLASSES = 20  # classes; more of them than half the rows are hardly classes
 
 
 class Training(NamedTuple):
     """A machine that is to be fitted, and what on: arrays, or blocks that hold their own targets."""
 
-    machine: Any
+    machine: Estimator
     X: Any
     y: np.ndarray | None
     weight: np.ndarray | None
@@ -39,9 +41,9 @@ class Training(NamedTuple):
     @property
     def hashed_data(self) -> tuple:
         """X, y and weights of which a model file keeps the hash; nothing of data in blocks."""
-        if not hasattr(self.X, "shape"):
+        if isinstance(self.X, Blocks):
             return ()
-        return self.X, None if type(self.machine).__name__ == "OneClassSVM" else self.y, self.weight
+        return self.X, self.y if self.machine.takes_targets else None, self.weight
 
 
 def prepare_training(arguments: argparse.Namespace) -> Training:
@@ -76,19 +78,19 @@ def keep_known_parameters(parameters: dict, name: str) -> dict:
 def read_training_data(machine, arguments: argparse.Namespace) -> Training:
     """The data in the form that the machine wants."""
     name = type(machine).__name__
-    if reads_in_blocks(arguments, name):
+    if reads_in_blocks(arguments, type(machine), needs_all=bool(arguments.folds or arguments.find_C)):
         blocks = open_in_blocks(arguments, machine)
-        return Training(machine, blocks, None, None, None, first_index=getattr(blocks, "first", None))
-    precomputed = getattr(machine, "kernel", None) == "precomputed"
+        return Training(machine, blocks, None, None, None, first_index=blocks.first_index)
+    precomputed = machine.is_kernel_matrix
     data = read(arguments, model=machine, precomputed=precomputed, features=pop_feature_names(machine), trained=True)
     if precomputed:
         check_square(data.X, arguments.data)
-    if data.y is not None and name in CLASSIFIERS and len(np.unique(data.y)) == 1:
+    if data.y is not None and machine.task == "classification" and len(np.unique(data.y)) == 1:
         raise ValueError(f"{arguments.data} has the label {data.y[0]} only, and {name} needs two classes or more.")
-    check_targets(data.y, name, arguments.data)
+    check_targets(data.y, machine, arguments.data)
     if arguments.estimator is None:
         check_default_estimator(data.y, arguments.data)
-    if data.y is None and name != "OneClassSVM":
+    if data.y is None and machine.takes_targets:
         raise ValueError(f"{arguments.data} has no targets, and {name} needs them; name their column with --target.")
     return Training(machine, *data[:6])
 
@@ -103,24 +105,24 @@ def check_square(K: np.ndarray, path: str) -> None:
         )
 
 
-def check_targets(y: np.ndarray | None, name: str, path: str) -> None:
+def check_targets(y: np.ndarray | None, machine: Estimator, path: str) -> None:
     """Labels for classifiers, numbers for regression."""
-    if y is None or name == "OneClassSVM":
+    if y is None or not machine.takes_targets:
         return
-    numbers = np.issubdtype(y.dtype, np.number)
-    if name in CLASSIFIERS and numbers and (y != np.round(y)).any():
+    name, numbers = type(machine).__name__, np.issubdtype(y.dtype, np.number)
+    if machine.task == "classification" and numbers and (y != np.round(y)).any():
         fractional = y[y != np.round(y)][0]
         raise ValueError(
             f"{path} has targets such as {fractional:g}, and {name} needs labels of classes; for numbers take "
             "--estimator SVR "
             "or LinearSVR (-s 3)."
         )
-    if name not in CLASSIFIERS and not numbers:
+    if machine.task != "classification" and not numbers:
         raise ValueError(f"{path} has targets such as {str(y[0])!r}, and {name} needs numbers.")
 
 
 def check_default_estimator(y: np.ndarray | None, path: str) -> None:
-    """SVC is what nobody asked for: refuse targets that look like numbers of a regression."""
+    """SVC is only the default: refuse targets that look like the numbers of a regression."""
     n_distinct = 0 if y is None else len(np.unique(y))
     if n_distinct > MAX_GUESSED_CLASSES and 2 * n_distinct > len(y):
         raise ValueError(
@@ -136,7 +138,7 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     """Fit, save and report; the exit code says how it ended."""
     machine = training.machine
     path = arguments.model or arguments.resume or default_model_path(arguments.data, arguments.family)
-    kind = choose_format(path, arguments.to, arguments.family, type(machine).__name__)
+    kind = choose_format(path, arguments.to, arguments.family, type(machine))
     check_destination(training, path, kind, arguments.data, careful=arguments.family is None)
     temporary_parameters = {"verbose": int(sys.stderr.isatty() and not arguments.quiet)}
     began = time.perf_counter()
@@ -157,19 +159,19 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     return Exit.SUCCESS if finished else Exit.UNFINISHED
 
 
-def lacks_probabilities(machine) -> bool:
+def lacks_probabilities(machine: Estimator) -> bool:
     """Whether the fit ended before the folds did of which its probabilities are made."""
-    return getattr(machine, "probability", None) is True and not len(machine._probA)
+    return machine.wants_probabilities and not machine.has_probabilities
 
 
-def describe_interruption(machine, path: str, kind: str, data: str, seconds: float) -> str:
+def describe_interruption(machine: Estimator, path: str, kind: ModelFormat, data: str, seconds: float) -> str:
     """What was kept when Ctrl-C came, and what one can do with it."""
     sentences = [f"interrupted after {seconds:.3g} s; the best model so far is in {path}"]
     if not np.isfinite(machine.certificate_.gap):
         sentences.append(f"`maxmargin certify {path} {data}` takes the time to judge it")
     if lacks_probabilities(machine):
         sentences.append("it has no probabilities yet")
-    if kind == MAXMARGIN:
+    if kind.is_complete:
         sentences.append(f"`maxmargin train --resume {path} {data}` goes on with it")
     return "; ".join(sentences) + "."
 
@@ -177,18 +179,19 @@ def describe_interruption(machine, path: str, kind: str, data: str, seconds: flo
 def fit_until_interrupted(training: Training, temporary_parameters: dict) -> bool:
     """Fit the machine, with some parameters for this fit only; True if Ctrl-C ended it and the best point was kept."""
     machine = training.machine
-    saved_parameters = {name: getattr(machine, name) for name in temporary_parameters}
+    parameters = machine.get_params()
+    saved_parameters = {name: parameters[name] for name in temporary_parameters}
     before = vars(machine).pop("n_iter_", None)  # what is set when a machine is whole
     machine.set_params(**temporary_parameters)
     try:
         fit_machine(training)
     except KeyboardInterrupt:
-        if not hasattr(machine, "n_iter_"):
+        if "n_iter_" not in vars(machine):
             raise
         return True
     finally:
         machine.set_params(**saved_parameters)
-        if not hasattr(machine, "n_iter_") and before is not None:
+        if "n_iter_" not in vars(machine) and before is not None:
             machine.n_iter_ = before
     return False
 
@@ -198,22 +201,23 @@ def store_feature_origin(training: Training, family: str | None) -> None:
 
     Model files of LIBSVM have the labels in the order in which they came, but 1 before -1 (svm.cpp, svm_train).
     """
-    if family == "libsvm" and type(training.machine).__name__ in ("SVC", "NuSVC"):
+    machine = training.machine
+    if family == "libsvm" and (machine.family, machine.task) == ("kernel", "classification"):
         labels, first = np.unique(training.y, return_index=True)
         signed = np.array_equal(labels, [-1, 1])
-        training.machine._preference = np.array([1, 0]) if signed else np.argsort(first)
+        machine._preference = np.array([1, 0]) if signed else np.argsort(first)
     if training.names is not None and len({*training.names}) == len(training.names):
-        training.machine.feature_names_in_ = np.array(training.names, dtype=object)
-    vars(training.machine).pop("first_index_", None)
-    if training.first_index is not None and getattr(training.machine, "kernel", None) != "precomputed":
-        training.machine.first_index_ = training.first_index
+        machine.feature_names_in_ = np.array(training.names, dtype=object)
+    vars(machine).pop("first_index_", None)
+    if training.first_index is not None and not machine.is_kernel_matrix:
+        machine.first_index_ = training.first_index
 
 
 def fit_machine(training: Training) -> None:
     """machine.fit with what its data have."""
     machine, X, y, weight, query, *_ = training
     fit_arguments = {} if weight is None else {"sample_weight": weight}
-    if type(machine).__name__ == "RankSVM":
+    if machine.takes_queries:
         fit_arguments["group"] = query
     if y is None:
         machine.fit(X, **fit_arguments)
@@ -224,7 +228,7 @@ def fit_machine(training: Training) -> None:
 # ---- the report -----------------------------------------------------------------------------------------------------
 
 
-def report(training: Training, arguments: argparse.Namespace, path: str, kind: str, seconds: float) -> None:
+def report(training: Training, arguments: argparse.Namespace, path: str, kind: ModelFormat, seconds: float) -> None:
     """What was fitted, how it ended, where it is, and last its certificate."""
     machine = training.machine
     if arguments.json:
@@ -240,16 +244,17 @@ def report(training: Training, arguments: argparse.Namespace, path: str, kind: s
 
 def describe_data(training: Training) -> str:
     """Rows, features and classes."""
-    rows = getattr(training.X, "n", None) if training.y is None else training.X.shape[0]
-    rows = training.X.shape[0] if rows is None and hasattr(training.X, "shape") else rows
+    rows = training.X.n if isinstance(training.X, Blocks) else training.X.shape[0]
     parts = [] if rows is None else [count(rows, "row")]
     parts.append(count(training.machine.n_features_in_, "feature"))
     text = " of ".join(parts)
-    classes = getattr(training.machine, "classes_", None)
-    return text if classes is None else f"{text}, {len(classes)} classes"
+    machine = training.machine
+    return f"{text}, {len(machine.classes_)} classes" if machine.task == "classification" else text
 
 
-def describe_training(training: Training, arguments: argparse.Namespace, path: str, kind: str, seconds: float) -> dict:
+def describe_training(
+    training: Training, arguments: argparse.Namespace, path: str, kind: ModelFormat, seconds: float
+) -> dict:
     """The same for programs."""
     machine = training.machine
     return {
@@ -261,8 +266,8 @@ def describe_training(training: Training, arguments: argparse.Namespace, path: s
         "seconds": seconds,
         "solver": name_solvers(machine.results_),
         "iterations": sum(result.n_iter for result in machine.results_),
-        "support_vectors": len(machine.support_) if hasattr(machine, "support_") else None,
-        "classes": getattr(machine, "classes_", None),
+        "support_vectors": len(machine.support_) if machine.family == "kernel" else None,
+        "classes": machine.classes_ if machine.task == "classification" else None,
         "parameters": describe_parameters(machine),
-        "files": {"data": arguments.data, "model": path, "format": kind},
+        "files": {"data": arguments.data, "model": path, "format": kind.name},
     }

@@ -1,63 +1,39 @@
-"""Which format a model file has: by the name it is given, or by what is asked for."""
+"""Which format a model file gets: by what is asked for, or by the name of the file."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..runtime.streams import open_file
-from .options import LINEAR_ESTIMATORS
+from ..files.formats import DEFAULT_MODEL_FORMAT, MODEL_FORMATS, check_place, find_model_format
 
-MAXMARGIN, LIBSVM, LIBLINEAR, ONNX = "maxmargin", "libsvm", "liblinear", "onnx"
-MODEL_FORMATS = (MAXMARGIN, LIBSVM, LIBLINEAR, ONNX)
+if TYPE_CHECKING:
+    from ..contracts.estimators import Estimator
+    from ..contracts.files import ModelFormat
+
+PROGRAM_SUFFIX = ".model"  # of the model files of LIBSVM and LIBLINEAR
 
 
-def choose_format(path: str, asked: str | None, family: str | None, estimator: str) -> str:
+def choose_format(path: str, asked: str | None, program: str | None, estimator: type[Estimator]) -> ModelFormat:
     """The format of a model file.
 
     What is asked for comes first, then the suffix: .maxmargin, .onnx, or .model for the text of LIBSVM (kernel
-    machines) or LIBLINEAR (linear machines); any other name holds our format, or that of the family whose letters were
-    used.
+    machines) or LIBLINEAR (linear machines). Any other name gets our format, or that of LIBSVM and LIBLINEAR where
+    short options of theirs were used.
     """
     if asked is not None:
-        return asked
-    text = LIBLINEAR if is_linear(estimator) else LIBSVM
-    by_suffix = {".maxmargin": MAXMARGIN, ".onnx": ONNX, ".model": text}
-    return by_suffix.get(Path(path).suffix.lower(), MAXMARGIN if family is None else text)
+        return MODEL_FORMATS[asked]
+    default = DEFAULT_MODEL_FORMAT if program is None else find_model_format(PROGRAM_SUFFIX, estimator)
+    return find_model_format(Path(path).suffix, estimator) or default
 
 
-def is_linear(estimator: str) -> bool:
-    """Whether a machine is kept as w and b."""
-    return estimator.startswith(("Linear", "Risk", "Metric", "Rank"))
+def default_model_path(data: str, program: str | None) -> str:
+    """Where a model goes if the command line does not say: into this folder, under the name of the data."""
+    suffix = DEFAULT_MODEL_FORMAT.suffixes[0] if program is None else PROGRAM_SUFFIX
+    return f"{Path(data).name}{suffix}"
 
 
-def default_model_path(data: str, family: str | None) -> str:
-    """Where a model goes if nobody says: in this folder, under the name of the data."""
-    return f"{Path(data).name}.{'maxmargin' if family is None else 'model'}"
-
-
-def detect_model_format(path: str) -> str | None:
-    """The format of a model file by its first bytes; None if it is no model that can be read."""
-    with open_file(Path(path)) as file:
-        begin = file.read(16)
-    begins = {b"PK\x03\x04": MAXMARGIN, b"svm_type": LIBSVM, b"solver_type": LIBLINEAR}
-    return next((kind for bytes_, kind in begins.items() if begin.startswith(bytes_)), None)
-
-
-def check_kind(kind: str, estimator: str) -> None:
-    """Refuse a format that has no place for a machine."""
-    if (kind == LIBSVM and is_linear(estimator)) or (kind == LIBLINEAR and estimator not in LINEAR_ESTIMATORS):
-        program = "LIBSVM" if kind == LIBSVM else "LIBLINEAR"
-        raise ValueError(f"The model files of {program} have no place for a {estimator}.")
-
-
-def write_model(model, path: str, kind: str, X=None, y=None, sample_weight=None) -> None:
+def write_model(model: Estimator, path: str, kind: ModelFormat, X=None, y=None, sample_weight=None) -> dict[str, float]:
     """Write a model in a format, whole or not at all; ours keeps the hash of the data, if they are given."""
-    from .. import files
-
-    check_kind(kind, type(model).__name__)
-    if kind == MAXMARGIN:
-        files.save(model, path, X=X, y=y, sample_weight=sample_weight)
-    elif kind == ONNX:
-        files.export_onnx(model, path)
-    else:
-        (files.write_libsvm_model if kind == LIBSVM else files.write_liblinear_model)(model, path)
+    check_place(kind, type(model))
+    return kind.write(model, path, X, y, sample_weight)

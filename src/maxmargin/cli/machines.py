@@ -1,4 +1,4 @@
-"""From words to an estimator: class, parameters, solver with its knobs, weights of classes."""
+"""From options to an estimator: class, parameters, solver with its own parameters, weights of classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from .exit_codes import UsageError
-from .options import ESTIMATORS, Option
+from .options import ESTIMATOR_NAMES, Option
 
 
 def make_machine(name: str, parameters: dict):
@@ -22,9 +22,9 @@ def make_machine(name: str, parameters: dict):
     parameters : dict
         By their names in Python; `solver` and `class_weight` as texts.
     """
-    from .. import public
+    from ..estimators.registry import ESTIMATORS
 
-    return set_parameters(getattr(public, name)(), parameters)
+    return set_parameters(ESTIMATORS[name](), parameters)
 
 
 def set_parameters(machine, parameters: dict):
@@ -40,24 +40,22 @@ def set_parameters(machine, parameters: dict):
 
 def refuse_parameter(parameter: str, name: str) -> str:
     """A sentence that names the machines that have the parameter."""
-    from .. import public
-
-    owners = [each for each in ESTIMATORS if parameter in getattr(public, each)().get_params()]
+    owners = [each for each in ESTIMATOR_NAMES if has_parameter(each, parameter)]
     flag = Option(parameter, str, "", "").flag
     return f"{flag} is no parameter of {name}; it is one of {', '.join(owners)} (choose with --estimator)."
 
 
 def has_parameter(name: str, parameter: str) -> bool:
     """Whether the estimator of a name has a parameter."""
-    from .. import public
+    from ..estimators.registry import ESTIMATORS
 
-    return parameter in getattr(public, name)().get_params()
+    return parameter in ESTIMATORS[name]().get_params()
 
 
 def make_solver(text: str, parameters: dict):
-    """A solver by its name, or with knobs: smo:selection=mvp,stop=kkt.
+    """A solver by its name, or with parameters: smo:selection=mvp,stop=kkt.
 
-    A solver with knobs is an object, to which the machine does not hand `cache_size` and `shrinking`; so this does.
+    A solver with parameters is an object, which the machine does not give `cache_size` and `shrinking`; so this does.
     """
     from ..solvers import SOLVERS
 

@@ -1,4 +1,4 @@
-"""The words of the command line: --C, --kernel, --max-seconds and the others are the parameters of the estimators."""
+"""The options of the command line: --C, --kernel, --max-seconds and others are the parameters of the estimators."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import argparse
 from collections.abc import Callable
 from typing import NamedTuple
 
-ESTIMATORS = (
+# Names for the help, which is printed without loading an estimator: those of `estimators.registry` whose data fit into
+# a table (a test compares them).
+ESTIMATOR_NAMES = (
     "SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR", "RiskClassifier", "RiskRegressor",
     "MetricSVC", "RankSVM",
 )  # fmt: skip
-LINEAR_ESTIMATORS = ("LinearSVC", "LinearSVR", "RiskClassifier", "RiskRegressor")  # those that take data in blocks
 
 
 class Option(NamedTuple):
-    """A parameter of estimators as a word, how its text is read, and what it is."""
+    """A parameter of estimators as an option, how its text is read, and what it is."""
 
     name: str
     read: Callable[[str], object]
@@ -87,7 +88,7 @@ OPTIONS = (
     Option("random_state", integer, "INTEGER", "for the folds of --probability"),
     Option("checkpoint", str, "FILE", "keeps the state of a linear fit, and goes on from it"),
 )
-# Parameters of the estimators that are no words: what the command line does by itself, what only a program can give
+# Parameters of the estimators that are no options: what the command line does by itself, what only a program can give
 # (matrices), and what does not change a model.
 PARAMETERS_WITHOUT_OPTION = {
     "verbose", "warm_start", "probability", "class_weight", "label_costs", "label_scales", "M",
@@ -96,10 +97,14 @@ PARAMETERS_WITHOUT_OPTION = {
 
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """The words of the estimators; those that are not given leave no trace."""
+    """The options of the estimators; those that are not given leave no trace."""
     group = parser.add_argument_group("the machine and its parameters, as in Python")
     group.add_argument(
-        "--estimator", choices=ESTIMATORS, default=argparse.SUPPRESS, metavar="CLASS", help=f"{', '.join(ESTIMATORS)}"
+        "--estimator",
+        choices=ESTIMATOR_NAMES,
+        default=argparse.SUPPRESS,
+        metavar="CLASS",
+        help=", ".join(ESTIMATOR_NAMES),
     )
     for option in OPTIONS:
         group.add_argument(
@@ -118,14 +123,15 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
 def collect_parameters(arguments: argparse.Namespace) -> dict:
     """The parameters that were given, by their names in Python."""
     names = [*(option.name for option in OPTIONS), "class_weight", "probability"]
-    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    given = vars(arguments)
+    return {name: given[name] for name in names if name in given}
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
     """How a file of data is to be read."""
     group = parser.add_argument_group("the data")
     group.add_argument("--target", type=path_or_index, metavar="COLUMN", help="of CSV and Parquet: name or place of y")
-    group.add_argument("--weight", metavar="FILE|COLUMN", help="sample weights: one a line, or a column of the table")
+    group.add_argument("--weight", metavar="FILE|COLUMN", help="sample weights: one per line, or a column of the table")
     group.add_argument("--n-features", type=integer, metavar="INTEGER", help="if the last ones may be absent")
     group.add_argument(
         "--zero-based",
@@ -140,7 +146,7 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Who reads what is printed."""
+    """How much is printed, and for whom."""
     group = parser.add_argument_group("what is printed")
     group.add_argument("-q", "--quiet", action="store_true", help="nothing but warnings and errors")
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")

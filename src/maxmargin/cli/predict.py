@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..runtime.streams import open_file
+from ..contracts.estimators import Estimator
+from ..files.formats import detect_model_format
 from .data import open_in_blocks, read_with_model, reads_in_blocks
 from .exit_codes import Exit
-from .formats import LIBLINEAR, LIBSVM, detect_model_format
 from .machines import name_label
 from .options import add_data_options, add_output_options
 from .outputs import check_not_overwriting, is_stdout, open_output
@@ -28,7 +27,7 @@ each to OUT, or to stdout. The targets in DATA are compared with the predictions
 
 
 def make_parser(program: str) -> argparse.ArgumentParser:
-    """The words of predict."""
+    """The options of predict."""
     parser = Parser(program, "[options] DATA MODEL [OUT]", DESCRIPTION)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet")
     parser.add_argument("model", metavar="MODEL", help="a file of train, svm-train or LIBLINEAR's train")
@@ -60,7 +59,7 @@ def run(argv: list[str], program: str) -> int:
     check_not_overwriting(arguments.out, "OUT", {"DATA": arguments.data, "MODEL": arguments.model})
     model, parts = open_model_and_data(arguments)
     formatter = PredictionFormatter(model, arguments)
-    score = Score(type(model).__name__)
+    score = Score(model)
     with open_output(arguments.out) as out:
         out.write(formatter.format_header())
         for X, y in parts:
@@ -96,7 +95,7 @@ def open_model_and_data(arguments: argparse.Namespace) -> tuple[object, Iterator
     from ..files import load
 
     model = load(arguments.model)
-    if reads_in_blocks(arguments, type(model).__name__):
+    if reads_in_blocks(arguments, type(model)):
         arguments.n_features = arguments.n_features or model.n_features_in_
         blocks = open_in_blocks(arguments, model)
         return model, ((block.X, block.y) for block in blocks.stream())
@@ -119,15 +118,15 @@ class PredictionFormatter:
 
     def __init__(self, model, arguments: argparse.Namespace):
         self.model, self.decisions, self.probability = model, arguments.decisions, arguments.probability
-        if self.decisions and not hasattr(model, "decision_function"):
+        if self.decisions and model.task not in ("classification", "novelty"):
             raise ValueError(f"--decisions needs decision values, and {type(model).__name__} predicts numbers.")
         self.order = order_labels(model, arguments.model) if self.probability else None
         if self.probability and self.order is None and arguments.family is None:
             raise ValueError(f"--probability (-b 1) needs classes, and {type(model).__name__} has none.")
-        if self.order is not None and not has_probabilities(model):
+        if self.order is not None and not model.has_probabilities:
             short_options = "-s 0, 6 or 7" if arguments.family == "liblinear" else "--probability (-b 1)"
             remedy = f"train it with {short_options}"
-            if getattr(model, "probability", None) is True:
+            if model.wants_probabilities:
                 remedy = "its fit ended before they were there, and `maxmargin train --resume` goes on with it"
             raise ValueError(f"{arguments.model} has no probabilities; {remedy}.")
 
@@ -163,23 +162,17 @@ def quote(label: str) -> str:
 
 def match_form(X, model):
     """X dense where a kernel machine was trained on dense data: it does not take others."""
-    return X.toarray() if sp.issparse(X) and getattr(model, "_sparse", None) is False else X
+    return X.toarray() if sp.issparse(X) and model.needs_dense else X
 
 
-def has_probabilities(model) -> bool:
-    """Whether the machine has them, and was trained for them."""
-    return hasattr(model, "predict_proba") and len(getattr(model, "_probA", [1.0])) > 0
-
-
-def order_labels(model, path: str) -> list[int] | None:
-    """The columns of probabilities in the order of LIBSVM's and LIBLINEAR's model files, where it is one of these."""
-    classes = getattr(model, "classes_", None)
-    if classes is None:
+def order_labels(model: Estimator, path: str) -> list[int] | None:
+    """The columns of probabilities in the order of the labels in the model file; None if there are no classes."""
+    if model.task != "classification":
         return None
-    places = list(range(len(classes)))
-    if detect_model_format(path) not in (LIBSVM, LIBLINEAR):
+    places = list(range(len(model.classes_)))
+    kind = detect_model_format(path)
+    labels = None if kind is None else kind.read_label_order(path)
+    if labels is None:
         return places
-    with open_file(Path(path)) as file:
-        line = next((line for line in file if line.startswith(b"label")), b"")
-    found = [int(np.flatnonzero(classes == float(word))[0]) for word in line.split()[1:]]
+    found = [int(np.flatnonzero(model.classes_ == label)[0]) for label in labels]
     return found if sorted(found) == places else places

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-from ..certificates.in_memory import Certificate
+import numpy as np
+
+from ..certificates.certificate import Certificate
 
 
 def describe_certificate(certificate: Certificate) -> dict:
@@ -25,7 +27,7 @@ def is_json_value(value) -> bool:
 
 
 def print_json(record: dict) -> None:
-    """One line on stdout; numbers that are none become null."""
+    """One line on stdout; what is not a finite number becomes null."""
     print(json.dumps(to_json(record), allow_nan=False, default=str))
 
 
@@ -35,7 +37,7 @@ def to_json(value):
         return {str(key): to_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(each) for each in value]
-    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+    if isinstance(value, np.ndarray | np.generic):
         return to_json(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -46,7 +48,7 @@ def describe_fit(model) -> str:
     parts = [f"{count(sum(result.n_iter for result in results), 'iteration')} of {name_solvers(results)}"]
     if len(results) > 1:
         parts.append(f"{len(results)} binary problems")
-    if hasattr(model, "support_"):
+    if model.family == "kernel":
         parts.append(count(len(model.support_), "support vector"))
     return f"{type(model).__name__}: {model.result_.status.value}, {', '.join(parts)}"
 

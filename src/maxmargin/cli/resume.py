@@ -6,15 +6,16 @@ import argparse
 
 from ..certificates.data_hash import hash_data
 from ..files import load
+from ..files.formats import detect_model_format
 from .exit_codes import UsageError
 from .fitting import Training, read_training_data
-from .formats import MAXMARGIN, detect_model_format
 from .machines import read_class_weight, set_parameters
 
 
 def open_for_resume(arguments: argparse.Namespace) -> Training:
     """The machine of a model file, to be fitted further with the parameters that are given, and its data."""
-    if detect_model_format(arguments.resume) != MAXMARGIN:
+    kind = detect_model_format(arguments.resume)
+    if kind is None or not kind.is_complete:
         raise ValueError(f"--resume needs a model file of ours, which has its duals, and {arguments.resume} is none.")
     machine = load(arguments.resume)
     name = type(machine).__name__
@@ -33,7 +34,7 @@ def open_for_resume(arguments: argparse.Namespace) -> Training:
 
 def check_hash(training: Training, arguments: argparse.Namespace) -> None:
     """The data are those of the model file, row by row."""
-    kept = getattr(training.machine, "data_hash_", None)
+    kept = vars(training.machine).get("data_hash_")
     if kept is None:
         raise ValueError(f"{arguments.resume} does not say on which data it was trained, so it cannot be resumed.")
     if kept != hash_data(*training.hashed_data):

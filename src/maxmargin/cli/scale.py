@@ -6,13 +6,14 @@ import argparse
 
 import numpy as np
 
-from .data import detect_data_format, read
+from ..files.formats import find_data_format
+from .data import read
+from .data_output import write_data
 from .exit_codes import Exit
 from .options import add_data_options, number
 from .outputs import check_not_overwriting
 from .parser import Parser
 from .short_options import SCALE_OPTIONS, expand_short_options
-from .written_data import write_data
 
 DESCRIPTION = """Bring every feature of DATA into [lower, upper] and write the rows to stdout, as svm-scale does.
 --save keeps the ranges, --restore takes those of another file: what was learnt on the training data is used on the
@@ -20,7 +21,7 @@ test data."""
 
 
 def make_parser(program: str) -> argparse.ArgumentParser:
-    """The words of scale."""
+    """The options of scale."""
     parser = Parser(program, "[options] DATA", DESCRIPTION)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet")
     parser.add_argument("--lower", type=number, default=-1.0, metavar="NUMBER", help="of features (-l), default -1")
@@ -59,7 +60,7 @@ def read_with_literal_indices(arguments: argparse.Namespace):
 
     A file that lacks the first feature would else be taken for one that counts from 1, and its ranges for others.
     """
-    if detect_data_format(arguments.data) == "libsvm" and arguments.zero_based == "auto":
+    if not find_data_format(arguments.data).is_table and arguments.zero_based == "auto":
         arguments.zero_based = "yes"
         arguments.n_features = arguments.n_features and arguments.n_features + 1
     return read(arguments, keep_sparse=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-REGRESSIONS = ("SVR", "NuSVR", "LinearSVR", "RiskRegressor", "RankSVM")
+from ..contracts.estimators import Estimator
 
 
 class Score:
     """Accuracy of labels; mean squared error and squared correlation of numbers."""
 
-    def __init__(self, estimator: str):
-        self.classes = estimator not in REGRESSIONS
+    def __init__(self, estimator: Estimator):
+        self.classes = estimator.task not in ("regression", "ranking")
         self.n = self.n_correct = 0
         self.squared_error_sum, self.moment_sums = 0.0, np.zeros(5)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .formats import MODEL_FORMATS
+from ..files.formats import MODEL_FORMATS
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
 from .parser import Parser
 from .short_options import FAMILIES, LIBLINEAR_OPTIONS, LIBSVM_DEFAULTS, LIBSVM_OPTIONS, expand_short_options
@@ -70,9 +70,8 @@ def parse(argv: list[str], program: str, usage: str = USAGE, description: str = 
     short_option_parameters = (
         parse_short_options(short_options, defaults, program) if arguments.family else argparse.Namespace()
     )
-    arguments.estimator = getattr(arguments, "estimator", getattr(short_option_parameters, "estimator", None))
-    arguments.folds = getattr(arguments, "folds", getattr(short_option_parameters, "folds", None))
-    arguments.find_C = getattr(arguments, "find_C", getattr(short_option_parameters, "find_C", False))
+    said = {"estimator": None, "folds": None, "find_C": False, **vars(short_option_parameters), **vars(arguments)}
+    arguments.estimator, arguments.folds, arguments.find_C = said["estimator"], said["folds"], said["find_C"]
     check_switches(arguments, parser)
     arguments.given, arguments.short_option_parameters = (
         collect_parameters(arguments),
@@ -117,9 +116,9 @@ def check_switches(arguments: argparse.Namespace, parser: argparse.ArgumentParse
 def run(argv: list[str], program: str) -> int:
     """Read, fit, save, report; or cross-validate."""
     arguments = parse(argv, program)
+    from .cost_search import search_cost
+    from .cross_validation import cross_validate
     from .fitting import fit, prepare_training
-    from .folds import cross_validate
-    from .search import search_cost
 
     training = prepare_training(arguments)
     if arguments.find_C:

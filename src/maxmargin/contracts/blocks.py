@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..runtime.blas import single_threaded_blas
-from ..runtime.prefetch import fetch_ahead
 from ..runtime.interruptible import check_interrupt
+from ..runtime.prefetch import fetch_ahead
 from ..runtime.tree_sum import TreeSum, add_all
 
 

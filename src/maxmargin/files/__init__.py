@@ -3,37 +3,38 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .data import Data, read_data
-from .libsvm_text import LibsvmData, read_libsvm, write_libsvm
-from .range_file import read_ranges, write_ranges
-from .ranges import Ranges, find_ranges
-from .tables import write_csv, write_parquet
-
 if TYPE_CHECKING:
+    from ..contracts.files import Data
+    from .data import read_data
+    from .formats import open_blocks
     from .liblinear_model import read_liblinear_model, write_liblinear_model
     from .libsvm_model import read_libsvm_model, write_libsvm_model
+    from .libsvm_text import LibsvmData, read_libsvm, write_libsvm
     from .models import load, save
     from .onnx_export import export_onnx
+    from .range_file import read_ranges, write_ranges
+    from .ranges import Ranges, find_ranges
+    from .tables import write_csv, write_parquet
 
-# What has to do with models is loaded when it is asked for: it needs scikit-learn, which takes a second to import.
+# Names are loaded when they are asked for: the registry of formats needs no library, data need NumPy and SciPy, and
+# models need scikit-learn, which takes a second to import.
 LAZY_MODULES = {
-    "export_onnx": "onnx_export",
-    "load": "models",
-    "read_liblinear_model": "liblinear_model",
-    "read_libsvm_model": "libsvm_model",
-    "save": "models",
-    "write_liblinear_model": "liblinear_model",
-    "write_libsvm_model": "libsvm_model",
-}
+    "Data": "data", "LibsvmData": "libsvm_text", "Ranges": "ranges", "export_onnx": "onnx_export",
+    "find_ranges": "ranges", "load": "models", "open_blocks": "formats", "read_data": "data",
+    "read_liblinear_model": "liblinear_model", "read_libsvm": "libsvm_text", "read_libsvm_model": "libsvm_model",
+    "read_ranges": "range_file", "save": "models", "write_csv": "tables", "write_liblinear_model": "liblinear_model",
+    "write_libsvm": "libsvm_text", "write_libsvm_model": "libsvm_model", "write_parquet": "tables",
+    "write_ranges": "range_file",
+}  # fmt: skip
 __all__ = [
-    "Data", "LibsvmData", "Ranges", "export_onnx", "find_ranges", "load", "read_data", "read_liblinear_model",
-    "read_libsvm", "read_libsvm_model", "read_ranges", "save", "write_csv", "write_liblinear_model", "write_libsvm",
-    "write_libsvm_model", "write_parquet", "write_ranges",
+    "Data", "LibsvmData", "Ranges", "export_onnx", "find_ranges", "load", "open_blocks", "read_data",
+    "read_liblinear_model", "read_libsvm", "read_libsvm_model", "read_ranges", "save", "write_csv",
+    "write_liblinear_model", "write_libsvm", "write_libsvm_model", "write_parquet", "write_ranges",
 ]  # fmt: skip
 
 
 def __getattr__(name: str):
-    """A function of models."""
+    """A name of this package, from its module."""
     if name not in LAZY_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)

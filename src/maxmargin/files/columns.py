@@ -8,7 +8,11 @@ from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
-from ..runtime.streams import open_file
+import numpy as np
+
+from ..contracts.files import DataRequest
+from ..runtime.streams import find_file, open_file
+from .libsvm_text import read_libsvm
 
 
 class Columns(NamedTuple):
@@ -20,17 +24,7 @@ class Columns(NamedTuple):
     query: int | None
 
 
-class ColumnRequest(NamedTuple):
-    """What a caller wants of a table: how many features or which, and names or places of the other columns."""
-
-    n_features: int | None = None
-    features: Sequence[str] | None = None
-    target: str | int | None = None
-    weight: str | int | os.PathLike | None = None
-    query: str | int | None = None
-
-
-def choose_columns(path: Path, names: Sequence[str] | int, request: ColumnRequest) -> Columns:
+def choose_columns(path: Path, names: Sequence[str] | int, request: DataRequest) -> Columns:
     """The columns by what was asked for: the target is the last one left, unless all of them are features.
 
     Parameters
@@ -39,7 +33,7 @@ def choose_columns(path: Path, names: Sequence[str] | int, request: ColumnReques
         The table, for messages.
     names : list of str, or int
         The names of the columns, or how many there are.
-    asked : Asked
+    request : DataRequest
         If `n_features` is all columns, there is no target. If `features` are named, one column beside them is the
         target; where columns have no names, only their number counts.
     """
@@ -110,3 +104,23 @@ def is_weight_file(path: Path, names: Sequence[str] | int, weight) -> bool:
 def show_column(names: Sequence[str] | int, place: int) -> str:
     """A column for a message: its name, or its place from 1 on."""
     return f"column {place + 1}" if isinstance(names, int) else f"column {names[place]!r}"
+
+
+def read_weights(path: str | os.PathLike, n: int) -> np.ndarray:
+    """One weight per line for each of n samples; such a file is LIBSVM text that has labels only."""
+    path = find_file(path, "weight")
+    X, weights, _ = read_libsvm(path)
+    if X.nnz:
+        row = int(np.flatnonzero(np.diff(X.indptr))[0])
+        raise ValueError(f"weight={str(path)!r} must have one number a line, and row {row + 1} has more.")
+    if len(weights) != n:
+        raise ValueError(f"weight={str(path)!r} has {len(weights)} weights for {n} samples.")
+    return weights
+
+
+def check_integers(path: Path, numbers: np.ndarray) -> np.ndarray:
+    """Queries as int64."""
+    wrong = np.flatnonzero(numbers != np.floor(numbers))
+    if len(wrong):
+        raise ValueError(f"{path}, row {wrong[0] + 1}: a query must be a whole number, got {numbers[wrong[0]]:g}.")
+    return numbers.astype(np.int64)

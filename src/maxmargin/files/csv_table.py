@@ -17,10 +17,12 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from ..blocks.growing_array import GrowingArray
+from ..contracts.files import Data, DataRequest
 from ..runtime.prefetch import fetch_ahead
-from ..runtime.streams import open_file
-from .columns import Columns, show_column
+from ..runtime.streams import find_suffix, open_file
+from .columns import Columns, check_integers, choose_columns, is_weight_file, read_weights, show_column
 
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
 MISSING = ("", "?", "NA", "N/A", "NULL", "NAN")  # in capitals or not
 BATCH_FIELDS = 1 << 16  # fields that are taken together
 BLOCK_BYTES = 1 << 22  # bytes
@@ -209,11 +211,11 @@ class QuoteCheckingReader:
         return text
 
     def close(self) -> None:
-        """Whoever opened the file closes it."""
+        """Nothing: the file is closed where it was opened."""
 
 
 def convert_batch(batch, columns: Columns) -> Table:
-    """The columns of a batch of pyarrow; Unfit if anything is missing or not finite."""
+    """The columns of a batch of pyarrow; `UnsupportedByPyarrow` if anything is missing or not finite."""
     if any(column.null_count for column in batch.columns):
         raise UnsupportedByPyarrow
     X = np.empty((batch.num_rows, len(columns.features)))
@@ -267,3 +269,23 @@ def read_labels(texts: Sequence[str]) -> np.ndarray:
     if len(numbers) == len(known) and all(map(np.isfinite, numbers.values())):
         return np.fromiter(map(numbers.get, texts), np.float64, len(texts))
     return np.array(texts, dtype=str)
+
+
+def read_csv(path: Path, request: DataRequest) -> Data:
+    """Comma-separated values; the delimiter is the requested one, else what the suffix says."""
+    header, delimiter = request.header, request.delimiter or DELIMITERS[find_suffix(path)]
+    if not any(header is each for each in (True, False)) and header != "auto":
+        raise ValueError(f"header must be True, False or 'auto', got {header!r}.")
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
+        raise ValueError(f"delimiter must be one letter, got {delimiter!r}.")
+    head = read_head(path, delimiter, header)
+    weights_in_file = is_weight_file(path, head.names, request.weight)
+    columns = choose_columns(path, head.names, request._replace(weight=None) if weights_in_file else request)
+    table = read_table(path, delimiter, head, columns, request.dtype)
+    weights = read_weights(request.weight, len(table.X)) if weights_in_file else table.weight
+    y = None if table.labels is None else read_labels(table.labels)
+    named = not isinstance(head.names, int)
+    names = [head.names[place] for place in columns.features] if named else None
+    label = head.names[columns.target] if named and columns.target is not None else None
+    queries = None if table.query is None else check_integers(path, table.query)
+    return Data(table.X, y, weights, queries, names, target=label)

@@ -17,11 +17,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
-from ..estimators.linear_machine import LinearClassifier, LinearMachine
+from ..estimators.linear_classifier import LinearClassifier
+from ..estimators.linear_machine import LinearMachine
 from ..model.kernels import Linear
 from ..runtime.streams import write_file
+from .fitted_state import check_linear_machine
 from .model_text import UNKNOWN_CERTIFICATE, ModelText, check_features, read_labels, read_text, write_labels
-from .states import check_linear_machine
 
 SQUARED_HINGE, EPSILON_INSENSITIVE = {"loss": "squared_hinge"}, {"loss": "epsilon_insensitive"}
 SQUARED_EPSILON_INSENSITIVE, LOGISTIC = {"loss": "squared_epsilon_insensitive"}, {"loss": "logistic"}
@@ -80,7 +81,7 @@ def write_liblinear_model(model, path: str | os.PathLike) -> None:
         lines += [f"nr_class {len(labels)}", f"label {' '.join(map(str, labels))}"]
     else:
         lines += ["nr_class 2"]
-    bias = -1.0 if model._intercept_kind == "none" and not b.any() else model._scaling or 1.0
+    bias = -1.0 if model.intercept_kind == "none" and not b.any() else model.constant_column or 1.0
     lines += [f"nr_feature {coef.shape[1]}", f"bias {bias:.17g}", "w"]
     w = coef.T if bias < 0 else np.vstack([coef.T, b / bias])
     w = w * class_signs if w.shape[1] == 1 else w

@@ -25,13 +25,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..blocks.libsvm_text import CsrBuilder, Rule, gather, parse_chunks
 from ..estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from ..estimators.classification import KernelClassifier
+from ..estimators.kernel_classifier import KernelClassifier
 from ..estimators.machine import KernelMachine
 from ..model.formulations import sums_to_zero
 from ..model.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid, make_kernel
 from ..runtime.streams import write_file
+from .fitted_state import check_kernel_machine, finish_kernel_machine
 from .model_text import UNKNOWN_CERTIFICATE, ModelText, check_features, read_labels, read_text, write_labels
-from .states import check_kernel_machine, finish_kernel_machine
 
 SVM_TYPES = {"c_svc": SVC, "nu_svc": NuSVC, "one_class": OneClassSVM, "epsilon_svr": SVR, "nu_svr": NuSVR}
 KERNELS = {"linear": Linear, "polynomial": Polynomial, "rbf": RBF, "sigmoid": Sigmoid, "precomputed": Precomputed}
@@ -103,7 +103,7 @@ def arrange_for_libsvm(model: KernelMachine) -> Layout:
     order = np.arange(table.shape[1])
     if not isinstance(model, KernelClassifier):
         return Layout(order, table, model._public_intercepts(held=False))
-    if model._one_vs_rest:
+    if model.is_one_vs_rest:
         raise ValueError("LIBSVM's model files hold machines for pairs of classes, and not multi_class='ovr'.")
     places = np.arange(len(model.classes_)) if model._preference is None else model._preference
     pairs, signs = order_pairs(places)

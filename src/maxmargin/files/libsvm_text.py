@@ -1,4 +1,4 @@
-"""Data as LIBSVM text: `label [qid:query] index:value index:value ...  # comment`, one line a sample."""
+"""Data as LIBSVM text: `label [qid:query] index:value index:value ...  # comment`, one line per sample."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.libsvm_text import CsrBuilder, gather, make_rule, parse_chunks, split_text
+from ..contracts.files import Data, DataRequest
 from ..model.sparse_format import check_sparse
 from ..runtime.prefetch import fetch_ahead
 from ..runtime.streams import estimate_length, find_file, open_file, write_file
@@ -65,6 +66,19 @@ def read_libsvm(
         of shape (n,), or None.
     """
     return read_with_first_index(path, n_features, zero_based, query, dtype)[0]
+
+
+def read_text(path: Path, request: DataRequest) -> Data:
+    """The data of a file, its queries if it has any; weights are in a file of their own."""
+    from .columns import read_weights
+
+    for name, column in (("target", request.target), ("query", request.query)):
+        if column is not None:
+            raise ValueError(f"{name} is for tables, and {path.name!r} is read as LIBSVM text; it got {column!r}.")
+    n_features = request.n_features if request.features is None else len(request.features)
+    found, first = read_with_first_index(path, n_features, request.zero_based, "auto", request.dtype)
+    weight = None if request.weight is None else read_weights(request.weight, len(found.y))
+    return Data(found.X, found.y, weight, found.query, None, first)
 
 
 def read_with_first_index(

@@ -7,36 +7,14 @@ import os
 from sklearn.utils.validation import check_is_fitted
 
 from ..certificates.data_hash import hash_data
-from ..estimators import (
-    SVC,
-    SVR,
-    LinearSVC,
-    LinearSVR,
-    MetricSVC,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    RankSVM,
-    RiskClassifier,
-    RiskRegressor,
-    StructuredSVM,
-)
-from ..runtime.streams import find_file, open_file
-from .archive import ZIP_MAGIC, Archive, DamagedFileError, write_archive
-from .liblinear_model import read_liblinear_model
-from .libsvm_model import read_libsvm_model
-from .states import DERIVED_ATTRIBUTES, extract_state, list_state_names, restore_state
+from ..estimators.registry import ESTIMATORS
+from ..runtime.streams import find_file
+from .archive import Archive, DamagedFileError, write_archive
+from .fitted_state import DERIVED_ATTRIBUTES, extract_state, list_state_names, restore_state
+from .formats import detect_model_format
 from .values import Packer, Unpacker, UnsupportedValueError
 
 FORMAT, VERSION = "maxmargin model", 1
-MODELS = {
-    kind.__name__: kind
-    for kind in (
-        SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR, RiskClassifier, RiskRegressor, MetricSVC, RankSVM,
-        StructuredSVM,
-    )
-}  # fmt: skip
-LOCAL_PARAMETERS = ("checkpoint",)  # a path of this machine: a file from elsewhere must not say where a fit writes
 
 
 def save(model, path: str | os.PathLike, *, X=None, y=None, sample_weight=None, compact: bool = False) -> None:
@@ -58,19 +36,19 @@ def save(model, path: str | os.PathLike, *, X=None, y=None, sample_weight=None, 
         as before, a warm start starts anew.
     """
     kind = type(model).__name__
-    if MODELS.get(kind) is not type(model):
-        raise TypeError(f"model must be a fitted estimator of maxmargin ({', '.join(MODELS)}), got {kind}.")
+    if ESTIMATORS.get(kind) is not type(model):
+        raise TypeError(f"model must be a fitted estimator of maxmargin ({', '.join(ESTIMATORS)}), got {kind}.")
     check_is_fitted(model)
     refuse_unknown_attributes(model)
     packer = Packer()
     parameters = {
         name: pack_named(packer, value, name, kind)
         for name, value in model.get_params(deep=False).items()
-        if name not in LOCAL_PARAMETERS
+        if name not in model.local_parameters
     }
     state = {name: pack_named(packer, value, name, kind) for name, value in extract_state(model, compact).items()}
     if X is not None:
-        state["data_hash_"] = hash_data(X, None if kind == "OneClassSVM" else y, sample_weight)
+        state["data_hash_"] = hash_data(X, y if model.takes_targets else None, sample_weight)
     write_archive(path, {**describe_format(kind), "parameters": parameters, "fitted": state}, packer.arrays)
 
 
@@ -82,7 +60,7 @@ def describe_format(kind: str) -> dict:
 
 
 def refuse_unknown_attributes(model) -> None:
-    """An attribute that somebody added would be lost."""
+    """An attribute that is not part of the estimator would be lost."""
     known = {*model.get_params(deep=False), *list_state_names(model), *DERIVED_ATTRIBUTES}
     for name in vars(model):
         if name not in known and not name.startswith("_"):
@@ -100,7 +78,7 @@ def pack_named(packer: Packer, value, name: str, kind: str):
 def load(path: str | os.PathLike, *, n_features: int | None = None):
     """The fitted model of a file: one that `save` wrote, or a model file of LIBSVM or LIBLINEAR.
 
-    Which it is its first bytes tell. No code of the file is run, whoever wrote it; a file that was cut off or damaged
+    Its first bytes tell which it is. No code of the file is run, whoever wrote it; a file that was cut off or damaged
     is refused.
 
     Parameters
@@ -114,17 +92,17 @@ def load(path: str | os.PathLike, *, n_features: int | None = None):
     fitted estimator
         Of a file of `save`, it predicts to the last bit what the model predicted that was saved.
     """
-    with open_file(find_file(path)) as file:
-        begin = file.read(16)
-    if begin.startswith(b"svm_type"):
-        return read_libsvm_model(path, n_features=n_features)
-    if begin.startswith(b"solver_type"):
-        return read_liblinear_model(path, n_features=n_features)
-    if not begin.startswith(ZIP_MAGIC):
+    found = detect_model_format(find_file(path))
+    if found is None:
         raise ValueError(
             f"path={str(path)!r} is no model file: it begins neither as those of `save` do, nor with svm_type or "
             "solver_type as those of LIBSVM and LIBLINEAR."
         )
+    return found.read(path, n_features)
+
+
+def read_saved(path: str | os.PathLike, n_features: int | None):
+    """The fitted estimator of a file of `save`."""
     try:
         with open(path, "rb") as file:
             model = read_model(Archive(file))
@@ -133,7 +111,7 @@ def load(path: str | os.PathLike, *, n_features: int | None = None):
     except Exception as error:  # whatever a file holds, it ends in one sentence
         reason = str(error) if isinstance(error, DamagedFileError) else f"{type(error).__name__}: {error}"
         raise ValueError(f"path={str(path)!r} is not a model file that can be read: {reason}.") from error
-    if n_features is not None and n_features != getattr(model, "n_features_in_", n_features):
+    if n_features is not None and n_features != vars(model).get("n_features_in_", n_features):
         raise ValueError(f"n_features must be {model.n_features_in_}, that of the model file, got {n_features!r}.")
     return model
 
@@ -149,10 +127,10 @@ def read_model(archive: Archive):
         raise DamagedFileError(
             f"it has version {version!r} of the format, written by {written}, and {VERSION} can be read here"
         )
-    if kind not in MODELS:
+    if kind not in ESTIMATORS:
         raise DamagedFileError(f"it names the unknown class {str(kind)[:60]!r}")
-    make = MODELS[kind]
-    known = set(make._get_param_names()) - set(LOCAL_PARAMETERS)
+    make = ESTIMATORS[kind]
+    known = set(make._get_param_names()) - set(make.local_parameters)
     unpacker = Unpacker(archive.read_array)
     strange = sorted(set(document["parameters"]) - known)
     if strange:

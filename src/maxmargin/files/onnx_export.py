@@ -9,19 +9,21 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators.classification import KernelClassifier
-from ..estimators.linear_machine import LinearClassifier, LinearMachine
+from ..estimators.kernel_classifier import KernelClassifier
+from ..estimators.linear_classifier import LinearClassifier
+from ..estimators.linear_machine import LinearMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.novelty import OneClassSVM
-from ..estimators.risk import STEEPNESS, RiskClassifier, RiskRegressor
+from ..estimators.registry import ESTIMATORS
+from ..estimators.risk_classifier import STEEPNESS, RiskClassifier
+from ..estimators.risk_regressor import RiskRegressor
 from ..estimators.structured import StructuredSVM
 from ..model.kernels import Linear, Precomputed, translate
 from ..model.sparse_format import check_sparse
 from ..runtime.atomic_file import check_place, write_atomically
 from ..structures import ChainModel
-from .models import MODELS
 from .onnx_graph import EXPORTABLE_KERNELS, IR_VERSION, OPSET_VERSION, Graph, add_kernel, import_onnx
-from .onnx_heads import (
+from .onnx_outputs import (
     apply_sigmoids,
     choose_binary_label,
     choose_by_votes,
@@ -62,8 +64,8 @@ def export_onnx(model, path: str | os.PathLike, X=None) -> float:
     """
     import_onnx()
     kind = type(model).__name__
-    if MODELS.get(kind) is not type(model):
-        raise TypeError(f"model must be a fitted estimator of maxmargin ({', '.join(MODELS)}), got {kind}.")
+    if ESTIMATORS.get(kind) is not type(model):
+        raise TypeError(f"model must be a fitted estimator of maxmargin ({', '.join(ESTIMATORS)}), got {kind}.")
     check_is_fitted(model)
     check_place(path, "path")
     built = build(model)
@@ -149,11 +151,11 @@ def score_linear_machine(graph: Graph, model: LinearMachine) -> str:
 def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> BuiltGraph:
     """Votes of pairs, or the largest score; and probabilities."""
     k, classes = len(model.classes_), model.classes_
-    width = ["n", k] if model._one_vs_rest or model.decision_function_shape == "ovr" else ["n", k * (k - 1) // 2]
+    width = ["n", k] if model.is_one_vs_rest or model.decision_function_shape == "ovr" else ["n", k * (k - 1) // 2]
     outputs = {"decision": ["n"] if k == 2 else width, "label": ["n"]}
     if k == 2:
         choose_binary_label(graph, graph.add("Neg", f, name="decision"), classes)
-    elif model._one_vs_rest:
+    elif model.is_one_vs_rest:
         choose_label(graph, graph.name(f, "decision"), classes)
     else:
         by_pair = model.decision_function_shape == "ovo"
@@ -170,7 +172,7 @@ def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> Bu
         stack_complement(graph, p)
         if k == 2
         else normalise(graph, p)
-        if model._one_vs_rest
+        if model.is_one_vs_rest
         else couple_pairs(graph, p, k)
     )
     graph.name(p, "probability")

@@ -8,11 +8,10 @@ from numbers import Real
 import numpy as np
 
 from ..blocks.problem import BlockPoint, Rest
-from ..certificates.in_memory import Certificate, worst
+from ..certificates.certificate import Certificate, worst
 from ..estimators.certified import CertifiedMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.structured import StructuredSVM
-from ..estimators.tasks import Task
 from ..model.problem import Point
 from ..solvers.bundle.blocks import Places
 from ..solvers.newton.blocks import Steps
@@ -87,7 +86,7 @@ def restore_results(model, state: dict) -> None:
 def keep_results(model: CertifiedMachine, indices: list[np.ndarray], results: list[Result], posed) -> None:
     """As after a fit, but with what was posed then: parameters may have been changed since."""
     hashed = getattr(model, "data_hash_", None)
-    model._keep_results([Task(index, index, index) for index in indices], results)
+    model._keep_results(indices, results)
     model._posed = posed
     if hashed is not None:
         model.data_hash_ = hashed

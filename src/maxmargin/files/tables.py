@@ -11,15 +11,15 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
+from ..contracts.files import Data
 from ..model.sparse_format import check_sparse
 from ..runtime.streams import write_file
-from .data import Data
 
 ENTRIES_PER_WRITE = 1 << 20  # entries that are written at a time
 
 
 def write_csv(path: str | os.PathLike | BinaryIO, data: Data) -> None:
-    """Write a header and `x1,x2,...,query,weight,y` a line; numbers read back as they were.
+    """Write a header and `x1,x2,...,query,weight,y` per line; numbers read back as they were.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ def write_csv(path: str | os.PathLike | BinaryIO, data: Data) -> None:
             file.write(text.encode())
 
 
-def write_parquet(path: str | os.PathLike, data: Data) -> None:
+def write_parquet(path: str | os.PathLike | BinaryIO, data: Data) -> None:
     """Write the same columns as Parquet, in row groups of a few megabytes.
 
     Parameters
     ----------
-    path : path
+    path : path, or a binary file that is open
     data : Data
     """
     try:

@@ -108,13 +108,22 @@ def deprecate_with_probability(attribute: property) -> property:
 # ---- LIBLINEAR ------------------------------------------------------------------------------------------------------
 
 
-def check_liblinear_arguments(multi_class: str, penalty: str, loss: str, dual: bool | str, X) -> None:
-    """Refuse what LIBLINEAR refuses, in scikit-learn's words."""
-    from sklearn.svm._base import _get_liblinear_solver_type
-    from sklearn.svm._classes import _validate_dual_parameter
+def check_liblinear_arguments(
+    multi_class: str, penalty: str, loss: str, dual: bool | str, shape: tuple[int, int]
+) -> None:
+    """Refuse what LIBLINEAR refuses, in scikit-learn's words; "auto" is dual where there are fewer samples than features.
 
-    dual = _validate_dual_parameter(dual, loss, penalty, multi_class, X)
-    _get_liblinear_solver_type(multi_class, penalty, loss, dual)
+    Where only the other one is there, "auto" is that, as in `sklearn.svm._classes._validate_dual_parameter`.
+    """
+    from sklearn.svm._base import _get_liblinear_solver_type
+
+    preferred = shape[0] < shape[1] if dual == "auto" else dual
+    try:
+        _get_liblinear_solver_type(multi_class, penalty, loss, preferred)
+    except ValueError:
+        if dual != "auto":
+            raise
+        _get_liblinear_solver_type(multi_class, penalty, loss, not preferred)
 
 
 def weigh_liblinear_classes(class_weight, classes: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

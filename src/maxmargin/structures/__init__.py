@@ -1,8 +1,8 @@
 """Structured outputs: models of them, the problem they make, and its judge."""
 
+from ..contracts.structures import StructuredModel
 from .chain import ChainModel
-from .examples import Sheet
-from .model import StructuredModel
+from .labellings import Sheet
 from .multiclass import MulticlassModel
 from .problem import StructuredPoint, StructuredProblem
 

@@ -7,62 +7,32 @@ of labels.
 
 from __future__ import annotations
 
-import ast
 import time
 import zlib
 from itertools import pairwise
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 
+from ..contracts.structures import Examples, StructuredModel
 from ..runtime.interruptible import check_interrupt
 from ..runtime.rounding import bound_sum
+from .labellings import make_key, read_labelling, write_labelling
+from .oracle_timer import OracleTimer
 
 ORACLE_TOL = 1e-9  # of the terms of a score: an oracle may miss the labels themselves by so much
 
 
-class Sheet(NamedTuple):
-    """One labelling for each sample, and what each of them weighs: alpha_i(z_i)."""
+class ListedExamples(Examples):
+    """Samples of any model, one by one; answers of the model are checked once and remembered.
 
-    labelling: object
-    weight: np.ndarray
-
-
-class OracleTimer:
-    """How long the oracle takes for a sample and the features of a sheet, as means in which the past fades.
-
-    A mean of many small pieces: one that met a busy machine must not pass for the rule.
+    `name` is that of the model in messages.
     """
 
-    def __init__(self):
-        self.seconds = self.samples = self.joint_labelling = 0.0
-
-    def record_oracle(self, seconds: float, samples: int) -> None:
-        """So many samples took so long."""
-        self.seconds, self.samples = 0.95 * self.seconds + seconds, 0.95 * self.samples + samples
-
-    def record_labelling(self, seconds: float) -> None:
-        """The features of a sheet took so long; the judge needs losses and heights too, about as much again."""
-        self.joint_labelling = (
-            2.5 * seconds if self.joint_labelling == 0.0 else 0.9 * self.joint_labelling + 0.1 * 2.5 * seconds
-        )
-
-    def estimate(self, samples: int, sheets: int) -> float:
-        """What a certificate of so many samples and sheets takes."""
-        return 1.2 * (samples * self.seconds / max(self.samples, 1.0) + sheets * self.joint_labelling)
-
-
-class ListedExamples:
-    """Samples of any model, one by one; answers of the model are checked once and remembered."""
-
-    packed = False
-
-    def __init__(self, model, X, y=None, n_jobs: int | None = None):
+    def __init__(self, model: StructuredModel, X, y=None, n_jobs: int | None = None, name: str | None = None):
         self.model, self.X, self.n_jobs = model, X, n_jobs
-        self.n, self.name, self.exact = len(X), type(model).__name__, bool(getattr(model, "exact", True))
+        self.n, self.name, self.exact = len(X), name or type(model).__name__, bool(model.exact)
         self.pace, self.step = OracleTimer(), 1
-        self.size = getattr(model, "size_", None)
         self.y = None if y is None else list(y)
 
     def begin(self, size: int) -> ListedExamples:
@@ -82,7 +52,7 @@ class ListedExamples:
 
     def without_cache(self) -> ListedExamples:
         """The same samples with nothing remembered: the judge asks the model itself."""
-        other = ListedExamples(self.model, self.X, self.y, self.n_jobs).begin(self.size)
+        other = ListedExamples(self.model, self.X, self.y, self.n_jobs, self.name).begin(self.size)
         other.pace, other.step = self.pace, self.step
         return other
 
@@ -174,8 +144,6 @@ class ListedExamples:
         """At least max_z Delta + <w, psi(x, z) - psi(x, y)>."""
         if self.exact:
             return height
-        if not hasattr(self.model, "upper_bound"):
-            return np.inf
         indices, values = self.true_features[i]
         answer = float(self.model.upper_bound(self.X[i], self.y[i], w)) - float(values @ w[indices])
         if np.isnan(answer):
@@ -183,10 +151,6 @@ class ListedExamples:
         return max(answer, height)
 
     # ---- all samples at once --------------------------------------------------------------------------------
-
-    def blank(self) -> np.ndarray:
-        """A sheet to be filled: the labels themselves."""
-        return self.right.copy()
 
     def maximise(self, w: np.ndarray, first: int, last: int, joint_labelling, values, bounds) -> None:
         """The oracle for samples first to last: their labellings, the values attained, and bounds on the best ones."""
@@ -334,42 +298,3 @@ def merge(indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarr
     sums = np.add.reduceat(values, first) if len(first) else values
     kept = sums != 0.0
     return indices[first][kept], sums[kept]
-
-
-def make_key(z):
-    """What tells two labellings apart: the bytes of an array, else the object itself."""
-    if isinstance(z, np.ndarray):
-        return z.shape, z.dtype.str, z.tobytes()
-    try:
-        hash(z)
-    except TypeError:
-        return repr(z)
-    return z
-
-
-def write_labelling(z) -> str:
-    """A labelling as text that can be read again without running code."""
-    if isinstance(z, np.ndarray):
-        return f"array {z.dtype.str} {z.shape} {z.ravel().tolist()!r}"
-    plain = z.item() if isinstance(z, np.generic) else z
-    text = repr(plain)
-    try:
-        same = ast.literal_eval(text) == plain
-    except (ValueError, SyntaxError):
-        same = False
-    if not same:
-        raise ValueError(
-            f"A checkpoint can keep labellings that are arrays, numbers, texts, or tuples and lists of them, and not "
-            f"{type(z).__name__}."
-        )
-    return f"plain {text}"
-
-
-def read_labelling(text: str):
-    """The labelling of a text."""
-    kind, rest = text.split(" ", 1)
-    if kind == "plain":
-        return ast.literal_eval(rest)
-    dtype, rest = rest.split(" ", 1)
-    shape, numbers = rest.split(") ", 1)
-    return np.array(ast.literal_eval(numbers), np.dtype(dtype)).reshape(ast.literal_eval(shape + ")"))

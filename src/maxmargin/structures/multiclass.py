@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from ..model.sparse_format import check_sparse
 from .chain import ChainModel, check_labels
+from .chain_examples import ChainExamples
 
 
 class MulticlassModel(ChainModel):
@@ -34,10 +35,8 @@ class MulticlassModel(ChainModel):
         self.n_features_ = rows.shape[1]
         return self.set_labels(check_labels(y, 0))
 
-    def gather(self, X, y=None, n_jobs: int | None = None):
+    def gather(self, X, y=None, n_jobs: int | None = None) -> ChainExamples:
         """Every row is a sequence of one label."""
-        from .chain import ChainExamples
-
         rows, starts = self.stack(X, self.n_features_)
         return ChainExamples(rows, starts, None if y is None else self.encode(y, 0), self.costs_, self.edges)
 

@@ -4,7 +4,7 @@
     D(alpha) = -1/2 |w(alpha)|^2 + sum_i sum_z alpha_i(z) Delta(y_i, z)
     w(alpha) = sum_i sum_z alpha_i(z) (psi(x_i, y_i) - psi(x_i, z)),   alpha_i(z) >= 0,   sum_z alpha_i(z) = c_i
 
-Any labellings with any weights on those simplices give a true lower bound D, whoever found them.
+Any labellings with any weights on those simplices give a true lower bound D, however they were found.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from ..contracts.traits import Traits
 from ..model.problem import FLOOR
-from .examples import Sheet
+from .labellings import Sheet
 
 
 class StructuredPoint(NamedTuple):

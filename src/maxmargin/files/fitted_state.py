@@ -10,8 +10,9 @@ from numbers import Integral, Real
 import numpy as np
 import scipy.sparse as sp
 
-from ..estimators.classification import KernelClassifier
-from ..estimators.linear_machine import LinearClassifier, LinearMachine
+from ..estimators.kernel_classifier import KernelClassifier
+from ..estimators.linear_classifier import LinearClassifier
+from ..estimators.linear_machine import LinearMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.novelty import OneClassSVM
 from ..estimators.structured import StructuredSVM

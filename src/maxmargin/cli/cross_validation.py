@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .exit_codes import Exit, UsageError
-from .fitting import CLASSIFIERS, Training, fit_machine
+from .fitting import Training, fit_machine
 from .report import print_json
 from .score import Score
 
@@ -17,11 +17,11 @@ from .score import Score
 def cross_validate(training: Training, arguments: argparse.Namespace) -> int:
     """Every row predicted by a machine that has not seen it; prints the accuracy, or the errors of regression."""
     name = type(training.machine).__name__
-    if name == "RankSVM":
-        raise UsageError("--folds does not take RankSVM, whose rows belong to queries.")
+    if training.machine.takes_queries:
+        raise UsageError(f"--folds does not take {name}, whose rows belong to queries.")
     if training.y is None:
         raise ValueError(f"{arguments.data} has no targets, and --folds (-v) compares predictions with them.")
-    score, unfinished = Score(name), 0
+    score, unfinished = Score(training.machine), 0
     for train, test in split(training, arguments.folds):
         part = take_rows(training, train)
         if part.machine.max_seconds is not None:
@@ -46,7 +46,7 @@ def split(training: Training, folds: int) -> Iterator[tuple[np.ndarray, np.ndarr
     n = len(training.y)
     if folds > n:
         raise ValueError(f"--folds (-v) must be at most the number of rows, {n}, got {folds}.")
-    labels = type(training.machine).__name__ in CLASSIFIERS
+    labels = training.machine.task == "classification"
     kind = StratifiedKFold if labels and np.unique(training.y, return_counts=True)[1].min() >= folds else KFold
     return kind(folds, shuffle=True, random_state=0).split(np.zeros(n), training.y)
 
@@ -64,4 +64,4 @@ def take_rows(training: Training, rows: np.ndarray) -> Training:
 
 def take(X, rows: np.ndarray, columns: np.ndarray, machine):
     """Some rows of X; of kernel values the columns of the samples that were trained on, too."""
-    return X[np.ix_(rows, columns)] if getattr(machine, "kernel", None) == "precomputed" else X[rows]
+    return X[np.ix_(rows, columns)] if machine.is_kernel_matrix else X[rows]

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .cross_validation import split, take_rows
 from .exit_codes import Exit, UsageError
 from .fitting import Training, fit_machine
-from .folds import split, take_rows
-from .options import LINEAR_ESTIMATORS
 from .report import print_json
 from .score import Score
 
@@ -33,14 +32,17 @@ class Trial(NamedTuple):
 
 def search_cost(training: Training, arguments: argparse.Namespace) -> int:
     """The C, and for regression the epsilon, of best cross-validation; --max-seconds is for the whole search."""
-    name = type(training.machine).__name__
-    if name not in LINEAR_ESTIMATORS or training.machine.get_params().get("penalty", "l2") != "l2":
+    machine = training.machine
+    is_sum_over_rows = machine.family == "linear" and machine.takes_blocks
+    if not is_sum_over_rows or machine.get_params().get("penalty", "l2") != "l2":
+        name = type(machine).__name__
         raise UsageError(f"--find-C (-C) is for linear machines with the penalty |w|^2 / 2, and not for {name}.")
     asked = {**arguments.short_option_parameters, **arguments.given}
     smallest = asked["C"] if "C" in asked else find_smallest_cost(training.X)
-    searches = name == "LinearSVR" and "epsilon" not in arguments.given
+    has_tube = machine.tube_losses and machine.losses == machine.tube_losses  # whatever its loss is
+    searches = has_tube and "epsilon" not in arguments.given
     epsilons = list_epsilons(training.y, arguments.explicit_short_parameters.get("epsilon")) if searches else [None]
-    budget = training.machine.max_seconds
+    budget = machine.max_seconds
     deadline = math.inf if budget is None else time.perf_counter() + budget
     trials: list[Trial] = []
     for epsilon in epsilons:
@@ -69,7 +71,7 @@ def cross_validate_costs(
     trials: list[Trial] = []
     unchanged = 0
     while C <= LARGEST_C and unchanged < MAX_UNCHANGED_DOUBLINGS:
-        score, is_unchanged = Score(type(training.machine).__name__), True
+        score, is_unchanged = Score(training.machine), True
         for part, (_, test) in zip(parts, rows, strict=True):
             if (left := deadline - time.perf_counter()) <= 0:
                 return trials
@@ -88,7 +90,7 @@ def cross_validate_costs(
 def fit_at(part: Training, C: float, seconds: float) -> bool:
     """Fit one fold; whether w is as before, up to what an objective within tol leaves open: the root of it."""
     machine = part.machine
-    before = getattr(machine, "coef_", None)
+    before = vars(machine).get("coef_")
     machine.set_params(C=C, max_seconds=None if math.isinf(seconds) else seconds)
     fit_machine(part)
     change = math.inf if before is None else float(np.linalg.norm(machine.coef_ - before))
