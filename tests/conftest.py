@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import time
 import warnings
 
 import pytest
 from compilation import compile_kernel_machines
 from selection import mark_unselected
+from time_allowances import OwnClock
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,6 +27,20 @@ def compiled() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compile_kernel_machines()
+
+
+@pytest.fixture
+def own_clock():
+    """Fits look at a clock that does not count the seconds for which other programs had the cores.
+
+    So a fit with a budget, or one that was interrupted, has as much time to judge its point on a busy machine as on an
+    idle one.
+    """
+    clock = OwnClock()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "perf_counter", clock)
+        yield
+    clock.close()
 
 
 @pytest.fixture(scope="module")

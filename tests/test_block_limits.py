@@ -21,6 +21,8 @@ from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.solvers.loop import solve
 from maxmargin.solvers.result import Status
 
+pytestmark = pytest.mark.usefixtures("own_clock")
+
 
 class SlowBlocks(ArrayBlocks):
     """Blocks that take their time."""

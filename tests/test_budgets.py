@@ -14,6 +14,8 @@ from time_allowances import SLACK_SECONDS, Stopwatch
 from maxmargin import SVC, LinearSVC, NuSVC, Status, path
 from maxmargin.blocks import ArrayBlocks
 
+pytestmark = pytest.mark.usefixtures("own_clock")
+
 
 def measure_fit(name: str, budget: float) -> tuple[object, float]:
     """A fit with a budget, and its seconds."""

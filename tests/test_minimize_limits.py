@@ -59,6 +59,7 @@ def test_max_iter(method, max_iter):
 
 
 @every_method
+@pytest.mark.usefixtures("own_clock")
 def test_max_seconds(method):
     """The run ends with the call during which time ran out, give or take what one round asks."""
     watch, began = Stopwatch(), time.perf_counter()

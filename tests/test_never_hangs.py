@@ -17,6 +17,8 @@ from time_allowances import SLACK_SECONDS, Stopwatch
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 
+pytestmark = pytest.mark.usefixtures("own_clock")
+
 BUDGET = 0.5
 
 

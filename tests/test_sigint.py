@@ -26,6 +26,8 @@ from maxmargin.model.problem import Problem
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.loop import solve
 
+pytestmark = pytest.mark.usefixtures("own_clock")
+
 SOON = 0.2  # seconds within which control is back on a machine that has nothing else to do
 
 

@@ -26,6 +26,8 @@ from maxmargin.runtime.interrupt import Interrupt
 from maxmargin.runtime.pace import DECAY_FACTOR, Pace
 from maxmargin.runtime.threads import CORES
 
+pytestmark = pytest.mark.usefixtures("own_clock")
+
 N = 4000
 
 

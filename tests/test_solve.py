@@ -96,6 +96,7 @@ def test_max_iter_is_exact_with_rows_on_demand(working_set, max_iter, monkeypatc
     assert (result.n_iter, result.status) == (max_iter, Status.MAX_ITER)
 
 
+@pytest.mark.usefixtures("own_clock")
 @pytest.mark.parametrize("max_seconds", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("working_set", [2, 512])
 def test_max_seconds_is_obeyed(max_seconds, working_set, long_problem):
@@ -274,7 +275,7 @@ def _default_handler():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("_default_handler")
+@pytest.mark.usefixtures("_default_handler", "own_clock")
 @pytest.mark.parametrize("working_set", [2, 512])
 def test_interrupt_ends_in_good_order(working_set, long_problem):
     """Ctrl-C ends the loop within 0.2 s with a certificate, and leaves the handler as it was."""
@@ -286,7 +287,7 @@ def test_interrupt_ends_in_good_order(working_set, long_problem):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.usefixtures("_default_handler")
+@pytest.mark.usefixtures("_default_handler", "own_clock")
 def test_second_interrupt_is_a_keyboard_interrupt():
     """Whoever presses Ctrl-C twice means it."""
     with watch_interrupt() as flag:
@@ -305,7 +306,7 @@ def fail_while_watching() -> None:
         raise RuntimeError
 
 
-@pytest.mark.usefixtures("_default_handler")
+@pytest.mark.usefixtures("_default_handler", "own_clock")
 def test_watching_ends_with_its_context():
     """Also when the context ends by an exception; and a shared flag is watched by its maker alone."""
     with pytest.raises(RuntimeError):
@@ -317,7 +318,7 @@ def test_watching_ends_with_its_context():
         assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
 
 
-@pytest.mark.usefixtures("_default_handler")
+@pytest.mark.usefixtures("_default_handler", "own_clock")
 def test_a_handler_of_the_program_is_respected():
     """Where the program handles Ctrl-C itself the library does not interfere."""
     pressed = []

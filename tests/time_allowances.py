@@ -2,18 +2,21 @@
 
 On a busy machine a fit with a budget of half a second may end after four: it was ready to run, and others had the
 cores. Linux counts that time for each thread. A test that asks whether a fit ended in time asks a `Stopwatch`, so that
-it says the same on an idle machine and on a busy one. How many seconds of a clock on the wall a budget takes, idle and
-busy, is measured by `python -m benchmarks budgets`.
+it says the same on an idle machine and on a busy one. Where a test asks what a fit had time for, the fit itself looks
+at such a clock: `OwnClock`, by the fixture `own_clock`. How many seconds of the clock on the wall a budget takes, idle
+and busy, is measured by `python -m benchmarks budgets`.
 """
 
 from __future__ import annotations
 
-import time
+import os
 from pathlib import Path
+from time import perf_counter
 
 SLACK_SECONDS = 3.0  # for what the stopwatch does not see: disks, caches, hosts of virtual machines
 HANG_SECONDS = 300.0  # after which a test ends that would run for ever; none asserts that it takes less
 THREADS = Path("/proc/self/task")  # of this process, where the system has such a folder
+MAIN_THREAD = Path("/proc/self/schedstat")
 
 
 class Stopwatch:
@@ -23,12 +26,12 @@ class Stopwatch:
     """
 
     def __init__(self):
-        self.began, self.waited = time.perf_counter(), read_waits()
+        self.began, self.waited = perf_counter(), read_waits()
 
     @property
     def seconds(self) -> float:
         """Seconds so far."""
-        elapsed = time.perf_counter() - self.began
+        elapsed = perf_counter() - self.began
         waits = (seconds - self.waited.get(thread, 0.0) for thread, seconds in read_waits().items())
         return elapsed - min(max(waits, default=0.0), elapsed)
 
@@ -42,3 +45,26 @@ def read_waits() -> dict[str, float]:
         except (OSError, IndexError, ValueError):  # the thread has ended, or the system does not count
             continue
     return waits
+
+
+class OwnClock:
+    """`time.perf_counter` without the seconds for which the main thread waited for a core; it never goes back."""
+
+    def __init__(self):
+        self.latest = perf_counter()
+        self.waits = os.open(MAIN_THREAD, os.O_RDONLY) if MAIN_THREAD.exists() else None
+        self.waited = self.read_wait()
+
+    def __call__(self) -> float:
+        """Seconds since some moment."""
+        self.latest = max(self.latest, perf_counter() - (self.read_wait() - self.waited))
+        return self.latest
+
+    def read_wait(self) -> float:
+        """Seconds for which the main thread was ready to run and others had the cores; 0 if not known."""
+        return 0.0 if self.waits is None else 1e-9 * int(os.pread(self.waits, 100, 0).split()[1])
+
+    def close(self) -> None:
+        """Close the file of the main thread."""
+        if self.waits is not None:
+            os.close(self.waits)
