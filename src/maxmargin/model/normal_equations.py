@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor
 from ..runtime.interpreter import release_interpreter
 from ..runtime.interruptible import abortable
 from ..runtime.threads import run_on_own_thread
-from .samples import TILE_ENTRIES, Dense, Sparse, add_strips
+from .samples import TILE_ENTRIES, Dense, Sparse, VectorSamples, add_strips
 
 TILE_ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache
 MAX_FEATURES_OF_STRIP_MATRICES = 512  # features beyond which strips do not each have a matrix of their own
@@ -20,12 +20,12 @@ THREADED_FACTOR_MIN_ROWS = 1000  # rows of a matrix from which on its factors ta
 RIDGE_SHARE_OF_TRACE = 1e-10  # of the trace, added to the diagonal where rounding leaves a matrix without factors
 
 
-def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: float = 0.0) -> np.ndarray:
+def form_normal_matrix(samples: VectorSamples, weight: np.ndarray, constant: float = 0.0) -> np.ndarray:
     """M = sum_i weight_i z_i z_i' with z_i = (x_i, constant), its upper half; rows of weight zero are not touched.
 
     Parameters
     ----------
-    samples : Dense or Sparse
+    samples : VectorSamples
     weight : ndarray of shape (n,)
         Not negative.
     constant : float
@@ -36,12 +36,12 @@ def form_normal_matrix(samples: Dense | Sparse, weight: np.ndarray, constant: fl
     ndarray of shape (d + 1, d + 1)
     """
     weighted_rows = np.flatnonzero(weight)
-    if len(weighted_rows) < samples.n and (len(weighted_rows) < samples.n // 2 or isinstance(samples, Sparse)):
+    if len(weighted_rows) < samples.n and (len(weighted_rows) < samples.n // 2 or samples.sparse):
         samples, weight = samples.take(weighted_rows), weight[weighted_rows]
-    add = add_dense_squares if isinstance(samples, Dense) else add_sparse_squares
+    add = add_sparse_squares if samples.sparse else add_dense_squares
     if samples.n == 0:
         return np.zeros((samples.d + 1, samples.d + 1))
-    if samples.d > MAX_FEATURES_OF_STRIP_MATRICES and isinstance(samples, Sparse):
+    if samples.d > MAX_FEATURES_OF_STRIP_MATRICES and samples.sparse:
         with abortable():
             return run_on_own_thread(lambda: add(samples, weight, constant, slice(0, samples.n)))
     with abortable():

@@ -183,8 +183,8 @@ class Problem:
     @cached_property
     def sum_of_samples(self) -> float:
         """A number by which rows are told from others, for the price of one product; 0 where there is only a kernel."""
-        samples = getattr(self.features, "samples", None)
-        if not hasattr(samples, "combine"):
+        samples = self.features.samples
+        if samples is None or not samples.holds_vectors:
             return 0.0
         pulled = samples.combine(1.5 + np.sin(np.arange(samples.n)))
         return float(np.linalg.norm((1.5 + np.sin(np.arange(len(pulled)))) * pulled))
