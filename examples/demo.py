@@ -1,4 +1,4 @@
-"""Fit a few problems with maxmargin and with scikit-learn, let one judge look at both, and draw a picture.
+"""Fit a few problems with maxmargin and with scikit-learn, certify both with one judge, and draw a picture.
 
 make demo
 """
@@ -71,7 +71,7 @@ def print_row(title, X, model, seconds, gap, library):
 
 
 def print_table():
-    """Ours beside scikit-learn's, both judged by `certify`."""
+    """Ours and scikit-learn's, both judged by `certify`."""
     print(f"{'problem':21s} {'model':12s} {'n':>6s}  {'library':13s} {'seconds':>9s} {'SVs':>8s} {'relative gap':>13s}")
     for title, name, parameters, X, y in list_problems():
         for library, module in (("maxmargin", maxmargin), ("scikit-learn", svm)):
@@ -81,7 +81,7 @@ def print_table():
 
 
 def count_on():
-    """Handwritten digits that mostly count on, 7 after 6: a chain beside digits read one by one."""
+    """Handwritten digits that mostly count up, 7 after 6: a chain compared with digits read one by one."""
     X, y = load_digits(return_X_y=True)
     X, rng = X / 16.0, np.random.default_rng(0)
     places = [np.flatnonzero(y == digit) for digit in range(10)]
@@ -101,7 +101,7 @@ def count_on():
 
 
 def read_in_blocks():
-    """A million rows in a file, read block by block and never whole."""
+    """A million rows in a file, read block by block, never all at once."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "X.npy"
         X = np.lib.format.open_memmap(path, "w+", np.float32, (1_000_000, 20))
@@ -138,7 +138,7 @@ def draw_picture():
 def main():
     """Table, structures, blocks and picture."""
     warnings.simplefilter("error")
-    warnings.filterwarnings("ignore", message="Liblinear failed to converge")  # its gap says by how much
+    warnings.filterwarnings("ignore", message="Liblinear failed to converge")  # its gap shows by how much
     began = time.perf_counter()
     maxmargin.SVC().fit(np.eye(4), [0, 1, 0, 1])
     print(f"First fit in this process, loading or compiling included: {time.perf_counter() - began:.1f} s\n")

@@ -60,7 +60,7 @@ def draw_boundaries():
 
 
 def draw_tube():
-    """A curve, its tube, and who holds it."""
+    """A regression curve, its tube, and its support vectors."""
     rng = np.random.default_rng(0)
     x = rng.uniform(0.0, 2.0 * np.pi, 100)
     y = np.sin(x) + rng.uniform(-0.25, 0.25, 100)
@@ -87,7 +87,7 @@ def pose_clouds(n=200, scaling=0.0):
 
 
 def draw_surface():
-    """Three ways down one surface."""
+    """Three paths down one surface."""
     problem = pose_clouds()
     paths = {
         "gradient descent": record(problem, GradientDescent(step=0.005), max_iter=25),
@@ -104,7 +104,7 @@ def draw_convergence():
     problem = pose_clouds(scaling=1.0)
     names = ("smo", "coordinate", "multipliers", "interior_point", "bundle", "one_slack", "gradient_descent")
     figure, (left, right) = open_figure(2)
-    for _ in range(2):  # what must be compiled is compiled in the first round
+    for _ in range(2):  # the first round compiles
         runs = {name: record(problem, name, tol=1e-8, max_iter=3000) for name in names}
     plots.plot_convergence(runs, best_so_far=True, ax=left)
     plots.plot_convergence(runs, best_so_far=True, against="seconds", ax=right)
@@ -126,7 +126,7 @@ DRAWINGS = {
 
 
 def shrink(picture):
-    """The picture in 240 shades of its own and in the colours of lines and marks: a third of the bytes."""
+    """The picture reduced to 240 of its colours and those of lines and marks: a third of the bytes."""
     shades = picture.quantize(240).getpalette()[: 3 * 240]
     palette = Image.new("P", (1, 1))
     palette.putpalette([*shades, *(part for colour in (*COLOURS, STAR, INK) for part in getrgb(colour))])

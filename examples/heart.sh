@@ -1,15 +1,15 @@
 #!/bin/sh
-# Scale, search for C and gamma, train, predict: a script as it is written for LIBSVM's programs. It was
+# Scale, search for C and gamma, train, predict: a script written for LIBSVM's programs. Only their names were changed:
 #
-#     svm-scale, svm-train, svm-predict       and is now       maxmargin-svm-scale, maxmargin-svm-train, ...
+#     svm-scale, svm-train, svm-predict       are now       maxmargin-svm-scale, maxmargin-svm-train, ...
 #
-# and nothing else was changed. It makes its own data, in a folder that is given or made: sh examples/heart.sh [folder]
+# It generates its own data, in a given folder or in a temporary one: sh examples/heart.sh [folder]
 set -eu
 folder=${1:-$(mktemp -d)}
 mkdir -p "$folder"
 cd "$folder"
 
-# 400 patients, 13 measurements on scales of their own, some of them missing (zero): a label and index:value a line.
+# 400 patients, 13 measurements on different scales, some of them missing (zero): per line a label and index:value pairs.
 awk 'function next_number() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
      BEGIN {
          seed = 2026

@@ -1,9 +1,9 @@
-"""A structured model of one's own in twenty lines: which candidate goes with which job.
+"""A structured model in twenty lines: assign jobs to candidates.
 
     python examples/matching.py
 
 x[r, s] holds the features of giving job s to candidate r, and a labelling is a permutation. The oracle is the Hungarian
-method of SciPy; everything else is the library's: two solvers, the certificate, prediction.
+method of SciPy; the library provides the rest: two solvers, the certificate, prediction.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Matching(StructuredModel):
 
 
 def make_assignments(n: int, m: int = 6, d: int = 8, seed: int = 0):
-    """Assignments that are best for hidden weights, up to noise."""
+    """Assignments that are optimal for hidden weights, up to noise."""
     rng = np.random.default_rng(seed)
     w, X = rng.normal(size=d), rng.normal(size=(n, m, m, d))
     y = [linear_sum_assignment(x @ w + 0.5 * rng.normal(size=(m, m)), maximize=True)[1] for x in X]
