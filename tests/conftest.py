@@ -9,7 +9,7 @@ import warnings
 import pytest
 from compilation import compile_kernel_machines
 from selection import mark_unselected
-from time_allowances import OwnClock
+from time_allowances import OWN_CLOCK
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -36,11 +36,9 @@ def own_clock():
     So a fit with a budget, or one that was interrupted, has as much time to judge its point on a busy machine as on an
     idle one.
     """
-    clock = OwnClock()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(time, "perf_counter", clock)
+        patch.setattr(time, "perf_counter", OWN_CLOCK)
         yield
-    clock.close()
 
 
 @pytest.fixture(scope="module")

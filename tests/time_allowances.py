@@ -64,7 +64,5 @@ class OwnClock:
         """Seconds for which the main thread was ready to run and others had the cores; 0 if not known."""
         return 0.0 if self.waits is None else 1e-9 * int(os.pread(self.waits, 100, 0).split()[1])
 
-    def close(self) -> None:
-        """Close the file of the main thread."""
-        if self.waits is not None:
-            os.close(self.waits)
+
+OWN_CLOCK = OwnClock()  # one for all tests, and never closed: libraries that are first loaded in a test keep it
