@@ -132,10 +132,10 @@ def solve_program(loss, X, y, c, free: bool) -> float:
         return minimise(X, -y, -np.ones(len(y)), c, free, squared=loss.name == "squared_hinge")
     over, under = (1.0 - loss.quantile, loss.quantile) if loss.name == "quantile" else (1.0, 1.0)
     bound = np.concatenate([y, -y]) + getattr(loss, "epsilon", 0.0)
-    bend = c / loss.threshold if loss.name == "huber" else None
+    second_derivative = c / loss.threshold if loss.name == "huber" else None
     squared = loss.name == "squared_epsilon_insensitive"
     both = np.vstack([X, X]), np.repeat([1.0, -1.0], len(y)), bound, np.concatenate([over * c, under * c])
-    return minimise(*both, free, squared=squared, bend=bend)
+    return minimise(*both, free, squared=squared, second_derivative=second_derivative)
 
 
 def differentiate(loss, f, y):
