@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from machine_data import make_classes
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from textbook import MODELS
@@ -14,7 +15,6 @@ SETTINGS = {"gamma": 0.5, "degree": 2, "coef0": 1.0}
 ESTIMATORS = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
 every_model = pytest.mark.parametrize("name", MODELS)
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
-every_weighting = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 
 
 def multiply(A, B):
@@ -29,25 +29,12 @@ def make_model(name: str, **settings):
     return model.set_params(**{key: value for key, value in {**SETTINGS, **settings}.items() if key in known})
 
 
-def make_classes(n: int = 90, n_classes: int = 3, seed: int = 0, width: float = 0.6) -> tuple[np.ndarray, np.ndarray]:
-    """Overlapping clouds on a circle, one a class."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n)
-    angles = 2.0 * np.pi * y / n_classes
-    return np.column_stack([np.cos(angles), np.sin(angles)]) + width * rng.normal(size=(n, 2)), y
-
-
 def make_targets(estimator, n: int = 90, seed: int = 0, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Data for a class of estimators: classes, real targets, or samples away from the origin for one class."""
     X, y = make_classes(n, n_classes, seed, width=1.2 / n_classes)
     if issubclass(estimator, OneClassSVM):
         X = X + 4.0  # around the origin w = 0 is optimal for the linear kernel, and any duals that cancel
     return (X, y) if issubclass(estimator, (SVC, NuSVC)) else (X, X[:, 0] ** 2 + 0.1 * X[:, 1] + 0.1 * y)
-
-
-def decide(model, X) -> np.ndarray:
-    """What a model says of X: decision values, or predictions where it has none."""
-    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
 
 
 def spread_duals(model, n: int) -> np.ndarray:

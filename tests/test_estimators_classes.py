@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from kernel_machine_problems import TWINS, make_classes
+from kernel_machine_problems import TWINS
+from machine_data import make_classes
 from textbook import CLASSIFIERS
 
 from maxmargin import SVC

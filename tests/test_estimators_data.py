@@ -9,23 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from kernel_machine_problems import decide, every_estimator, make_classes, make_targets
+from kernel_machine_problems import every_estimator, make_targets
+from machine_data import decide, equal, freeze, make_classes, widen_indices
 
 from maxmargin import SVC
-
-
-def freeze(X: np.ndarray) -> np.ndarray:
-    """A read-only copy."""
-    X = X.copy()
-    X.flags.writeable = False
-    return X
-
-
-def widen_indices(X: np.ndarray) -> sp.csr_array:
-    """CSR with 64-bit indices."""
-    X = sp.csr_array(X)
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return X
 
 
 def shuffle_indices(X: np.ndarray) -> sp.csr_array:
@@ -66,15 +53,6 @@ FORMS = {
 def copy_of(data):
     """A deep copy of data in any form, to compare with later."""
     return pickle.loads(pickle.dumps(data))
-
-
-def equal(first, second) -> bool:
-    """Whether two data sets in the same form hold the same numbers in the same places."""
-    if sp.issparse(first):
-        if first.format in ("csr", "csc"):
-            return all(np.array_equal(getattr(first, part), getattr(second, part)) for part in ("data", "indices"))
-        return (first.toarray() == second.toarray()).all()
-    return np.array_equal(np.asarray(first), np.asarray(second))
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "laplacian"])

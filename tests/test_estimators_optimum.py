@@ -6,15 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from kernel_machine_problems import (
-    decide,
-    every_model,
-    every_weighting,
-    make_classes,
-    make_model,
-    multiply,
-    spread_duals,
-)
+from kernel_machine_problems import every_model, make_model, multiply, spread_duals
+from machine_data import decide, every_weighting, make_classes
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 from textbook import MODELS, make_data, solve_textbook
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
-from kernel_machine_problems import decide, every_estimator, make_targets, multiply
+from kernel_machine_problems import every_estimator, make_targets, multiply
+from machine_data import decide
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from kernel_machine_problems import decide, every_estimator, make_classes, make_targets
+from kernel_machine_problems import every_estimator, make_targets
+from machine_data import decide, make_classes
 from sklearn.base import clone
 
 from maxmargin import SVC

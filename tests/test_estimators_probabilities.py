@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 import sklearn.svm
-from kernel_machine_problems import every_weighting, make_classes
+from machine_data import every_weighting, make_classes
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, load, save

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_machine_problems import (
-    decide,
-    every_estimator,
-    every_model,
-    make_classes,
-    make_model,
-    make_targets,
-    spread_duals,
-)
+from kernel_machine_problems import every_estimator, every_model, make_model, make_targets, spread_duals
+from machine_data import decide, make_classes
 from textbook import make_data
 
 from maxmargin import SVC

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
-from kernel_machine_problems import TWINS, decide, every_weighting, make_classes, make_targets, multiply
+from kernel_machine_problems import TWINS, make_targets, multiply
+from machine_data import decide, every_weighting, make_classes
 from sklearn.metrics.pairwise import rbf_kernel
 from textbook import CLASSIFIERS
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_machine_problems import decide, every_estimator, every_model, make_classes, make_model, make_targets
+from kernel_machine_problems import every_estimator, every_model, make_model, make_targets
+from machine_data import decide, make_classes
 from sklearn.base import clone
 from textbook import make_data
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from kernel_machine_problems import decide, every_model, make_classes, make_model
+from kernel_machine_problems import every_model, make_model
+from machine_data import decide, make_classes
 from textbook import make_data
 
 from maxmargin import SVC

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from linear_machine_problems import MANY, every_way, make_classes
+from linear_machine_problems import MANY, every_way
+from machine_data import make_classes
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 

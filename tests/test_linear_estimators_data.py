@@ -9,35 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from linear_machine_problems import decide, every_estimator, make_classes, make_model
+from linear_machine_problems import every_estimator, make_model
 from linear_reference import make_data
+from machine_data import decide, equal, freeze, make_classes, widen_indices
 from sklearn.base import clone
 
 from maxmargin import LinearSVC
 from maxmargin.estimators.validation import check_design
-
-
-def widen_indices(X: np.ndarray) -> sp.csr_array:
-    """CSR with 64-bit indices."""
-    X = sp.csr_array(X)
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return X
-
-
-def freeze(X: np.ndarray) -> np.ndarray:
-    """A read-only copy."""
-    X = X.copy()
-    X.flags.writeable = False
-    return X
-
-
-def equal(first, second) -> bool:
-    """Whether two data sets in the same form hold the same numbers in the same places."""
-    if sp.issparse(first):
-        parts = [part for part in ("data", "indices", "indptr", "coords") if hasattr(first, part)]
-        return all(np.array_equal(getattr(first, part), getattr(second, part)) for part in parts)
-    return np.array_equal(np.asarray(first), np.asarray(second))
-
 
 FORMS = {
     "float32": lambda X: X.astype(np.float32),

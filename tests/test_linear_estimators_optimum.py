@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn.svm
-from linear_machine_problems import MANY, every_case, every_intercept, every_weighting, make_classes, make_model
+from linear_machine_problems import MANY, every_case, every_intercept, make_model
 from linear_reference import (
     make_data,
     measure_joint,
@@ -14,6 +14,7 @@ from linear_reference import (
     solve_reference,
     solve_softmax,
 )
+from machine_data import every_weighting, make_classes
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 

@@ -6,8 +6,9 @@ import pickle
 
 import numpy as np
 import sklearn.svm
-from linear_machine_problems import decide, every_case, make_classes, make_model
+from linear_machine_problems import every_case, make_model
 from linear_reference import make_data
+from machine_data import decide, make_classes
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV

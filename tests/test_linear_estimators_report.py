@@ -7,8 +7,9 @@ import signal
 
 import numpy as np
 import pytest
-from linear_machine_problems import decide, every_case, every_estimator, make_classes, make_model
+from linear_machine_problems import every_case, every_estimator, make_model
 from linear_reference import make_data
+from machine_data import decide, make_classes
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SMO, LinearSVC, LinearSVR, RiskRegressor, Status

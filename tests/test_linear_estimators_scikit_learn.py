@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
-from linear_machine_problems import decide, every_weighting, make_classes
+from machine_data import decide, every_weighting, make_classes
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from linear_machine_problems import MANY, decide, every_case, every_intercept, every_way, make_classes, make_model
+from linear_machine_problems import MANY, every_case, every_intercept, every_way, make_model
 from linear_reference import make_data
+from machine_data import decide, make_classes
 from sklearn.base import clone
 
 
