@@ -20,9 +20,9 @@ from sklearn.base import clone
 import maxmargin
 from maxmargin import SMO, SVC, Bundle, LinearSVC, OneClassSVM, certify, load, save
 from maxmargin.blocks import ArrayBlocks
+from maxmargin.estimators.registry import ESTIMATORS
 from maxmargin.files.archive import DamagedFileError
-from maxmargin.files.models import MODELS
-from maxmargin.files.states import DERIVED_ATTRIBUTES, list_state_names
+from maxmargin.files.fitted_state import DERIVED_ATTRIBUTES, list_state_names
 from maxmargin.files.values import Unpacker
 
 every_example = pytest.mark.parametrize("name", EXAMPLES)
@@ -56,8 +56,8 @@ def equal(one, other) -> bool:
 
 def test_there_is_an_example_of_every_estimator():
     """What the tests walk is all there is."""
-    assert {type(fit(name)).__name__ for name in EXAMPLES} == set(MODELS)
-    assert set(MODELS) == set(maxmargin.estimators.__all__) - {"BlockwiseTransformer", "path"}
+    assert {type(fit(name)).__name__ for name in EXAMPLES} == set(ESTIMATORS)
+    assert set(ESTIMATORS) == set(maxmargin.estimators.__all__) - {"BlockwiseTransformer", "ESTIMATORS", "path"}
 
 
 @every_example

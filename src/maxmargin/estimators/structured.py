@@ -3,38 +3,69 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from numbers import Integral
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..contracts.estimators import Estimator
 from ..model.sparse_format import check_sparse
-from ..runtime.checkpoints import CheckpointFile
-from ..runtime.interrupt import watch_interrupt
 from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, fit_context
 from ..solvers.result import Result, Status
-from ..structures.model import check_model, gather, prepare
+from ..structures.model import adopt_model, check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem
-from .observers import Observation, ObservedFit
+from .certified import CertifiedMachine
+from .fit_problems import FitProblems
 from .tasks import Budget
+from .training_set import Structures
 from .validation import (
     C_CONSTRAINT,
     JOBS_CONSTRAINT,
     SOLVE_CONSTRAINTS,
     bound_cost,
     check_loss_weights,
-    clean_weights,
+    check_weight,
+    refuse_types,
 )
 
 SOLVERS = ("frank_wolfe", "structured_bundle")
 
 
-class StructuredSVM(ObservedFit, Estimator, BaseEstimator):
+class StructuredFit(NamedTuple):
+    """What was solved: w is in the point of the result."""
+
+    result: Result
+
+
+@dataclass(frozen=True, eq=False)
+class StructuredFitProblems(FitProblems):
+    """The one problem of a fit, and the model that was prepared for it."""
+
+    model: Any
+    whole: StructuredProblem
+    X: None = None
+
+    @property
+    def indices(self) -> list[np.ndarray | None]:
+        """Samples are told apart by their labellings, not by numbers."""
+        return [None]
+
+    def problem(self, k: int) -> StructuredProblem:
+        """The problem."""
+        return self.whole
+
+    def read(self, problem: StructuredProblem, result: Result) -> StructuredFit:
+        """The result itself."""
+        return StructuredFit(result)
+
+    def run_all(self, run: Callable[[int], StructuredFit], budget: Budget, stores: list) -> list[StructuredFit | None]:
+        """The one solve."""
+        return [run(0)]
+
+
+class StructuredSVM(CertifiedMachine):
     """min 1/2 |w|^2 + C sum_i s_i max_z [Delta(y_i, z) + <w, psi(x_i, z) - psi(x_i, y_i)>], certified.
 
     Margin rescaling (Taskar et al. 2003; Tsochantaridis et al. 2005), without an intercept. psi, Delta and the search
@@ -125,79 +156,66 @@ class StructuredSVM(ObservedFit, Estimator, BaseEstimator):
         X : list of n inputs, or what the model takes
         y : list of n labellings
         sample_weight : array-like of shape (n,), default=None
-            Weight 2 equals the sample twice.
+            Weight 2 equals the sample twice; samples with weight zero or less are left out.
 
         Returns
         -------
         self
         """
-        budget = Budget(self.max_seconds)
+        return self._fit(X, y, sample_weight)
+
+    def _validate(self, X, y, sample_weight, group=None) -> Structures:
+        """Samples of positive weight."""
         check_model(self.model)
-        if isinstance(self.solver, type):
-            raise ValueError(f"solver must be a name or an object, got the class {self.solver.__name__}.")
-        n, given = check_lengths(X, y), (X, y, sample_weight)
-        weight = check_weight(sample_weight, n)
+        refuse_types(self, "solver")
+        n, observed = check_lengths(X, y), (X, y, sample_weight)
+        weight = spread_weight(sample_weight, n)
         counted = np.flatnonzero(weight > 0)
         if len(counted) < n:
             X, y, weight = take(X, counted), take(y, counted), weight[counted]
-        store = None if self.checkpoint is None else CheckpointFile(self.checkpoint)
+        return Structures(X, y, weight, observed)
+
+    def pose_problems(self, data: Structures) -> StructuredFitProblems:
+        """The one problem of a copy of the model, prepared with the data."""
         model = copy.deepcopy(self.model)
-        size = prepare(model, X, y)
-        examples = gather(model, X, y, self.n_jobs).begin(size)
-        c = bound_cost(self.C) * weight
+        size = prepare(model, data.X, data.y)
+        examples = gather(model, data.X, data.y, self.n_jobs).begin(size)
+        c = bound_cost(self.C) * data.weight
         check_loss_weights(c)
-        problem = StructuredProblem(examples, c)
+        return StructuredFitProblems(model, StructuredProblem(examples, c))
 
-        def snapshot(_, result: Result) -> dict:
-            return self._snapshot_attributes(lambda fitted_copy: fitted_copy._store_fit(model, result))
-
-        with self._observe(*given) as observation:
-            with watch_interrupt() as interrupted:
-                result = observation.solve(
-                    0, problem, self.solver, snapshot, tol=self.tol,
-                    max_iter=None if self.max_iter < 0 else self.max_iter, max_seconds=budget.share(),
-                    warm=self._find_warm_point(problem), interrupt=interrupted, checkpoint=store,
-                )  # fmt: skip
-                self._store_fit(model, result)
-            self._report(examples, observation, bool(interrupted))
-        return self
-
-    def _find_warm_point(self, problem: StructuredProblem) -> StructuredPoint | None:
+    def _warm_points(self, problems: StructuredFitProblems) -> list[StructuredPoint | None]:
         """The point of the last fit, if it was on samples like these."""
-        point = getattr(self, "result_", None) and self.result_.point
-        if not self.warm_start or point is None or len(point.w) != problem.size:
-            return None
-        fits = all(
+        last, problem = vars(self).get("result_") if self.warm_start else None, problems.whole
+        if last is None or len(last.point.w) != problem.size:
+            return [None]
+        point = last.point
+        same = all(
             len(joint_labelling.weight) == problem.n and problem.examples.fits(joint_labelling.labelling)
             for joint_labelling in point.sheets
         )
-        return point if fits else None
+        return [point if same else None]
 
-    def _store_fit(self, model, result: Result) -> None:
+    def _set_fitted_attributes(self, problems: StructuredFitProblems, fits: list[StructuredFit]) -> None:
         """What the fit found."""
         self.__dict__.pop("data_hash_", None)  # of the data of an earlier fit, from a file
-        self.model_, self.result_, self.certificate_ = model, result, result.certificate
+        result = fits[0].result
+        self.model_, self.result_, self.certificate_ = problems.model, result, result.certificate
         self.coef_, self.n_iter_ = result.point.w, result.n_iter
 
-    def _report(self, examples, observation: Observation, interrupted: bool) -> None:
-        """Warn once if the tolerance was not reached, and pass on Ctrl-C."""
-        observation.close()
-        self._summarise(observation)
-        if interrupted:
-            raise KeyboardInterrupt
-        if self.result_.status not in (Status.CONVERGED, Status.STOPPED):
-            warnings.warn(self._explain(examples), ConvergenceWarning, stacklevel=4)
+    def _results(self) -> list[Result]:
+        return [self.result_]
 
-    def _explain(self, examples) -> str:
+    def _explain(self, failed: list[Result], problems: StructuredFitProblems) -> str:
         """Why the fit stopped, how far from optimal it may be, and what to do."""
-        name, gap = type(self.model_).__name__, self.certificate_.relative_gap
-        if not np.isfinite(self.certificate_.primal) and not examples.exact:
+        name, gap, exact = type(self.model_).__name__, self.certificate_.relative_gap, problems.whole.examples.exact
+        if not np.isfinite(self.certificate_.primal) and not exact:
             return (
-                f"{name} has an approximate argmax and no upper_bound, so nobody knows how far from optimal w is: the "
-                f"certified gap is infinite; the lower bound {self.certificate_.dual:.6g} on P holds."
+                f"{name} has an approximate argmax and no upper_bound, so how far from optimal w is cannot be known: "
+                f"the certified gap is infinite; the lower bound {self.certificate_.dual:.6g} on P holds."
             )
         known = f"The certified relative gap is {gap:.2g}, tol is {self.tol:g}."
-        if self.result_.status is Status.STALLED and not examples.exact:
+        if self.result_.status is Status.STALLED and not exact:
             return f"{name} has an approximate argmax, and its upper_bound leaves a gap that no w can close. {known}"
         more = "" if self.result_.status is Status.ROUNDING_LIMIT else "more time or iterations, "
         return f"{self.result_.message} {known} Allow {more}a larger tol, or a smaller C."
@@ -217,7 +235,7 @@ class StructuredSVM(ObservedFit, Estimator, BaseEstimator):
         if count(X) == 0:
             raise ValueError("X must hold at least one sample, got none.")
         answer = gather(self.model_, X).predict(self.coef_)
-        return self.model_.read(answer, X) if hasattr(self.model_, "read") else answer
+        return adopt_model(self.model_).read(answer, X)
 
     def score(self, X, y, sample_weight=None) -> float:
         """1 - sum_i s_i Delta(y_i, f(x_i)) / sum_i s_i parts(y_i): the share of right labels for sequences.
@@ -235,10 +253,10 @@ class StructuredSVM(ObservedFit, Estimator, BaseEstimator):
         -------
         float
         """
-        weight = check_weight(sample_weight, check_lengths(X, y))
+        weight = spread_weight(sample_weight, check_lengths(X, y))
         answers = self.predict(X)
         losses = np.array([self.model_.loss(right, z) for right, z in zip(y, answers, strict=True)])
-        parts = np.array([getattr(self.model_, "parts", lambda labels: 1.0)(right) for right in y])
+        parts = np.array(list(map(adopt_model(self.model_).parts, y)))
         return float(1.0 - (weight @ losses) / (weight @ parts))
 
 
@@ -261,24 +279,12 @@ def check_lengths(X, y) -> int:
     return n
 
 
-def check_weight(weight, n: int) -> np.ndarray:
-    """Weights of the samples: finite, not negative, and not all zero."""
-    if weight is None:
-        return np.ones(n)
-    try:
-        weight = np.asarray(weight, float)
-    except (TypeError, ValueError):
-        raise ValueError(f"sample_weight must be {n} numbers, got {weight!r}.") from None
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must have the shape ({n},), got {weight.shape}.")
-    if not np.isfinite(weight).all() or weight.min() < 0:
-        bad = int(np.flatnonzero(~np.isfinite(weight) | (weight < 0))[0])
-        raise ValueError(f"sample_weight must be finite and not negative, but sample_weight[{bad}] is {weight[bad]}.")
-    if not weight.any():
-        raise ValueError("sample_weight must not be zero for all samples.")
-    return clean_weights(weight)
+def spread_weight(sample_weight, n: int) -> np.ndarray:
+    """One weight for each sample, from a number for all of them or an array; zero for samples that are left out."""
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n, float(sample_weight))
+    weight = check_weight(sample_weight, n)
+    return np.ones(n) if weight is None else weight
 
 
 def take(X, index: np.ndarray):

@@ -1,11 +1,11 @@
-"""A document and named arrays in one file, safe to open whoever wrote it.
+"""A document and named arrays in one file that is safe to open, wherever it comes from.
 
     document.json      the document, a JSON object
     arrays/NAME.npy    an array in NumPy's format; never a pickle
     the end            "blake2b " and 64 hexadecimal digits: the digest of every byte before them
 
-It is a zip archive without compression, and the end is its comment. The digest tells damage, not forgery: who can write
-a file can write its digest too. So nothing in an archive is believed either. Names, sizes, types and shapes of all
+It is a zip archive without compression, and the end is its comment. The digest tells damage, not forgery: a forger
+can write a digest too. So nothing in an archive is believed. Names, sizes, types and shapes of all
 members are held against the bytes that are there before memory is taken for them.
 """
 

@@ -10,11 +10,9 @@ from numbers import Integral, Real
 import numpy as np
 import scipy.sparse as sp
 
-from ..estimators.kernel_classifier import KernelClassifier
-from ..estimators.linear_classifier import LinearClassifier
+from ..contracts.estimators import Estimator
 from ..estimators.linear_machine import LinearMachine
 from ..estimators.machine import KernelMachine
-from ..estimators.novelty import OneClassSVM
 from ..estimators.structured import StructuredSVM
 from ..estimators.validation import is_precomputed
 from ..model.kernels import RBF, Kernel, Linear, Precomputed
@@ -25,12 +23,15 @@ from .results import extract_results, restore_results
 
 # first_index_: of LIBSVM text on which a machine was trained, the index of the first feature, 0 or 1.
 COMMON_ATTRIBUTES = ("n_features_in_", "feature_names_in_", "first_index_", "n_iter_", "classes_", "data_hash_")
-KERNEL_MACHINE_ATTRIBUTES = (
-    "shape_fit_", "support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_", "_kernel", "_free",
-    "_norms", "_weights", "fit_status_", "class_weight_", "_probA", "_probB", "_preference",
-)  # fmt: skip
-LINEAR_MACHINE_ATTRIBUTES = ("coef_", "intercept_", "_fitted_loss", "_fitted_softmax")
-STRUCTURED_SVM_ATTRIBUTES = ("coef_",)
+# What a fitted estimator of a family consists of, beside COMMON_ATTRIBUTES.
+FAMILY_ATTRIBUTES = {
+    "kernel": (
+        "shape_fit_", "support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_", "_kernel", "_free",
+        "_norms", "_weights", "fit_status_", "class_weight_", "_probA", "_probB", "_preference",
+    ),
+    "linear": ("coef_", "intercept_", "_fitted_loss", "_fitted_softmax"),
+    "structured": ("coef_",),
+}  # fmt: skip
 STRUCTURED_MODEL_ATTRIBUTES = ("labels_", "costs_", "n_features_")  # of a structured model that was prepared
 MAX_FLOAT = float(np.finfo(float).max)
 # What a file has no need of: it follows from the rest, or belongs to the fit itself.
@@ -43,56 +44,54 @@ DERIVED_ATTRIBUTES = (
 # ---- from a machine -------------------------------------------------------------------------------------------------
 
 
-def extract_state(model, compact: bool) -> dict:
+def extract_state(model: Estimator, compact: bool) -> dict:
     """The fitted attributes of a machine, its results, and from where a warm fit starts."""
     kept = {name: vars(model)[name] for name in list_state_names(model) if name in vars(model)}
-    if isinstance(model, KernelMachine) and sp.issparse(kept["_dual_coef_"]):
+    if model.family == "kernel" and sp.issparse(kept["_dual_coef_"]):
         kept["_dual_coef_"] = kept["_dual_coef_"].toarray()
-    if isinstance(model, StructuredSVM):
-        kept["model_"] = {
-            "model": model.model_,
-            **{name: getattr(model.model_, name) for name in STRUCTURED_MODEL_ATTRIBUTES},
-        }
+    if model.family == "structured":
+        prepared = vars(model.model_)
+        kept["model_"] = {"model": model.model_, **{name: prepared[name] for name in STRUCTURED_MODEL_ATTRIBUTES}}
     return {**kept, **extract_results(model, compact)}
 
 
-def list_state_names(model) -> tuple[str, ...]:
+def list_state_names(model: Estimator) -> tuple[str, ...]:
     """The attributes that are kept of a machine of this family."""
-    family = KERNEL_MACHINE_ATTRIBUTES if isinstance(model, KernelMachine) else LINEAR_MACHINE_ATTRIBUTES
-    return COMMON_ATTRIBUTES + (STRUCTURED_SVM_ATTRIBUTES if isinstance(model, StructuredSVM) else family)
+    return COMMON_ATTRIBUTES + FAMILY_ATTRIBUTES[model.family]
 
 
 # ---- into a machine -------------------------------------------------------------------------------------------------
 
 
-def restore_state(model, state: dict) -> None:
+def restore_state(model: Estimator, state: dict) -> None:
     """Make a machine fitted; what does not suit the rest is refused."""
     for name in list_state_names(model):
         if name in state:
             setattr(model, name, state[name])
     check_common_attributes(model)
-    if isinstance(model, StructuredSVM):
+    if model.family == "structured":
         restore_structure(model, state["model_"])
-    elif isinstance(model, KernelMachine):
+    elif model.family == "kernel":
         check_kernel_machine(model)
         finish_kernel_machine(model)
     else:
         check_linear_machine(model)
         model._kernel = Linear()
     restore_results(model, state)
-    if isinstance(model, KernelMachine):
+    if model.family == "kernel":
         check_norms(model)
 
 
-def check_common_attributes(model) -> None:
+def check_common_attributes(model: Estimator) -> None:
     """Numbers of features and classes."""
-    d = getattr(model, "n_features_in_", None)
+    fitted = vars(model)
+    d = fitted.get("n_features_in_")
     require(d is None or (isinstance(d, Integral) and d > 0), "n_features_in_")
-    names = getattr(model, "feature_names_in_", None)
+    names = fitted.get("feature_names_in_")
     require(names is None or is_array(names, "OU", d), "feature_names_in_")
-    require(getattr(model, "first_index_", 1) in (0, 1), "first_index_")
-    if isinstance(model, KernelClassifier | LinearClassifier):
-        classes = getattr(model, "classes_", None)
+    require(fitted.get("first_index_", 1) in (0, 1), "first_index_")
+    if model.task == "classification":
+        classes = fitted.get("classes_")
         require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1, "classes_")
 
 
@@ -114,14 +113,14 @@ def check_kernel_machine(model: KernelMachine) -> None:
     else:
         require(is_matrix(vectors, m, d), "support_vectors_")
     n = check_fitted_shape(model, m, d)
-    k = len(model.classes_) if isinstance(model, KernelClassifier) else 1
+    k = len(model.classes_) if model.task == "classification" else 1
     require(is_array(model._n_support, "i", k) and model._n_support.min() >= 0, "n_support_")
     require(int(model._n_support.sum(dtype=np.int64)) == m, "n_support_")
     check_machines(model, len(table), k)
     held = model._weights
     require(held is None or (isinstance(kernel, Linear) and is_array(held, "f", len(model._intercept_), d)), "_weights")
     require(held is None or not np.isinf(held).any(), "_weights")
-    require(is_index(getattr(model, "_free", np.zeros(0, int)), n), "_free")
+    require(is_index(vars(model).get("_free", np.zeros(0, int)), n), "_free")
 
 
 def check_kernel(kernel: Kernel) -> None:
@@ -136,7 +135,7 @@ def check_kernel(kernel: Kernel) -> None:
 
 def check_norms(model: KernelMachine) -> None:
     """|w| >= 0, finite; not known where a point was not judged, and nowhere else."""
-    norms = getattr(model, "_norms", np.zeros(0))
+    norms = vars(model).get("_norms", np.zeros(0))
     require(is_array(norms, "f", None) and not (norms < 0).any() and not np.isinf(norms).any(), "_norms")
     judged = np.array([certificate.relative_gap < np.inf for certificate in model.certificates_])
     require(len(norms) == 0 or (len(norms) == len(judged) and not np.isnan(norms[judged]).any()), "_norms")
@@ -144,7 +143,7 @@ def check_norms(model: KernelMachine) -> None:
 
 def check_fitted_shape(model: KernelMachine, m: int, d: int) -> int:
     """The number of training samples, as far as it is known; the support vectors are among them."""
-    shape, support = getattr(model, "shape_fit_", None), getattr(model, "support_", None)
+    shape, support = vars(model).get("shape_fit_"), vars(model).get("support_")
     require(shape is None or (type(shape) is tuple and len(shape) == 2 and shape[1] == d), "shape_fit_")
     n = np.iinfo(np.int32).max if shape is None else shape[0]
     require(isinstance(n, Integral) and n >= 0, "shape_fit_")
@@ -156,7 +155,7 @@ def check_fitted_shape(model: KernelMachine, m: int, d: int) -> int:
 def check_machines(model: KernelMachine, rows: int, k: int) -> None:
     """As many intercepts as binary machines, and rows of coefficients as these have."""
     b = model._intercept_
-    if not isinstance(model, KernelClassifier):
+    if model.task != "classification":
         require(rows == 1 and is_finite(b, 1), "_dual_coef_")
         return
     layouts = [(k - 1, k * (k - 1) // 2), (k, k)][: 1 if k == 2 else 2]  # of pairs, and of each class against the rest
@@ -165,22 +164,21 @@ def check_machines(model: KernelMachine, rows: int, k: int) -> None:
     require(is_array(model._probB, "f", len(model._probA)), "_probB")
     preferred = model._preference
     require(preferred is None or np.array_equal(np.sort(preferred), np.arange(k)), "_preference")
-    if hasattr(model, "class_weight_"):
+    if "class_weight_" in vars(model):
         require(is_array(model.class_weight_, "f", k), "class_weight_")
 
 
 def finish_kernel_machine(model: KernelMachine) -> None:
     """The attributes that follow from the others, as a fit makes them."""
     model._sparse = sp.issparse(model.support_vectors_)
-    model._order = model._support_source = None
-    model._gamma = getattr(model._kernel, "gamma", 0.0)
+    model._gamma = model._kernel.gamma
     precomputed = is_precomputed(model.kernel)
     model._support = None if precomputed else choose_storage_format(model._kernel.samples(model.support_vectors_))
-    two = isinstance(model, KernelClassifier) and len(model.classes_) == 2
+    two = model.task == "classification" and len(model.classes_) == 2
     model.dual_coef_ = -model._dual_coef_ + 0.0 if two else model._dual_coef_.copy()
     public = model._public_intercepts()
     model.intercept_ = -public + 0.0 if two else public.copy()
-    if isinstance(model, OneClassSVM):
+    if model.task == "novelty":
         model.offset_ = -model._intercept_
     model._match_sparsity()
     model._weights_of = model._dual_coef_
@@ -193,7 +191,7 @@ def check_linear_machine(model: LinearMachine) -> None:
     """w and b of each machine."""
     d, w, b = model.n_features_in_, model.coef_, model.intercept_
     require(isinstance(d, Integral), "n_features_in_")
-    if isinstance(model, LinearClassifier):
+    if model.task == "classification":
         k = len(model.classes_)
         require(is_matrix(w, 1 if k == 2 else k, d), "coef_")
     else:

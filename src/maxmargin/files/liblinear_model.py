@@ -3,7 +3,7 @@
     solver_type L2R_LR     which problem was solved, see `LOSSES`
     nr_class, label        the classes; for two of them, positive scores mean the first
     nr_feature, bias       f = <w, x> + bias w_last; there is no intercept if bias < 0
-    w                      then a line a feature, with one number for each class (one in all for two classes)
+    w                      then one line per feature, with one number for each class (one in all for two classes)
 
 A file holds neither C and epsilon nor how good the machine is.
 """
@@ -17,7 +17,6 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
-from ..estimators.linear_classifier import LinearClassifier
 from ..estimators.linear_machine import LinearMachine
 from ..model.kernels import Linear
 from ..runtime.streams import write_file
@@ -39,7 +38,7 @@ SOLVER_TYPES: dict[str, tuple[type[LinearMachine], dict]] = {
     "L2R_L2LOSS_SVR_DUAL": (LinearSVR, {**SQUARED_EPSILON_INSENSITIVE, "dual": True}),
     "L2R_L1LOSS_SVR_DUAL": (LinearSVR, {**EPSILON_INSENSITIVE, "dual": True}),
 }
-MACHINES = (LinearSVC, LinearSVR, RiskClassifier, RiskRegressor)
+MACHINES = (LinearSVC, LinearSVR, RiskClassifier, RiskRegressor)  # the last has losses of LinearSVR too
 LIBLINEAR_KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
 FEATURES_PER_WRITE = 4096  # features written at a time
 ZERO_INDEX_MESSAGE = "LIBLINEAR counts features from 1, and the text on which this model was trained has the index 0."
@@ -52,7 +51,7 @@ def write_liblinear_model(model, path: str | os.PathLike) -> None:
     """A fitted linear machine as a model file of LIBLINEAR, which its predict reads; %.17g, so that no digit is lost.
 
     The intercept is the weight of a constant feature there, whether it was regularised or not. Read again, it counts
-    as regularised: the format has no word for a free one.
+    as regularised: the format has no name for a free one.
 
     Parameters
     ----------
@@ -65,13 +64,13 @@ def write_liblinear_model(model, path: str | os.PathLike) -> None:
         known = ", ".join(kind.__name__ for kind in MACHINES)
         raise TypeError(f"model must be a fitted {known} of maxmargin, got {type(model).__name__}.")
     check_is_fitted(model)
-    if getattr(model, "first_index_", 1) == 0:
+    if vars(model).get("first_index_") == 0:
         raise ValueError(ZERO_INDEX_MESSAGE)
     name = name_solver(model)
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
     b = np.broadcast_to(np.ravel(model.intercept_), len(coef))
     lines, class_signs = [f"solver_type {name}"], np.ones(1)
-    if isinstance(model, LinearClassifier):
+    if model.task == "classification":
         labels = write_labels(model.classes_, "LIBLINEAR")
         if len(labels) == 2:  # positive scores mean the first label in the file, and the second of classes_
             labels = labels[::-1]
@@ -98,10 +97,11 @@ def format_weights(row: list[float]) -> bytes:
 
 def name_solver(model: LinearMachine) -> str:
     """What LIBLINEAR calls the problem of a machine."""
-    loss, kind, multi_class = model.loss, type(model).__name__, getattr(model, "multi_class", "ovr")
-    penalty, dual = getattr(model, "penalty", "l2"), getattr(model, "dual", False) is True
+    parameters = model.get_params()
+    loss, kind, multi_class = model.loss, type(model).__name__, parameters.get("multi_class", "ovr")
+    penalty, dual = parameters.get("penalty", "l2"), parameters.get("dual", False) is True
     if multi_class == "crammer_singer":
-        if getattr(model, "label_costs", None) is None and getattr(model, "label_scales", None) is None:
+        if parameters.get("label_costs") is None and parameters.get("label_scales") is None:
             return "MCSVM_CS"
         raise ValueError("LIBLINEAR has no label_costs and label_scales, so no name for them in its model files.")
     if multi_class != "ovr":
@@ -145,19 +145,19 @@ def read_liblinear_model(path: str | os.PathLike, *, n_features: int | None = No
     kind, parameters = SOLVER_TYPES[name]
     model = kind(**parameters)
     k, bias = 2, float(text.numbers("bias", 1)[0])
-    if isinstance(model, LinearClassifier):
+    if model.task == "classification":
         k = text.whole("nr_class", 2)
         model.classes_, places = read_labels(text, k)
     machines = k if k > 2 or name == "MCSVM_CS" else 1
     w = read_weights(text, machines, bias)
-    if isinstance(model, LinearClassifier):
+    if model.task == "classification":
         w = arrange_columns(w, places)
     set_coefficients(text, model, w, bias, n_features)
     return model
 
 
 def read_weights(text: ModelText, machines: int, bias: float) -> np.ndarray:
-    """A row a feature, and one for the constant if there is one; a column a machine."""
+    """One row per feature, and one for the constant if there is one; one column per machine."""
     d, lines = text.whole("nr_feature", 1), text.body.splitlines()
     while lines and not lines[-1].strip():
         lines.pop()
@@ -189,11 +189,11 @@ def set_coefficients(text: ModelText, model: LinearMachine, w: np.ndarray, bias:
     model.set_params(C=float("nan"), intercept="regularised" if bias > 0 else "none")
     if bias > 0:
         model.set_params(intercept_scaling=bias)
-    model.coef_ = coef if isinstance(model, LinearClassifier) else coef[0]
+    model.coef_ = coef if model.task == "classification" else coef[0]
     model.intercept_ = bias * w[d] + 0.0 if bias > 0 else 0.0
-    if isinstance(model, LinearSVR):
+    if model.losses == model.tube_losses:
         model.epsilon = float("nan")
-    if isinstance(model, RiskClassifier):
+    if type(model) is RiskClassifier:
         model._fitted_loss, model._fitted_softmax = model.loss, False
     model._kernel, model.certificate_, model.first_index_ = Linear(), UNKNOWN_CERTIFICATE, 1
     check_linear_machine(model)

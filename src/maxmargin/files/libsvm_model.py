@@ -6,7 +6,7 @@
     nr_class, total_sv, rho           f = sum_i coef_i k(x_i, x) - rho, one for each pair of classes
     label, nr_sv                      the classes, and the support vectors of each
     probA, probB                      P(first of the pair) = 1 / (1 + exp(A f + B))
-    SV                                then a line a support vector: its coefficients, then index:value, from 1 on,
+    SV                                then one line per support vector: its coefficients, then index:value, from 1 on,
                                       or from 0 on as in the text on which it was trained
 
 A file holds neither C, nu and epsilon, nor which samples the support vectors are, nor how good the machine is.
@@ -101,7 +101,7 @@ def arrange_for_libsvm(model: KernelMachine) -> Layout:
     """The machine with its classes in ascending order, or in the order of the file from which it came."""
     table = model._dual_coef_.toarray() if sp.issparse(model._dual_coef_) else model._dual_coef_
     order = np.arange(table.shape[1])
-    if not isinstance(model, KernelClassifier):
+    if model.task != "classification":
         return Layout(order, table, model._public_intercepts(held=False))
     if model.is_one_vs_rest:
         raise ValueError("LIBSVM's model files hold machines for pairs of classes, and not multi_class='ovr'.")
@@ -115,13 +115,14 @@ def arrange_for_libsvm(model: KernelMachine) -> Layout:
 def describe_machine(model: KernelMachine, name: str, machine: Layout) -> list[str]:
     """The header."""
     kernel, kind = model._kernel, type(model).__name__
-    if getattr(model, "loss", None) != LOSSES.get(kind):
+    if model.get_params().get("loss") != LOSSES.get(kind):
         raise ValueError(f"LIBSVM has no {kind} with loss={model.loss!r}, so no name for it in its model files.")
     kernel_name = next((each for each, formula in KERNELS.items() if type(kernel) is formula), None)
     if kernel_name is None:
         raise ValueError(f"LIBSVM has no kernel {kernel.name!r}, so its model files cannot hold this {kind}.")
     lines = [f"svm_type {name}", f"kernel_type {kernel_name}"]
-    lines += [f"{key} {getattr(kernel, key):.17g}" for key in ("degree", "gamma", "coef0") if hasattr(kernel, key)]
+    parameters = vars(kernel)
+    lines += [f"{key} {parameters[key]:.17g}" for key in ("degree", "gamma", "coef0") if key in parameters]
     lines += [f"nr_class {2 if machine.places is None else len(machine.places)}", f"total_sv {len(machine.order)}"]
     lines += [write_line("rho", -machine.b + 0.0)]
     if machine.places is not None:
@@ -145,7 +146,7 @@ def format_vectors(model: KernelMachine, machine: Layout, part: slice) -> bytes:
         entries = [b"0:%d" % (place + 1) for place in model.support_[machine.order[part]]]
     else:
         rows = split_rows(sp.csr_array(model.support_vectors_[machine.order[part]]))
-        first = getattr(model, "first_index_", 1)
+        first = vars(model).get("first_index_", 1)
         entries = [format_row(row, first) for row in rows]
     return b"".join(coef + entry + b"\n" for coef, entry in zip(coefs, entries, strict=True))
 
@@ -188,11 +189,11 @@ def read_libsvm_model(path: str | os.PathLike, *, n_features: int | None = None)
     text = read_text(path, LIBSVM_KEYS, "SV")
     kind = SVM_TYPES[text.word("svm_type", SVM_TYPES)]
     model = kind(**read_kernel(text))
-    k = text.whole("nr_class", 2) if issubclass(kind, KernelClassifier) else 2
+    k = text.whole("nr_class", 2) if kind.task == "classification" else 2
     b = -text.numbers("rho", k * (k - 1) // 2) + 0.0
     table, rows = read_vectors(text, k)
     order = np.arange(table.shape[1])
-    if isinstance(model, KernelClassifier):
+    if model.task == "classification":
         order, table, b = arrange_classes(text, model, table, b)
     else:
         model._n_support = np.array([table.shape[1]], np.int32)
@@ -309,8 +310,7 @@ def set_support_vectors(
     X = sp.csr_array((X.data, X.indices - X.indices.dtype.type(first), X.indptr), shape=(X.shape[0], d))[order]
     X.sort_indices()
     model.support_vectors_, model.n_features_in_, model.first_index_ = X, d, first
-    known = {key: getattr(model, key) for key in ("degree", "gamma", "coef0")}
-    model._kernel = make_kernel(model.kernel, **known)
+    model._kernel = make_kernel(model.kernel, degree=model.degree, gamma=model.gamma, coef0=model.coef0)
 
 
 def centre_machine(model: KernelMachine) -> None:
@@ -342,7 +342,7 @@ def set_known_parameters(text: ModelText, model: KernelMachine) -> None:
     unknown = {SVC: (), NuSVC: ("nu",), SVR: ("epsilon",), NuSVR: ("C", "nu"), OneClassSVM: ("nu",)}
     model.set_params(**dict.fromkeys(unknown[type(model)], float("nan")))
     unsupported = [key for key in ("probA", "probB", "prob_density_marks") if key in text.entries]
-    if unsupported and not isinstance(model, KernelClassifier):
+    if unsupported and model.task != "classification":
         warnings.warn(
             f"{text.path} holds {unsupported[0]}, which {type(model).__name__} has no place for; it is left out.",
             UserWarning,

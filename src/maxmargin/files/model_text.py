@@ -11,9 +11,8 @@ import numpy as np
 from ..certificates.certificate import Certificate
 from ..runtime.streams import find_file, open_file
 
-UNKNOWN_CERTIFICATE = Certificate(
-    np.nan, np.nan, np.nan
-)  # of a model of which nobody has said how good it is: certify can
+# Of a model that another library fitted: `certify` tells how good it is.
+UNKNOWN_CERTIFICATE = Certificate(np.nan, np.nan, np.nan)
 NUMERIC_TEXT = re.compile(rb"[0-9eE+\-.\s]*")  # what a line of numbers is made of
 MAX_HEADER_LINE_BYTES = 1 << 24  # bytes of a line of the header
 INT32 = np.iinfo(np.int32)
@@ -152,7 +151,7 @@ def read_labels(text: ModelText, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_features(n_features: int | None, found: int) -> int:
-    """The number of features: as many as a file shows, or more if somebody knows better."""
+    """The number of features: as many as a file shows, or more if the caller knows better."""
     if n_features is None:
         return max(found, 1)
     if not isinstance(n_features, int | np.integer) or n_features < max(found, 1):

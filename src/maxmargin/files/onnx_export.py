@@ -15,8 +15,7 @@ from ..estimators.linear_machine import LinearMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.novelty import OneClassSVM
 from ..estimators.registry import ESTIMATORS
-from ..estimators.risk_classifier import STEEPNESS, RiskClassifier
-from ..estimators.risk_regressor import RiskRegressor
+from ..estimators.risk_classifier import STEEPNESS
 from ..estimators.structured import StructuredSVM
 from ..model.kernels import Linear, Precomputed, translate
 from ..model.sparse_format import check_sparse
@@ -89,19 +88,15 @@ class BuiltGraph(NamedTuple):
 def build(model) -> BuiltGraph:
     """The operators of a model."""
     graph = Graph()
-    if isinstance(model, StructuredSVM):
+    if model.family == "structured":
         return build_structure(graph, model)
-    f = score_kernel_machine(graph, model) if isinstance(model, KernelMachine) else score_linear_machine(graph, model)
-    if isinstance(model, KernelClassifier):
-        return build_kernel_classifier(graph, model, f)
-    if isinstance(model, LinearClassifier):
-        return build_linear_classifier(graph, model, f)
-    if isinstance(model, OneClassSVM):
+    f = score_kernel_machine(graph, model) if model.family == "kernel" else score_linear_machine(graph, model)
+    if model.task == "classification":
+        return (build_kernel_classifier if model.family == "kernel" else build_linear_classifier)(graph, model, f)
+    if model.task == "novelty":
         return build_novelty(graph, model, f)
-    poisson = isinstance(model, RiskRegressor) and model._fitted_loss == "poisson"
-    graph.add("Exp" if poisson else "Identity", f, name="prediction")
-    several = isinstance(model, LinearMachine) and model.coef_.ndim == 2
-    return BuiltGraph(graph, {"prediction": ["n", len(model.coef_)] if several else ["n"]})
+    graph.add("Exp" if model.inverse_link == "exp" else "Identity", f, name="prediction")
+    return BuiltGraph(graph, {"prediction": ["n", len(model.coef_)] if model.is_vector_valued else ["n"]})
 
 
 # ---- scores ---------------------------------------------------------------------------------------------------------
@@ -140,12 +135,12 @@ def score_linear_machine(graph: Graph, model: LinearMachine) -> str:
     """<w, x> + b of each machine, a column each; one vector if there is one machine."""
     w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     b = np.ravel(model.intercept_)
-    if w.ndim == 2 and len(w) == 1 and not isinstance(model, RiskRegressor):
+    if w.ndim == 2 and len(w) == 1 and not model.is_vector_valued:
         w = w[0]
     return graph.shift(graph.matmul("X", w.T), b[0] if len(b) == 1 else b)
 
 
-# ---- answers --------------------------------------------------------------------------------------------------------
+# ---- outputs --------------------------------------------------------------------------------------------------------
 
 
 def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> BuiltGraph:
@@ -185,9 +180,10 @@ def build_linear_classifier(graph: Graph, model: LinearClassifier, f: str) -> Bu
     outputs = {"decision": ["n"] if k == 2 else ["n", k], "label": ["n"]}
     graph.name(f, "decision")
     (choose_binary_label if k == 2 else choose_label)(graph, f, model.classes_)
-    if not isinstance(model, RiskClassifier) or model._fitted_loss not in STEEPNESS:
+    loss = vars(model).get("_fitted_loss")
+    if loss not in STEEPNESS:
         return BuiltGraph(graph, outputs)
-    f = graph.scale(f, STEEPNESS[model._fitted_loss])
+    f = graph.scale(f, STEEPNESS[loss])
     if k == 2:
         column = graph.add("Unsqueeze", f, graph.add_constant(np.array([1])))
         f = graph.add("Concat", graph.add("Neg", column), column, axis=1)
@@ -230,7 +226,7 @@ def build_structure(graph: Graph, model: StructuredSVM) -> BuiltGraph:
 
 def count_inputs(model) -> int:
     """Numbers of a row."""
-    return model.model_.n_features_ if isinstance(model, StructuredSVM) else int(model.n_features_in_)
+    return model.model_.n_features_ if model.family == "structured" else int(model.n_features_in_)
 
 
 def serialise(model, built: BuiltGraph) -> bytes:
@@ -262,10 +258,10 @@ def generate_rows(model) -> np.ndarray | list[np.ndarray]:
     """Rows like those of the fit as far as they are known: support vectors with some noise, or noise alone."""
     rng, d = np.random.default_rng(0), count_inputs(model)
     noise = rng.normal(size=(N_COMPARED_ROWS, d))
-    if isinstance(model, StructuredSVM) and model.model_.edges:
+    if model.family == "structured" and model.model_.edges:
         return [noise[:1], noise[1:10], noise[10:]]
-    vectors = getattr(model, "support_vectors_", None)
-    if vectors is None or not vectors.shape[0]:
+    vectors = model.support_vectors_ if model.family == "kernel" else noise[:0]
+    if not vectors.shape[0]:
         return noise
     chosen = vectors[rng.integers(0, vectors.shape[0], N_COMPARED_ROWS)]
     chosen = chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen, np.float64)
@@ -275,7 +271,7 @@ def generate_rows(model) -> np.ndarray | list[np.ndarray]:
 def compare(model, built: BuiltGraph, file: bytes, X) -> tuple[float, float]:
     """The largest difference of decisions between the file and the model, and the largest decision."""
     session = open_session(file)
-    parts = X if isinstance(model, StructuredSVM) and model.model_.edges else [X]
+    parts = X if model.family == "structured" and model.model_.edges else [X]
     theirs, ours = [], []
     for rows in parts:
         check_sparse(rows)
@@ -296,8 +292,8 @@ def open_session(file: bytes):
 
 def evaluate_model(model, X) -> np.ndarray:
     """What the model itself says: its decision function, its prediction, or the score of its best labelling."""
-    if not isinstance(model, StructuredSVM):
-        return getattr(model, "decision_function", model.predict)(X)
+    if model.family != "structured":
+        return (model.decision_function if model.task in ("classification", "novelty") else model.predict)(X)
     structure = model.model_
     if not structure.edges:
         return np.asarray(X @ structure.split(model.coef_).T)

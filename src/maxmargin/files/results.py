@@ -9,8 +9,8 @@ import numpy as np
 
 from ..blocks.problem import BlockPoint, Rest
 from ..certificates.certificate import Certificate, worst
+from ..contracts.estimators import Estimator
 from ..estimators.certified import CertifiedMachine
-from ..estimators.machine import KernelMachine
 from ..estimators.structured import StructuredSVM
 from ..model.problem import Point
 from ..solvers.bundle.blocks import Places
@@ -22,20 +22,26 @@ from .checks import is_array, require
 # ---- from a machine -------------------------------------------------------------------------------------------------
 
 
-def extract_results(model, compact: bool) -> dict:
+def extract_results(model: Estimator, compact: bool) -> dict:
     """The results, their samples and what was posed; the certificates alone if `compact` or if no more is known."""
-    results = getattr(model, "results_", [model.result_]) if hasattr(model, "result_") else []
+    results = list_results(model)
     if compact or not results:
         return {"certificates": [drop_scores(certificate) for certificate in list_certificates(model)]}
     kept = {"results": [extract_result(result) for result in results]}
-    if isinstance(model, StructuredSVM):
+    if model.family == "structured":
         return kept
     return {**kept, "posed": model._posed, "indices": [index for index, _ in model._points]}
 
 
-def list_certificates(model) -> list[Certificate]:
-    """Those of all binary problems, as far as there are any."""
-    return getattr(model, "certificates_", None) or [model.certificate_]
+def list_results(model: Estimator) -> list[Result]:
+    """Those of all binary problems; none of a machine that another library fitted."""
+    fitted = vars(model)
+    return fitted.get("results_") or ([fitted["result_"]] if "result_" in fitted else [])
+
+
+def list_certificates(model: Estimator) -> list[Certificate]:
+    """Those of all binary problems, or the one that is known."""
+    return vars(model).get("certificates_") or [model.certificate_]
 
 
 def drop_scores(certificate: Certificate) -> Certificate:
@@ -63,14 +69,14 @@ def pack_column(column: tuple):
 # ---- into a machine -------------------------------------------------------------------------------------------------
 
 
-def restore_results(model, state: dict) -> None:
+def restore_results(model: Estimator, state: dict) -> None:
     """results_, certificates_ and the points of the last fit, or the certificates alone."""
     if "results" not in state:
         restore_certificates(model, state["certificates"])
         return
     results = [make_result(kept) for kept in state["results"]]
     require(bool(results), "results_")
-    if isinstance(model, StructuredSVM):
+    if model.family == "structured":
         (model.result_,) = results
         model.certificate_ = model.result_.certificate
         check_structured_point(model)
@@ -85,17 +91,17 @@ def restore_results(model, state: dict) -> None:
 
 def keep_results(model: CertifiedMachine, indices: list[np.ndarray], results: list[Result], posed) -> None:
     """As after a fit, but with what was posed then: parameters may have been changed since."""
-    hashed = getattr(model, "data_hash_", None)
+    hashed = vars(model).get("data_hash_")
     model._keep_results(indices, results)
     model._posed = posed
     if hashed is not None:
         model.data_hash_ = hashed
 
 
-def restore_certificates(model, certificates: list[Certificate]) -> None:
+def restore_certificates(model: Estimator, certificates: list[Certificate]) -> None:
     """What is known of a fit of which the points were left out."""
     require(bool(certificates) and all(isinstance(each, Certificate) for each in certificates), "certificates_")
-    if not isinstance(model, StructuredSVM):
+    if model.family != "structured":
         model.certificates_ = certificates
     model.certificate_ = worst(certificates)
 
@@ -120,7 +126,7 @@ def check_point(model: CertifiedMachine, index, point) -> None:
     require(isinstance(point, Point) and isinstance(index, np.ndarray) and index.dtype.kind == "i", "indices")
     m, d = len(index), model.n_features_in_
     a, b, coef, mixture, w = point
-    kernel = isinstance(model, KernelMachine)
+    kernel = model.family == "kernel"
     lengths = (m, 2 * m) if kernel else (m,)  # nu machines without an intercept see every sample twice
     require(any(is_array(a, "f", n) or is_array(a, "f", None, n) for n in lengths), "a point of the fit")
     require(isinstance(b, Real) or is_array(b, "f", None), "the intercept of a point")

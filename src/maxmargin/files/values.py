@@ -14,6 +14,7 @@ None, truth values, finite numbers, texts, lists    as JSON has them
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import isroutine
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,8 @@ PACKERS: dict[type, Callable] = {
 
 
 def describe(value) -> str:
-    """What somebody tried to keep."""
-    if callable(value) and hasattr(value, "__name__"):
+    """What cannot be kept."""
+    if isroutine(value):
         return f"the function {value.__name__}, and a file of functions would not be safe to open"
     return f"an object of the class {type(value).__name__}"
 
