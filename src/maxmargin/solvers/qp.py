@@ -57,11 +57,11 @@ class QP(Solver):
             raise ValueError(f"backend must be the name of a solver of quadratic programs, got {self.backend!r}.")
 
     def accepts(self, problem: Problem) -> str | None:
-        """None, or the reason why this solver cannot take the problem, or which backends there are."""
+        """None, or the reason why this solver cannot take the problem: its kind, its size, or a missing backend."""
         return super().accepts(problem) or refuse_backend(self.backend)
 
     def refuse(self, problem: Problem) -> str | None:
-        """Too many duals for a matrix of all pairs, or none."""
+        """Refuse too many duals for a matrix of all pairs, or no duals at all."""
         return refuse_size(problem)
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> QPRun:

@@ -101,7 +101,7 @@ def restore_balance(problem: Problem, a: np.ndarray) -> np.ndarray:
 
 
 def refuse_size(problem: Problem) -> str | None:
-    """Why there are too many duals for a matrix of all pairs, or none; else None. The subject is the caller's."""
+    """The refusal of too many duals for a matrix of all pairs, or of none, without its subject; else None."""
     m = np.count_nonzero(problem.row.hi > 0) + np.count_nonzero(problem.row.lo < 0)
     if m > MAX_PROGRAM_VARIABLES:
         return (

@@ -33,7 +33,7 @@ class FirstOrder(Solver):
     takes: ClassVar[Takes] = Takes(scores="any", signed=False)
 
     def refuse(self, problem: Problem) -> str | None:
-        """Free intercepts of several scores with a kink."""
+        """Refuse free intercepts of several scores if the loss has kinks."""
         traits = problem.traits
         if traits.n_scores > 1 and traits.kinked and traits.free_intercept:
             return (

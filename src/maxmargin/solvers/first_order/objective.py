@@ -187,7 +187,7 @@ class Objective:
 
     @property
     def shared_features(self) -> KernelMatrix:
-        """phi(x_i), which all classes share where there are several."""
+        """phi(x_i), shared by all classes if there are several."""
         return self.features if self.features.n_classes is None else self.features.design
 
 

@@ -133,7 +133,7 @@ class FirstOrderRun(Run):
         scale = max(abs(self.best.value), abs(self.bound), self.problem.floor)
         return self.gap <= 0.9 * self.tol * scale
 
-    # ---- what the loop asks for ---------------------------------------------------------------------------
+    # ---- the contract of a run ----------------------------------------------------------------------------
 
     @property
     def support(self) -> int:

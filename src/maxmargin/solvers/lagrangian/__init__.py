@@ -50,7 +50,7 @@ class LagrangianDual(Solver):
             raise ValueError(f"LagrangianDual's step must be a positive number, got {self.step!r}.")
 
     def refuse(self, problem: Problem) -> str | None:
-        """Too many duals for a matrix of all pairs, or none."""
+        """Refuse too many duals for a matrix of all pairs, or no duals at all."""
         return refuse_size(problem)
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> AugmentedRun | PlainRun:

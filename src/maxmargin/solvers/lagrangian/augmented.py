@@ -34,7 +34,8 @@ class AugmentedRun(LagrangianRun):
     with a0 the duals of the last round. The term in a0 makes the minimum unique even if K is singular; the squares are
     those of Rockafellar's proximal method of multipliers (1976), which converges for every r and t, the faster the
     larger r and the smaller t. Both are scaled per sample: with one unit, a dual that is off by the width of its box
-    moves its multiplier by the scale of the scores. They begin at one unit, so that a step passes many bounds at once; with a large penalty at the start, a step would stop at the first bound.
+    moves its multiplier by the scale of the scores. They begin at one unit, so that a step passes many bounds at once;
+    with a large penalty at the start, a step would stop at the first bound.
 
     The minimum over z is at z = clip(soft(a + l/r, e/r), lo, hi), so the function is convex and piecewise quadratic.
     Newton's matrix is

@@ -25,14 +25,14 @@ class Newton(Solver):
     step solves the system of the features or that of these rows, or runs conjugate gradients, whichever is cheapest.
     """
 
-    hasty = False  # it does not give up where steps go astray
+    hasty = False  # does not give up after failed rounds
     name = "newton"
     formulation = "primal"
     forms = ("memory", "blocks")
     takes = Takes("Newton's method", features="linear", loss="smooth")
 
     def refuse(self, problem: Problem | BlockProblem) -> str | None:
-        """Too many features, where their matrix is added up over blocks."""
+        """Refuse too many features for a matrix that is summed over blocks."""
         return refuse_width(problem.traits)
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun | BlockNewtonRun:
@@ -68,7 +68,7 @@ class Multipliers(Solver):
     takes = Takes("The method of multipliers", features="linear", loss="piecewise")
 
     def refuse(self, problem: Problem | BlockProblem) -> str | None:
-        """Too many features, where their matrix is added up over blocks."""
+        """Refuse too many features for a matrix that is summed over blocks."""
         return refuse_width(problem.traits)
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun | BlockNewtonRun:
@@ -94,7 +94,7 @@ class InteriorPoint(Solver):
     takes = Takes("Interior point", features="linear", loss="piecewise")
 
     def refuse(self, problem: Problem) -> str | None:
-        """Too many features for a matrix of them."""
+        """Refuse too many features for their matrix."""
         d = problem.traits.d
         if d > 2 * NORMAL_MATRIX_MAX_FEATURES:
             return f"forms a matrix of the features, and {d} are too many; use 'coordinate'"

@@ -31,7 +31,7 @@ from .block import RowBlock
 from .oracle import RowOracle, TermOracle
 from .run import COARSE_TOL, MIN_RELATIVE_WIDTH, SOLVED_GRADIENT_SHARE, WIDTH_FACTOR, NewtonRun
 
-BLOCK_MATRIX_MAX_FEATURES = 2500  # features up to which blocks add up a matrix of them
+BLOCK_MATRIX_MAX_FEATURES = 2500  # features up to which blocks sum a matrix of the features
 PASSES_WITHOUT_PROGRESS_LIMIT = 40  # passes without a fall of the gap by a tenth before a run gives up
 SAMPLE_MAX_ENTRIES = 1 << 22  # largest size of the sample that is solved first
 SAMPLE_ROW_RATIO, SAMPLE_MIN_ROWS = 8, 4000  # at most one row in 8 is drawn; the smallest sample
@@ -201,10 +201,10 @@ class BlockNewtonRun(Run):
         """The width at which the solution of a sample is near that of all rows: the error of a mean score."""
         return self.problem.scale * float(np.sqrt((self.problem.d + 1) / rows)) if self.kinked else 0.0
 
-    # ---- moving -------------------------------------------------------------------------------------------
+    # ---- steps --------------------------------------------------------------------------------------------
 
     def steps_at(self, u: np.ndarray) -> Steps:
-        """The recipe of the duals at u."""
+        """The points and widths that determine the duals at u."""
         us = [each for each, _ in self.solved]
         widths = [width for _, width in self.solved]
         return Steps(np.array([*us, u]), np.array([*widths, self.width]), self.middle, self.constant)
@@ -289,7 +289,7 @@ class BlockNewtonRun(Run):
         self.counters["widths"] += 1
         self.current = self.ask(self.u)
 
-    # ---- how far it is ------------------------------------------------------------------------------------
+    # ---- distance from the optimum ------------------------------------------------------------------------
 
     def gradient_at(self, iterate: Iterate) -> np.ndarray:
         """R u - Z'a."""
@@ -347,7 +347,7 @@ class BlockNewtonRun(Run):
         tail = abs(self.gradient[-1]) * self.problem.scale if self.free else 0.0
         return self.gap <= 0.9 * limit and tail <= limit
 
-    # ---- what the loop asks -------------------------------------------------------------------------------
+    # ---- the contract of a run ----------------------------------------------------------------------------
 
     @cached_property
     def a(self) -> np.ndarray:
@@ -366,7 +366,7 @@ class BlockNewtonRun(Run):
         return Progress(self.n_iter, seconds, self.primal, self.dual, self.current.sums.curved)
 
     def point(self) -> BlockPoint:
-        """w, the intercept, and the recipe of the duals."""
+        """w, the intercept, and the steps that determine the duals."""
         coef = self.u.copy()
         if self.free:
             coef[-1] = 0.0
@@ -377,7 +377,7 @@ class BlockNewtonRun(Run):
         self.tol = 0.5 * min(self.tol, abs(self.gap) / max(abs(self.primal), 1e-300))
 
     def count(self) -> Counter:
-        """Passes over the data, widths, and the bytes that moved."""
+        """Passes over the data, widths, and the bytes sent."""
         return Counter({**self.counters, **self.problem.blocks.counters})
 
     def pack(self) -> dict:

@@ -53,7 +53,7 @@ class FeatureSpace(Solver):
     takes = Takes("The space of the features", features="kernel rows", loss="piecewise")
 
     def refuse(self, problem: Problem) -> str | None:
-        """Another kernel than the linear one, or too many features."""
+        """Refuse other kernels than the linear one, sparse data and too many features."""
         if not problem.traits.linear_kernel:
             return "is for a linear kernel; use 'smo'"
         samples = problem.features.samples

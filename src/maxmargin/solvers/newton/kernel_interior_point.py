@@ -37,7 +37,7 @@ class KernelInteriorPoint(Solver):
     takes = Takes("Interior point in the duals", features="kernel rows", layers="any")
 
     def refuse(self, problem: Problem) -> str | None:
-        """A loss without a row, a tube in layers, or no whole matrix of a positive semidefinite kernel."""
+        """Refuse smooth losses, a tube in layers, and problems without a whole positive semidefinite kernel matrix."""
         traits = problem.traits
         if not traits.piecewise:
             return f"needs a piecewise loss, and {traits.loss!r} is none; use 'gradient_descent'"

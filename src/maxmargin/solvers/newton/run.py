@@ -1,4 +1,4 @@
-"""The moving state of Newton's method: steps on all rows while many are curved, then on the rows near their kinks."""
+"""A run of Newton's method: steps on all rows while many are curved, then on the rows near their kinks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .oracle import RowOracle, TermOracle
 
 WIDTH_FACTOR = 0.2  # by which the width of the kinks falls once a width is solved
 MIN_RELATIVE_WIDTH = 1e-14  # of the scale of the scores: narrower kinks are lost in rounding
-SOLVED_GRADIENT_SHARE = 0.3  # of the gap may come from the gradient when a width counts as solved
+SOLVED_GRADIENT_SHARE = 0.3  # of the gap: the largest part due to the gradient when a width counts as solved
 NEAR_MOVE_FACTOR = 3.0  # times its last move: a row whose score is this near to its kink takes part
 NEAR_ROWS_MAX_SHARE = 0.4  # share of the rows below which steps use only those near their kinks
 MAX_NEAR_STEPS = 25  # Newton steps on the near rows before all rows are evaluated again
@@ -106,7 +106,7 @@ class NewtonRun(Run):
         self.whole.oracle.width = 2.0 * self.scale * float(np.clip(2.0 * np.sqrt(max(relative, 0.0)), 1e-6, 1.0))
         self.whole.place(self.whole.u, self.whole.f)
 
-    # ---- moving -------------------------------------------------------------------------------------------
+    # ---- steps --------------------------------------------------------------------------------------------
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Rounds for about `seconds`, at most `max_steps` Newton steps."""
@@ -231,7 +231,7 @@ class NewtonRun(Run):
         u[-1] += shift
         whole.place(u, whole.f + shift)
 
-    # ---- how far it is ------------------------------------------------------------------------------------
+    # ---- distance from the optimum ------------------------------------------------------------------------
 
     @property
     def primal(self) -> float:
@@ -277,7 +277,7 @@ class NewtonRun(Run):
         """Whether the gap has not fallen by a tenth for ROUNDS_WITHOUT_PROGRESS_LIMIT rounds."""
         return self.stall_detector.is_stalled(self.gap) or not np.isfinite(self.gap)
 
-    # ---- what the loop asks -------------------------------------------------------------------------------
+    # ---- the contract of a run ----------------------------------------------------------------------------
 
     @property
     def a(self) -> np.ndarray:

@@ -99,7 +99,7 @@ class SiftingRun(Run):
         self.counters["rounds"] += 1
         self.counters["near"] = max(self.counters["near"], len(kept))
 
-    # ---- moving -------------------------------------------------------------------------------------------
+    # ---- steps --------------------------------------------------------------------------------------------
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Barrier steps for about `seconds`, at most `max_steps`."""
@@ -121,7 +121,7 @@ class SiftingRun(Run):
         return Outcome.GOING
 
     def is_solved(self) -> bool:
-        """Whether the barrier has come as far as this round needs."""
+        """Whether the barrier is accurate enough for this round."""
         size = max(abs(self.primal), self.problem.floor)
         if self.rough:
             return self.barrier.gap <= self.rough * size
@@ -172,7 +172,7 @@ class SiftingRun(Run):
         size = max(abs(self.primal), abs(self.dual), self.problem.floor)
         return 0.9 * self.tol * size
 
-    # ---- what the loop asks -------------------------------------------------------------------------------
+    # ---- the contract of a run ----------------------------------------------------------------------------
 
     def reached(self) -> bool:
         """Whether the gap is within tol."""

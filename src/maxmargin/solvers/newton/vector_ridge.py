@@ -27,7 +27,7 @@ class VectorRidge(Solver):
     takes = Takes("Vector ridge regression", scores="many", features="linear", structure="quadratic")
 
     def refuse(self, problem: Problem) -> str | None:
-        """Too many features for a matrix of them."""
+        """Refuse too many features for their matrix."""
         d = problem.traits.d
         return f"forms a matrix of the features, and {d} are too many; use 'bundle'" if d > MAX_FEATURES else None
 
