@@ -22,6 +22,7 @@ from .cuts import Cuts
 from .descent import Descent, take_rounds
 from .functions import FunctionOracle, FunctionPlace
 from .model import choose_faint_ridge
+from .oracle import Oracle
 from .rules import RULES
 from .state import pack, unpack
 
@@ -113,12 +114,12 @@ class BlockOracle(FunctionOracle):
         """phi, its offset, and where it was made."""
         return place.slope, place.value - float(place.slope @ place.x), [(1.0, place.x)]
 
-    def check(self, best, place, slope, cuts) -> None:
+    def check(self, best: FunctionPlace, place: FunctionPlace, slope: np.ndarray, cuts: Cuts) -> None:
         """Losses of the table are convex."""
 
     def aggregate(self, keys: list, shares: np.ndarray) -> list:
         """The places of a mean of cuts."""
-        return [(share * each, x) for share, key in zip(shares, keys, strict=True) for each, x in key]
+        return Oracle.aggregate(self, keys, shares)
 
 
 class BlockBundleRun(Run):

@@ -40,7 +40,7 @@ class Cuts:
 
     @property
     def slopes(self) -> np.ndarray:
-        """phi_k, one row a cut, before the factor."""
+        """phi_k, one row per cut, before the factor."""
         return self._slopes[: self.m]
 
     @property
@@ -65,10 +65,14 @@ class Cuts:
         parts = [scale / h * self._products[k, : self.m, : self.m] for k, h in enumerate(curvatures)]
         return sum(parts[1:], parts[0])
 
+    def set_products(self, products: np.ndarray) -> None:
+        """Take the products of an earlier run, for one block: computed afresh, they would be rounded otherwise."""
+        self._products[0, : self.m, : self.m] = products
+
     def add(self, slope: np.ndarray, offset: float, key=None, error: float = 0.0, slope_error: float = 0.0) -> None:
         """Take a cut of factor * r; `key` goes with it to wherever the owner keeps more of it.
 
-        `error` and `slope_error` are what rounding did to it, as of a `AggregateCut`.
+        `error` and `slope_error` are what rounding did to it, as of an `AggregateCut`.
         """
         m = self.m
         if m == len(self._offsets):

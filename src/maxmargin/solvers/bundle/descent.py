@@ -1,9 +1,9 @@
-"""The one loop of the bundle methods: cuts, the best place, the bound, and one round after the other."""
+"""What the bundle methods share: cuts, the best place, the bound, and one round after the other."""
 
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from ...runtime.rounding import UNIT, Enclosed, bound_sum
 from ..result import Outcome
 from .cuts import AggregateCut, Cuts
 from .model import Model, Step
+from .oracle import Oracle, Place
+
+if TYPE_CHECKING:
+    from .rules import Rule
 
 MAX_FLOAT = np.finfo(float).max
 # times the least value: a cut made where F is larger says little, and leaves few digits to the others
@@ -43,28 +47,33 @@ class Optimality(NamedTuple):
 class Descent:
     """A bundle method at work on F(x) = r(x) + ridge/2 |x|^2, r given by an oracle of places and cuts."""
 
-    def __init__(self, oracle, rule, x0: np.ndarray, cuts: Cuts, ridges: tuple[float, ...], lo=None, hi=None):
-        start = np.array(x0, float)
-        self.resume(oracle, rule, start, cuts, ridges, lo, hi, oracle.locate(start))
-        self.add_cut(self.best)
-        self.rule.begin(self)
-
-    def resume(self, oracle, rule, start: np.ndarray, cuts: Cuts, ridges: tuple[float, ...], lo, hi, best) -> None:
-        """Stand at the best place, with the cuts there are."""
-        self.oracle, self.rule, self.cuts = oracle, rule, cuts
+    def __init__(
+        self,
+        oracle: Oracle,
+        rule: Rule,
+        x0: np.ndarray,
+        cuts: Cuts,
+        ridges: tuple[float, ...],
+        lo: np.ndarray | None = None,
+        hi: np.ndarray | None = None,
+        best: Place | None = None,
+    ):
+        """Begin with a cut at x0; or, where an earlier descent left the cuts and a `best` place, stand there."""
+        self.oracle, self.rule, self.cuts, self.start = oracle, rule, cuts, np.array(x0, float)
+        self.best = oracle.locate(self.start) if best is None else best
         self.model = Model(cuts, ridges, lo, hi)
-        self.start, self.best = start, best
         self.n_iter, self.bound, self.serious, self.aggregated = 0, -np.inf, True, 0
-        self.rounding, self.optimality_rounding = (
-            0.0,
-            Optimality(0.0, 0.0),
-        )  # what is there for rounding, of bound and optimality
+        # what is there for rounding, of bound and optimality
+        self.rounding, self.optimality_rounding = 0.0, Optimality(0.0, 0.0)
         self.last_serious = 0
         # proximities of blocks whose ridge is too faint to hold a step
         self.block_proximities: tuple[float, ...] | None = None
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
         self.plain: np.ndarray | None = None  # of the best bound, by the ridge or by a linear program
         self.optimality, self.measured = Optimality(np.inf, np.inf), None
+        if best is None:
+            self.add_cut(self.best)
+            rule.begin(self)
 
     # ---- where it stands ----------------------------------------------------------------------------------
 
@@ -131,16 +140,11 @@ class Descent:
         if self.model.boxed:  # what pushes against a bound is no way down
             slope = np.where(((x <= self.model.lo) & (slope > 0)) | ((x >= self.model.hi) & (slope < 0)), 0.0, slope)
         length = float(np.linalg.norm(slope)) * (1.0 + bound_sum(len(x) + 8))
-        found, same_place = (
-            Optimality(max(error + optimality_rounding, 0.0), length + slope_error),
-            self.best is self.measured,
-        )
+        found = Optimality(max(error + optimality_rounding, 0.0), length + slope_error)
+        same_place = self.best is self.measured
         if not same_place or self.suboptimality_bound(found) < self.suboptimality_bound(self.optimality):
-            self.optimality, self.measured, self.optimality_rounding = (
-                found,
-                self.best,
-                Optimality(optimality_rounding, slope_error),
-            )
+            self.optimality, self.measured = found, self.best
+            self.optimality_rounding = Optimality(optimality_rounding, slope_error)
 
     @property
     def reach(self) -> float:
@@ -175,11 +179,9 @@ class Descent:
 
         Only an exponential grows so fast: from the first model of it the minimum may lie beyond all numbers.
         """
-        limit = (
-            EXPLODED_VALUE_FACTOR * (abs(self.least) + abs(self.best.value))
-            if self.oracle.grows_exponentially
-            else MAX_FLOAT
-        )
+        limit = MAX_FLOAT
+        if self.oracle.grows_exponentially:
+            limit = EXPLODED_VALUE_FACTOR * (abs(self.least) + abs(self.best.value))
         while not place.value <= limit:
             # A place whose x has come as near as numbers can tell may still have scores of its own, and no finite cut.
             if np.array_equal(place.x, self.best.x) or not np.isfinite(place.x).all():
@@ -201,14 +203,15 @@ class Descent:
     # ---- bounded memory -----------------------------------------------------------------------------------
 
     def prune_cuts(self) -> None:
-        """Let go of cuts without weight; where all have one and room is short, melt the lighter ones into one."""
+        """Let go of cuts without weight; where all have one and room is short, aggregate the lighter ones."""
         used = np.zeros(self.cuts.m, bool)
         for weights in (self.weights, self.plain):
             if weights is not None:
                 used |= self.pad_weights(weights) > 0
         used[-1] = True  # the newest has not been weighed yet
         self.cuts.count_idle_rounds(used)
-        gone = self.cuts.find_idle(self.rule.patience if self.ridged else self.rule.patience_without_ridge)
+        rule = self.rule
+        gone = self.cuts.find_idle(rule.idle_rounds_limit if self.ridged else rule.idle_rounds_limit_without_ridge)
         if gone.sum() >= max(8, self.cuts.m // 4) or self.full:
             self.keep(np.flatnonzero(~gone))
         if self.full:
@@ -231,12 +234,14 @@ class Descent:
         This is the aggregation of Kiwiel (1983): the mean of all cuts and the newest one are enough to converge. Where
         the weights of the step and those of the bound differ, each has a mean of its own.
         """
-        names = ["weights", "plain"] if self.plain is not None and self.plain is not self.weights else ["weights"]
-        heaviest = np.max([self.pad_weights(getattr(self, name)) for name in names], axis=0)
+        weights, plain = self.pad_weights(self.weights), self.pad_weights(self.plain)
+        differ = self.plain is not None and self.plain is not self.weights
+        heaviest = np.maximum(weights, plain) if differ else weights
         gone = np.argsort(heaviest[:-1], kind="stable")[: max(3, self.cuts.m // 10)]
-        for name in names:
-            setattr(self, name, self.move_to_aggregate(self.pad_weights(getattr(self, name)), gone))
-        if self.plain is not None and "plain" not in names:
+        self.weights = self.move_to_aggregate(weights, gone)
+        if differ:
+            self.plain = self.move_to_aggregate(self.pad_weights(plain), gone)
+        elif self.plain is not None:
             self.plain = self.weights
         self.keep(np.setdiff1d(np.arange(self.cuts.m), gone))
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from .cuts import Cuts
 from .line import MAX_STEP_FACTOR, search_line
+from .model import Model
+from .oracle import Oracle
 
 CONVEXITY_TOL = 1e-7  # of the size of its terms: a cut may lie above the function by so much, for rounding
 
@@ -21,14 +23,11 @@ class FunctionPlace(NamedTuple):
     slope: np.ndarray
 
 
-class FunctionOracle:
+class FunctionOracle(Oracle):
     """fun(x) -> (value, subgradient), each answer checked once."""
-
-    grows_exponentially = False  # what is not finite is refused
 
     def __init__(self, fun: Callable):
         self.fun = fun
-        self.n_calls = 0
         self.on_line: dict[float, FunctionPlace] = {}
 
     def locate(self, x: np.ndarray) -> FunctionPlace:
@@ -57,13 +56,7 @@ class FunctionOracle:
         """phi = subgradient, offset = value - <phi, x>."""
         return place.slope, place.value - float(place.slope @ place.x), None
 
-    def between(self, one: FunctionPlace, other: FunctionPlace, t: float) -> FunctionPlace:
-        """The place one + t (other - one)."""
-        if t == 0.0:
-            return one
-        return other if t == 1.0 else self.locate(one.x + t * (other.x - one.x))
-
-    def search(self, one: FunctionPlace, other: FunctionPlace, model) -> FunctionPlace:
+    def search(self, one: FunctionPlace, other: FunctionPlace, model: Model) -> FunctionPlace:
         """The least F on the line from one to the other, or beyond if there is no box; what is seen is remembered."""
         way, ridge = other.x - one.x, model.spread(model.ridges)
         self.on_line = {0.0: one, 1.0: other}

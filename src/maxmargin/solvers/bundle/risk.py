@@ -13,8 +13,9 @@ from ...model.intercept import Intercept, InterceptMinimum
 from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
 from ...runtime.interpreter import cached_property
-from .cuts import Cuts
 from .line import search_line
+from .model import Model
+from .oracle import Oracle
 
 
 class RiskPlace:
@@ -39,7 +40,7 @@ class RiskPlace:
         return self.settled.b
 
 
-class RiskOracle:
+class RiskOracle(Oracle):
     """The risk of a problem over linear features."""
 
     def __init__(self, problem: Problem, tol: float):
@@ -50,7 +51,6 @@ class RiskOracle:
         unseen = problem.terms.joint and problem.terms.shift_invariant  # an intercept that does not matter stays 0
         self.free = problem.balance is not None and not self.many and not unseen
         self.tails = self.many if problem.balance is not None else 0  # intercepts that are coordinates
-        self.n_calls = 0
 
     # ---- coordinates --------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class RiskOracle:
         slope = np.concatenate([slope, -a.sum(axis=1)]) if self.tails else slope
         return slope, place.settled.offset, place.settled.kept
 
-    def search(self, one: RiskPlace, other: RiskPlace, model) -> RiskPlace:
+    def search(self, one: RiskPlace, other: RiskPlace, model: Model) -> RiskPlace:
         """The least P on the line from one through the other, the intercept held; it is settled where the line ends."""
         way, move, b = other.x - one.x, other.f - one.f, one.b
         ridge = model.spread(model.ridges)
@@ -140,16 +140,9 @@ class RiskOracle:
 
         return self.between(one, other, search_line(slope, slope(0.0)))
 
-    def seen_on_line(self) -> list:
-        """A search asks for slopes only, and leaves no cuts behind."""
-        return []
-
-    def check(self, best: RiskPlace, place: RiskPlace, slope: np.ndarray, cuts: Cuts) -> None:
-        """The table's losses are convex."""
-
     def aggregate(self, keys: list, shares: np.ndarray) -> list:
         """What is kept of a mean of cuts: the mean of their duals; of scores, all of them."""
-        kept = [(share * weight, each) for share, key in zip(shares, keys, strict=True) for weight, each in key]
+        kept = super().aggregate(keys, shares)
         if self.loss_oracle.keeps_scores:
             return kept
         return [(1.0, self.loss_oracle.mix(kept, self.problem.shape) / self.loss_oracle.unit)]

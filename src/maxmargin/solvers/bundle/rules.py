@@ -1,4 +1,4 @@
-"""Where the next cut is made: the five methods of the lecture, each a rule for one step of a `Descent`.
+"""Where the next cut is made: the five methods of Wu (2014), each a rule for one step of a `Descent`.
 
 All of them minimise the model of the cuts; they differ in what keeps the step from running away.
 
@@ -14,11 +14,16 @@ the proximity grows, so both are roots of a monotone function.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
 import numpy as np
 
 from .descent import Descent
 from .model import Step
 
+STATE_NAMES = ("proximity", "least", "run", "radius", "scope")  # what rules change as they go
+IDLE_ROUNDS_LIMIT = 25  # rounds that a cut may be without weight
 SERIOUS_STEP_SHARE = 0.1  # of the promised fall that makes a step a serious one
 LONGER_STEP_SHARE = 0.5  # of the promised fall that lets the next step be longer
 CUT_STEP_SHARE = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
@@ -29,16 +34,50 @@ LEVEL_TOL = 0.1  # of the way to its level that a step may miss
 MIN_PROXIMITY_FACTOR = 1e-20  # of the last proximity, and the least one that is tried
 
 
-class CuttingPlane:
+class Rule(ABC):
+    """Where the next cut is made, and what the rule has learned for the one after.
+
+    Attributes
+    ----------
+    name : str
+    proximity : float
+        The weight of |x - centre|^2 / 2 in the last step.
+    idle_rounds_limit, idle_rounds_limit_without_ridge : float
+        Rounds that a cut may be without weight before it is let go.
+    """
+
+    name: ClassVar[str]
+    proximity: float = 0.0
+    idle_rounds_limit: ClassVar[float] = IDLE_ROUNDS_LIMIT
+    idle_rounds_limit_without_ridge: ClassVar[float] = IDLE_ROUNDS_LIMIT
+
+    @abstractmethod
+    def begin(self, descent: Descent) -> None:
+        """The first cut is there."""
+
+    @abstractmethod
+    def step(self, descent: Descent) -> None:
+        """One step: its cuts, its bound, and the best place if it is better."""
+
+    def pack(self) -> dict:
+        """What the rule has learned."""
+        return {name: value for name, value in vars(self).items() if name in STATE_NAMES}
+
+    def unpack(self, state: dict) -> None:
+        """As it was packed."""
+        vars(self).update(state)
+
+
+class CuttingPlane(Rule):
     """x = argmin max_k offset_k + <phi_k, x> + ridge/2 |x|^2."""
 
     name = "cutting-plane"
-    proximity = 0.0
-    patience, patience_without_ridge = 25, np.inf  # rounds a cut may be without weight; a linear program needs them all
+    idle_rounds_limit_without_ridge = np.inf  # a linear program needs all cuts
+    held = False  # whether the radius held the last step back
 
     def begin(self, descent: Descent) -> None:
         """The radius within which an open model is minimised where there is no ridge."""
-        self.radius, self.held = 10.0 * max(1.0, float(np.abs(descent.start).max())), False
+        self.radius = 10.0 * max(1.0, float(np.abs(descent.start).max()))
         self.scope = self.radius
 
     def minimise(self, descent: Descent) -> Step:
@@ -88,11 +127,10 @@ class LineSearch(CuttingPlane):
         self.widen(better)
 
 
-class Proximal:
+class Proximal(Rule):
     """x = argmin model + proximity/2 |x - centre|^2, the centre moving where F falls by enough."""
 
     name = "proximal-bundle"
-    patience = patience_without_ridge = 25
 
     def begin(self, descent: Descent) -> None:
         """A first step of the length of a unit, or of x0."""

@@ -9,9 +9,7 @@ from .descent import Descent
 from .functions import FunctionOracle, FunctionPlace
 from .rules import RULES
 
-RULE_STATE_KEYS = ("proximity", "least", "run", "radius", "scope")  # what rules change as they go
-
-
+RULE_PREFIX = "rule_"  # of what the rule has learned
 STATE_KEYS = (
     "method", "ridge", "start", "x", "value", "slope", "slopes", "offsets", "lo", "hi", "idle", "bound", "n_iter",
     "n_calls", "weights", "plain",
@@ -30,18 +28,14 @@ def pack(descent: Descent) -> dict:
         "rounding": descent.rounding,
         "n_iter": descent.n_iter, "n_calls": descent.oracle.n_calls,
     }  # fmt: skip
-    for name in ("weights", "plain"):
-        weights = descent.pad_weights(getattr(descent, name))
-        state[name] = np.zeros(0) if weights is None else weights
-    state.update(
-        {"rule_" + name: getattr(descent.rule, name) for name in RULE_STATE_KEYS if name in vars(descent.rule)}
-    )
+    for name, weights in (("weights", descent.weights), ("plain", descent.plain)):
+        state[name] = np.zeros(0) if weights is None else descent.pad_weights(weights)
+    state.update({RULE_PREFIX + name: value for name, value in descent.rule.pack().items()})
     return state
 
 
 def unpack(state: dict, oracle: FunctionOracle, cuts: Cuts, ridges: tuple[float, ...], lo=None, hi=None) -> Descent:
     """A descent as it was packed, each cut with its key where keys are given."""
-    descent = Descent.__new__(Descent)
     x = np.array(state["x"], float)
     # Files of earlier versions know no errors: what offsets have lost is taken from their size and that of x.
     guess = 1e-14 * (np.abs(state["offsets"]) + np.abs(state["slopes"]) @ (np.abs(x) + np.abs(state["start"])))
@@ -51,16 +45,14 @@ def unpack(state: dict, oracle: FunctionOracle, cuts: Cuts, ridges: tuple[float,
     cuts.idle = np.array(state["idle"], int)
     best = FunctionPlace(x, float(state["value"]), np.array(state["slope"], float))
     rule = RULES[str(state["method"])]()
-    descent.resume(oracle, rule, np.array(state["start"], float), cuts, ridges, lo, hi, best)
-    for name in RULE_STATE_KEYS:
-        if "rule_" + name in state:
-            setattr(rule, name, np.asarray(state["rule_" + name]).item())
+    learned = {key: np.asarray(value).item() for key, value in state.items() if key.startswith(RULE_PREFIX)}
+    rule.unpack({key.removeprefix(RULE_PREFIX): value for key, value in learned.items()})
+    descent = Descent(oracle, rule, state["start"], cuts, ridges, lo, hi, best)
     descent.n_iter, descent.bound = int(state["n_iter"]), float(state["bound"])
     descent.rounding = float(state.get("rounding", 0.0))
     oracle.n_calls = int(state["n_calls"])
-    for name in ("weights", "plain"):
-        weights = np.array(state[name], float)
-        setattr(descent, name, weights if len(weights) else None)
+    weights, plain = np.array(state["weights"], float), np.array(state["plain"], float)
+    descent.weights, descent.plain = weights if len(weights) else None, plain if len(plain) else None
     if descent.weights is not None:
         descent.measure(cuts.combine(descent.weights))
     return descent

@@ -20,14 +20,15 @@ import numpy as np
 
 from ...contracts.solvers import Run, Solver
 from ...contracts.traits import Takes
-from ...runtime.interruptible import Interrupted, check_interrupt
-from ...structures.examples import Sheet
+from ...runtime.interruptible import Interrupted
+from ...structures.labellings import Sheet
 from ...structures.problem import StructuredPoint, StructuredProblem
 from ..result import Outcome, Progress
 from ..stalling import StallDetector
 from .cuts import Cuts
 from .descent import Descent, Optimality
-from .rules import RULES
+from .rules import RULES, Rule
+from .structured_oracle import StructuredOracle, StructuredPlace
 
 METHODS = {
     "one-slack": "cutting-plane",
@@ -51,7 +52,7 @@ class StructuredBundle(Solver):
         Where the next cut is made: "one-slack" is the method of Joachims, Finley and Yu (2009). "auto" is a level, and
         a proximal term where w is long, since the search for a level looks at several w.
     max_cuts : int, default=200
-        Cuts that are held at most; beyond that they are melted into their mean. Fewer where w is long.
+        Cuts that are held at most; beyond that they are aggregated into their mean. Fewer where w is long.
     cache : int, default=10
         Labellings remembered for each sample, of models whose oracle is asked sample by sample; 0 for none.
     """
@@ -81,96 +82,6 @@ class StructuredBundle(Solver):
         run = StructuredBundleRun(self, problem, tol, state["x0"])
         run.unpack(state)
         return run
-
-
-class StructuredPlace:
-    """w as x, the risk there, and the labellings that attain it."""
-
-    def __init__(self, x: np.ndarray, value: float, labellings):
-        self.x, self.value, self.labellings = x, value, labellings
-
-
-class StructuredOracle:
-    """The risk of a structured problem; a pass over the samples that runs out of time is gone on with later."""
-
-    grows_exponentially = False
-
-    def __init__(self, problem: StructuredProblem, cache: int):
-        self.problem, self.examples = problem, problem.examples
-        self.cache = None if self.examples.packed or cache == 0 else Cache(self.examples, cache)
-        self.place, self.at = 0, None
-        self.values, self.bounds = np.zeros(problem.n), np.zeros(problem.n)
-        self.labellings = self.examples.blank()
-        self.ceiling = np.inf  # a place whose risk and ridge are more is of no use but for its cut
-        self.n_calls = self.n_recalls = 0
-
-    def locate(self, x: np.ndarray) -> StructuredPlace:
-        """The risk at x: one pass of the oracle, or the cache where that is enough."""
-        if self.at is None or not np.array_equal(self.at, x):
-            recalled = None if self.cache is None else self.recall(x)
-            if recalled is not None:
-                return recalled
-            self.at, self.place = x.copy(), 0
-        while self.place < self.problem.n:
-            stop = min(self.place + self.examples.step, self.problem.n)
-            self.examples.maximise(x, self.place, stop, self.labellings, self.values, self.bounds)
-            self.place = stop
-            if stop < self.problem.n:
-                check_interrupt()
-        self.n_calls += 1
-        self.at, labellings = None, self.labellings.copy()
-        if self.cache is not None:
-            self.cache.keep(labellings)
-        return StructuredPlace(x, float(self.problem.c @ self.values), labellings)
-
-    def recall(self, x: np.ndarray) -> StructuredPlace | None:
-        """The best labellings of the cache at x, if they show that x is no better than the best place."""
-        labellings, values = self.cache.maximise(x)
-        value = float(self.problem.c @ values)
-        if value + 0.5 * float(x @ x) < self.ceiling:
-            return None
-        self.n_recalls += 1
-        return StructuredPlace(x, value, labellings)
-
-    def cut(self, place: StructuredPlace) -> tuple[np.ndarray, float, list]:
-        """phi = -g, offset = sum_i c_i Delta_i."""
-        g = self.examples.combine(place.labellings, self.problem.c)
-        return -g, float(self.problem.c @ self.examples.losses(place.labellings)), [(1.0, place.labellings)]
-
-    def check(self, best, place, slope: np.ndarray, cuts: Cuts) -> None:
-        """A cut is valid whatever the labellings are."""
-
-    def aggregate(self, keys: list, shares: np.ndarray) -> list:
-        """A mean of cuts holds the labellings of all of them, with their shares."""
-        return [
-            (share * weight, labellings) for share, key in zip(shares, keys, strict=True) for weight, labellings in key
-        ]
-
-
-class Cache:
-    """The last few labellings that the oracle found for each sample, as rows of the library."""
-
-    def __init__(self, examples, depth: int):
-        self.examples, self.depth = examples, depth
-        self.rows = examples.right[:, None].copy()  # one column a labelling, the newest last
-
-    def keep(self, labellings: np.ndarray) -> None:
-        """Remember a labelling of each sample; those that are known move to the end."""
-        columns = np.column_stack([self.rows, labellings])
-        if columns.shape[1] > self.depth:
-            again = (columns[:, :-1] == labellings[:, None]).argmax(axis=1)  # the place of the same one, or the oldest
-            stay = np.ones(columns.shape, bool)
-            stay[np.arange(len(columns)), again] = False
-            columns = columns[stay].reshape(len(columns), -1)
-        self.rows = columns
-
-    def maximise(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The highest remembered labelling of each sample, and its height."""
-        known, place = np.unique(self.rows, return_inverse=True)
-        heights = np.array([self.examples.height(row, w) for row in known])[place.reshape(self.rows.shape)]
-        best = heights.argmax(axis=1)
-        each = np.arange(len(best))
-        return self.rows[each, best], heights[each, best]
 
 
 class StructuredBundleRun(Run):
@@ -209,10 +120,9 @@ class StructuredBundleRun(Run):
     def begin(self) -> None:
         """The cut at the start."""
         cuts = Cuts(self.problem.size, capacity=self.capacity)
-        rule = self.make_rule()
-        self.descent = Descent(self.oracle, rule, self.x0, cuts, (1.0,))
+        self.descent = Descent(self.oracle, self.make_rule(), self.x0, cuts, (1.0,))
 
-    def make_rule(self):
+    def make_rule(self) -> Rule:
         """The rule of the method."""
         method = self.solver.method
         if method == "auto":
@@ -224,13 +134,14 @@ class StructuredBundleRun(Run):
 
         The next step finds the same place again, since it starts from the same numbers, and the oracle goes on there.
         """
-        before = dict(vars(self.descent)), dict(vars(self.descent.rule))
-        self.oracle.ceiling = self.descent.least
+        descent, rule = self.descent, self.descent.rule
+        before, learned_before = dict(vars(descent)), dict(vars(rule))
+        self.oracle.ceiling = descent.least
         try:
-            self.descent.take_round()
+            descent.take_round()
         except Interrupted:
-            vars(self.descent).update(before[0])
-            vars(self.descent.rule).update(before[1])
+            vars(descent).update(before)
+            vars(rule).update(learned_before)
             raise
 
     def reached(self) -> bool:
@@ -261,7 +172,7 @@ class StructuredBundleRun(Run):
 
     @property
     def a(self) -> np.ndarray:
-        """The weights of the labellings, one row a sheet."""
+        """The weights of the labellings, one row per sheet."""
         return np.array([weight for weight, _ in self.kept])[:, None] * self.problem.c
 
     @property
@@ -331,13 +242,12 @@ class StructuredBundleRun(Run):
             key = [(float(share[j]), sheets[j]) for j in np.flatnonzero(owner == k)]
             cuts.add(*self.mix(key), key)
         cuts.idle = state["idle"].copy()
-        cuts._products[0, : cuts.m, : cuts.m] = state["products"]  # to the last digit
+        cuts.set_products(state["products"])  # to the last digit
         if self.oracle.cache is not None:
             self.oracle.cache.rows = np.column_stack(sheets[len(owner) :])
         best = StructuredPlace(state["x"].copy(), float(state["value"]), last)
         rule = self.make_rule()
-        self.descent = descent = Descent.__new__(Descent)
-        descent.resume(self.oracle, rule, self.x0, cuts, (1.0,), None, None, best)
+        self.descent = descent = Descent(self.oracle, rule, self.x0, cuts, (1.0,), best=best)
         descent.weights = state["weights"].copy() if state["weights"].size else None
         descent.plain = state["plain"].copy() if state["plain"].size else None
         numbers = [int(each) for each in state["numbers"]]

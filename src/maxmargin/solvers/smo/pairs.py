@@ -1,4 +1,4 @@
-"""SMO pair by pair: the loop of the lecture over kernel rows fetched one at a time, or held whole."""
+"""SMO pair by pair: the loop of Wu (2014) over kernel rows that are fetched one at a time, or held whole."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def newton_step(run, most: int = MAX_FREE_DUALS) -> float | None:
 
     None if there are none, or too many.
 
-    (K_FF + d_F) delta + b = up_F - f_F with sum delta = 0 in each layer: the conditions of the lecture, solved
+    (K_FF + d_F) delta + b = up_F - f_F with sum delta = 0 in each layer: the conditions of Wu (2014), solved
     for all free duals at once.
     """
     from ...compiled.smo import update_all_rates
