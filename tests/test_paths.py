@@ -10,7 +10,8 @@ from linear_problems import EXAMPLES, make_data
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import RiskClassifier, RiskRegressor, path
-from maxmargin.estimators.risk import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+from maxmargin.estimators.risk_classifier import CLASSIFICATION_LOSSES
+from maxmargin.estimators.risk_regressor import REGRESSION_LOSSES
 from maxmargin.plots import plot_path
 from maxmargin.solvers.paths import extrapolate
 from maxmargin.solvers.result import Status

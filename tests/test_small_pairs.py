@@ -12,7 +12,7 @@ from exact_objectives import Objective, kernel_matrix
 from long_fits import make_clouds
 
 from maxmargin import SVC, Status, certify, solve
-from maxmargin.certificates.in_memory import judge
+from maxmargin.certificates.certificate import judge
 from maxmargin.estimators.small_pairs import concatenate_problems, solve_small_pairs
 from maxmargin.estimators.tasks import Budget
 from maxmargin.model.problem import Point
@@ -32,7 +32,7 @@ def make_classes(n: int = 260, classes: int = 5):
 
 def pose(model: SVC, X, y):
     """The problems of a fit."""
-    return model._pose(*model._validate(X, y, None))
+    return model.pose_problems(model._validate(X, y, None))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel["kernel"])

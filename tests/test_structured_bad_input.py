@@ -40,12 +40,12 @@ FITS = {
     r"y\[0\] must be an array of labels, one for each row of X\[0\], got shape \(\)": (X, [0] * 6, {}),
     r"y\[1\] must be finite": (X, [Y[0], np.full(2, np.nan), *Y[2:]], {}),
     "y has only one label": (X, [np.zeros(len(labels), int) for labels in Y], {}),
-    r"sample_weight must have the shape \(6,\), got \(5,\)": (X, Y, {"sample_weight": np.ones(5)}),
-    r"sample_weight must be finite and not negative, but sample_weight\[3\] is -1.0": (
-        X, Y, {"sample_weight": [1, 1, 1, -1, 1, 1]},
+    r"sample_weight and X have incompatible shapes: \(5,\) vs 6 samples": (X, Y, {"sample_weight": np.ones(5)}),
+    r"sample_weight must be finite, but sample_weight\[3\] is nan": (
+        X, Y, {"sample_weight": [1, 1, 1, np.nan, 1, 1]},
     ),
-    "sample_weight must not be zero for all samples": (X, Y, {"sample_weight": np.zeros(6)}),
-    "sample_weight must be 6 numbers": (X, Y, {"sample_weight": "heavy"}),
+    "all samples have zero or negative weights": (X, Y, {"sample_weight": np.zeros(6)}),
+    "sample_weight must be an array of numbers": (X, Y, {"sample_weight": "heavy"}),
     "X and y must be lists or arrays of samples, got int": (3, Y, {}),
 }  # fmt: skip
 
@@ -55,6 +55,15 @@ def test_data_of_a_fit(sentence):
     data, labels, arguments = FITS[sentence]
     with pytest.raises(ValueError, match=sentence):
         StructuredSVM(ChainModel()).fit(data, labels, **arguments)
+
+
+def test_negative_weights_are_left_out_with_a_warning():
+    """As in every other estimator: the sample is left out, and the warning is at the line of the user."""
+    with pytest.warns(UserWarning, match=r"sample_weight\[3\] is -1; samples with a negative weight") as told:
+        model = StructuredSVM(ChainModel()).fit(X, Y, sample_weight=[1, 1, 1, -1, 1, 1])
+    assert told[0].filename == __file__
+    without = StructuredSVM(ChainModel()).fit(X, Y, sample_weight=[1, 1, 1, 0, 1, 1])
+    np.testing.assert_array_equal(model.coef_, without.coef_)
 
 
 def test_infinity_in_a_sparse_sequence():

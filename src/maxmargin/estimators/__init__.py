@@ -9,7 +9,8 @@ from .path import path
 from .ranking import RankSVM
 from .registry import ESTIMATORS
 from .regression import SVR, NuSVR
-from .risk import RiskClassifier, RiskRegressor
+from .risk_classifier import RiskClassifier
+from .risk_regressor import RiskRegressor
 from .structured import StructuredSVM
 
 __all__ = [

@@ -1,40 +1,167 @@
-"""What every estimator has to say of its fit: certificates, results, points to start from, and one warning."""
+"""The one fit: validate, pose, solve, read; and what every estimator has to say of it, certificates and one warning."""
 
 from __future__ import annotations
 
-import warnings
+from abc import abstractmethod
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from ..certificates.in_memory import Certificate, worst
+from ..certificates.certificate import Certificate, worst
 from ..contracts.estimators import Estimator
 from ..insight.diagnosis import suggest_remedy
-from ..model.problem import Point
+from ..model.kernels import Kernel
+from ..model.problem import Problem
+from ..runtime.blas import single_threaded_blas
+from ..runtime.checkpoints import CheckpointFile
+from ..runtime.interrupt import watch_interrupt
 from ..runtime.threads import CORES, STRIPS, is_main
+from ..runtime.user_warnings import warn_user
 from ..solvers.result import Result, Status
+from .fit_problems import FitProblems
 from .observers import Observation, ObservedFit
-from .tasks import Task
+from .tasks import Budget
+from .training_set import TrainingSet
+
+# What a machine does that has no parameter of the name.
+ABSENT_PARAMETERS = {
+    "C": None, "checkpoint": None, "class_weight": None, "fit_intercept": True, "intercept": "free",
+    "intercept_scaling": 1.0, "loss": None, "multi_class": "ovr", "n_jobs": None, "penalty": "l2",
+}  # fmt: skip
 
 
 class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
-    """A machine trained by one certified solve for each task."""
+    """A machine trained by one certified solve for each of its problems.
 
-    def _count_workers(self, tasks: list[Task]) -> int:
-        """Threads for the tasks: n_jobs, or all cores up to STRIPS; one where a thread of the caller's is at work."""
-        wanted, own = getattr(self, "n_jobs", None), CORES if is_main() else 1
-        return min(own if wanted is None else effective_n_jobs(wanted), len(tasks), STRIPS)
+    A subclass says how its data are checked (`_validate`), which problems they are (`pose_problems`) and what a solved
+    machine has (`_set_fitted_attributes`). Time, Ctrl-C, callbacks, warm starts, checkpoints and warnings are here.
+    They need `tol`, `solver`, `max_iter`, `max_seconds`, `warm_start` and `verbose`: parameters, or attributes of the
+    class.
+    """
 
-    def _warm_points(self, tasks: list[Task]) -> list[Point | None]:
-        """The points of the last fit where they fit these tasks, else nothing."""
-        last = getattr(self, "_points", None) if self.warm_start else None
-        fits = last is not None and len(last) == len(tasks) and self._posed == self._warm_start_key()
-        fits = fits and all(np.array_equal(task.index, index) for task, (index, _) in zip(tasks, last, strict=True))
-        return [point for _, point in last] if fits else [None] * len(tasks)
+    _kernel: Kernel
 
-    def _keep_results(self, tasks: list[Task], results: list[Result]) -> None:
+    def _parameter(self, name: str) -> Any:
+        """A parameter that some machines lack: its value, or what it is for those."""
+        return vars(self).get(name, ABSENT_PARAMETERS[name])
+
+    # ---- the fit ------------------------------------------------------------------------------------------
+
+    def _fit(self, X, y, sample_weight=None, group=None):
+        """Validate, pose, solve, read: the same for every estimator."""
+        budget = Budget(self.max_seconds)
+        data = self._validate(X, y, sample_weight, group)
+        with single_threaded_blas():
+            problems = self.pose_problems(data)
+            solves = self._count_solves(problems)
+            with self._observe(*data.observed, solves) as observation:
+                with watch_interrupt() as interrupt:
+                    fits = self._solve(problems, budget.plan(solves, interrupt), observation)
+                    self._set_fitted_attributes(problems, fits)
+                    self._finish_fit(problems, budget, observation)
+                self._report(problems, observation, interrupted=bool(interrupt))
+        return self
+
+    @abstractmethod
+    def _validate(self, X, y, sample_weight, group=None) -> TrainingSet:
+        """Data that are sound; sets what follows from them alone, such as `classes_` and `n_features_in_`."""
+
+    @abstractmethod
+    def pose_problems(self, data: TrainingSet) -> FitProblems:
+        """The problems of a fit on data that are sound."""
+
+    @abstractmethod
+    def _set_fitted_attributes(self, problems: FitProblems, fits: list) -> None:
+        """The attributes of a fitted estimator, from what `FitProblems.read` made of each result."""
+
+    def _count_solves(self, problems: FitProblems) -> int:
+        """How many solves share the time budget."""
+        return len(problems)
+
+    def _finish_fit(self, problems: FitProblems, budget: Budget, observation: Observation) -> None:
+        """What a machine adds once it is fitted."""
+
+    def pose_first_problem(self, X, y) -> Problem:
+        """The first of the problems of a fit."""
+        return self.pose_problems(self._validate(X, y, None)).problem(0)
+
+    # ---- solving ------------------------------------------------------------------------------------------
+
+    def _solve(self, problems: FitProblems, budget: Budget, observation: Observation) -> list:
+        """One fit for each problem, side by side on n_jobs threads where that can be; Ctrl-C stops all of them."""
+        budget.workers = self._count_workers(problems)
+        solver, starts, stores = self._solver(problems), self._warm_points(problems), self._open_stores(len(problems))
+        max_iter = None if self.max_iter == -1 else self.max_iter
+
+        def snapshot(problem, result: Result) -> dict:
+            return self._snapshot_attributes(
+                lambda fitted_copy: fitted_copy._set_fitted_attributes(problems, [problems.read(problem, result)])
+            )
+
+        plain = max_iter is None and not observation.is_watched and not any(starts)
+        begun = self._solve_ahead(problems, solver, budget) if plain else {}
+        budget.skip(sum(fit.result.converged for fit in begun.values()))
+
+        def run(k: int):
+            before = begun.get(k)
+            if before is not None and before.result.converged:
+                return before
+            problem = problems.problem(k)
+            result = observation.solve(
+                k, problem, solver, snapshot if problems.has_snapshots else None, tol=self.tol, max_iter=max_iter,
+                max_seconds=budget.share(), warm=starts[k] if before is None else before.result.point,
+                interrupt=budget.interrupt, checkpoint=stores[k],
+            )  # fmt: skip
+            if before is not None:
+                result = replace(result, n_iter=before.result.n_iter + result.n_iter)
+            return problems.read(problem, result)
+
+        return problems.fill_in(problems.run_all(run, budget, stores), starts, bool(budget.interrupt))
+
+    def _solver(self, problems: FitProblems | None = None):
+        """The solver, by name or as an object."""
+        return self.solver
+
+    def _solve_ahead(self, problems: FitProblems, solver, budget: Budget) -> dict[int, Any]:
+        """Fits of problems that are solved together, by number; those that have not converged are gone on with."""
+        return {}
+
+    def _count_workers(self, problems: FitProblems) -> int:
+        """Threads for the problems: n_jobs, or all cores up to STRIPS; one within a thread of the caller's."""
+        if not problems.side_by_side:
+            return 1
+        wanted, own = self._parameter("n_jobs"), CORES if is_main() else 1
+        return min(own if wanted is None else effective_n_jobs(wanted), len(problems), STRIPS)
+
+    def _open_stores(self, count: int) -> list[CheckpointFile | None]:
+        """Where the state of each problem is kept: the checkpoint itself, or one file beside it for each of several."""
+        checkpoint = self._parameter("checkpoint")
+        if checkpoint is None:
+            return [None] * count
+        path = Path(checkpoint)
+        paths = [path] if count == 1 else [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(count)]
+        return [CheckpointFile(each) for each in paths]
+
+    # ---- warm starts --------------------------------------------------------------------------------------
+
+    def _warm_start_key(self) -> tuple:
+        """What a point must agree with to be started from."""
+        return ()
+
+    def _warm_points(self, problems: FitProblems) -> list:
+        """The points of the last fit where they are of problems like these, else nothing."""
+        last, count = vars(self).get("_points") if self.warm_start else None, len(problems)
+        if last is None or len(last) != count or self._posed != self._warm_start_key():
+            return [None] * count
+        same = all(has_same_rows(index, before) for index, (before, _) in zip(problems.indices, last, strict=True))
+        return [point for _, point in last] if same else [None] * count
+
+    def _keep_results(self, indices: list[np.ndarray | None], results: list[Result]) -> None:
         """results_, certificates_, the worst of both, and the points from which a warm fit starts."""
         self.__dict__.pop("data_hash_", None)  # of the data of an earlier fit, from a file
         self.results_ = results
@@ -42,32 +169,48 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
         self.certificate_: Certificate = worst(self.certificates_)
         self.result_ = find_worst(results)
         self._posed = self._warm_start_key()
-        self._points = [(task.index, result.point) for task, result in zip(tasks, results, strict=True)]
+        self._points = [(index, result.point) for index, result in zip(indices, results, strict=True)]
 
-    def _report(self, X, observation: Observation, interrupted: bool) -> None:
+    # ---- what is said of the fit --------------------------------------------------------------------------
+
+    def _report(self, problems: FitProblems, observation: Observation, interrupted: bool) -> None:
         """Refuse what is not finite, warn once if the tolerance was not reached, and pass on Ctrl-C."""
         self._check_finite()
         observation.close()
         self._summarise(observation)
         if interrupted:
             raise KeyboardInterrupt
-        failed = [result for result in self.results_ if result.status not in (Status.CONVERGED, Status.STOPPED)]
+        failed = [each for each in self._results() if each.status not in (Status.CONVERGED, Status.STOPPED)]
         if failed:
-            warnings.warn(self._explain(failed, X), ConvergenceWarning, stacklevel=5)
+            warn_user(self._explain(failed, problems), ConvergenceWarning)
 
-    def _explain(self, failed: list[Result], X) -> str:
+    def _results(self) -> list[Result]:
+        """The results of all problems."""
+        return self.results_
+
+    def _check_finite(self) -> None:
+        """Refuse a machine of numbers that are not finite."""
+
+    def _explain(self, failed: list[Result], problems: FitProblems) -> str:
         """One message: why the solver stopped, how far from optimal it is, and what to do."""
         result = find_worst(failed)
         gap, known = result.certificate.relative_gap, f"tol={self.tol:g} is not certified"
         if gap < np.inf:
             known = f"The certified relative gap is {gap:.2g}, tol is {self.tol:g}"
         where = f" in {len(failed)} of {len(self.results_)} binary problems" if len(self.results_) > 1 else ""
-        remedy = suggest_remedy(X, self._kernel, result, getattr(self, "C", None))
+        remedy = suggest_remedy(problems.X, self._kernel, result, self._parameter("C"))
         return f"{self._warning_prefix(result)}{result.message} {known}{where}. {remedy}"
 
     def _warning_prefix(self, result: Result) -> str:
         """What scikit-learn says in such a case, if users may know it."""
         return ""
+
+
+def has_same_rows(index: np.ndarray | None, before: np.ndarray | None) -> bool:
+    """Whether two problems are over the same rows; rows in blocks have no numbers, and older files none of them."""
+    if index is None or before is None:
+        return index is None and (before is None or len(before) == 0)
+    return np.array_equal(index, before)
 
 
 def find_worst(results: list[Result]) -> Result:

@@ -1,80 +1,70 @@
-"""What a fit of a kernel machine is to solve, and what was solved."""
+"""What a fit is to solve: its problems one by one, and how what was solved is read."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..model.features import Gram, SignedGram
-from ..model.formulations import Formulation, Machine
-from ..model.problem import Point, Problem
-from ..solvers.loop import make_unstarted_result
+from ..runtime.checkpoints import CheckpointFile
 from ..solvers.result import Result
-from .tasks import Task
+from .tasks import Budget
 
 
-class KernelFit(NamedTuple):
-    """A solved task: the result, its machine, which of its samples are free, and |w|."""
+class SolvedTask(Protocol):
+    """What `FitProblems.read` makes of a result; it keeps the result."""
 
-    result: Result
-    machine: Machine
-    free: np.ndarray
-    norm: float
-
-
-class FitProblems(NamedTuple):
-    """What a fit is to solve: features, formulation, and the tasks over the targets y."""
-
-    features: Gram
-    formulation: Formulation
-    tasks: list[Task]
-    y: np.ndarray
-
-    def problem(self, k: int) -> Problem:
-        """The problem of a task."""
-        task = self.tasks[k]
-        return self.formulation.pose(task.cut(self.features), task.y, task.c)
-
-    def read(self, problem: Problem, result: Result) -> KernelFit:
-        """What was solved, as a machine; |w| is not known where the point was not judged."""
-        point, scores = result.point, result.certificate.scores
-        machine = self.formulation.read(problem, point)
-        if scores is None:
-            norm = np.nan
-        elif point.w is not None:
-            norm = float(np.linalg.norm(point.w))
-        else:
-            norm = np.sqrt(max(problem.features.square_norm(problem.expand(point), scores), 0.0))
-        return KernelFit(result, machine, find_free(problem, point.a), norm * machine.scale)
-
-    def fill_in(self, fits: list[KernelFit | None], starts: list[Point | None], interrupted: bool) -> list[KernelFit]:
-        """The fits with those that had no time to begin where they were to start.
-
-        There may be tens of thousands of them. So those that start at zero are not posed, and share what they have.
-        """
-        like = next(fit.result for fit in fits if fit is not None)
-
-        @cache
-        def make_zero_fit(n: int) -> KernelFit:
-            return KernelFit(
-                make_unstarted_result(like, n, None, interrupted), Machine(np.zeros(n), 0.0), np.zeros(n, bool), 0.0
-            )
-
-        def make_unstarted_fit(k: int) -> KernelFit:
-            n, start = len(self.tasks[k].index), starts[k]
-            if start is None or not start.a.any():
-                return make_zero_fit(n)
-            return self.read(self.problem(k), make_unstarted_result(like, n, start, interrupted))
-
-        return [make_unstarted_fit(k) if fit is None else fit for k, fit in enumerate(fits)]
+    @property
+    def result(self) -> Result:
+        """Point, certificate, status."""
+        ...
 
 
-def find_free(problem: Problem, a: np.ndarray) -> np.ndarray:
-    """Which samples have a dual strictly between its bounds and away from zero."""
-    row = problem.row
-    inside = (a > row.lo) & (a < row.hi) & (a != 0)
-    if isinstance(problem.features, SignedGram):
-        return problem.features.combine(problem.features.sign * inside) > 0
-    return inside if inside.ndim == 1 else inside.any(axis=0)
+class FitProblems(ABC):
+    """The problems of one fit.
+
+    Attributes
+    ----------
+    X : matrix, list or None
+        The rows that a warning may give advice about; None where they are not in memory.
+    indices : list of (ndarray or None)
+        For each problem, the rows it is over. A warm fit starts from the points of the last one if they are the same.
+        None where rows have no numbers.
+    side_by_side : bool
+        Whether the problems may be solved on several threads.
+    has_snapshots : bool
+        Whether callbacks may ask for the estimator as if the fit had ended.
+    """
+
+    side_by_side: ClassVar[bool] = True
+    has_snapshots: ClassVar[bool] = True
+    X: Any
+
+    @property
+    @abstractmethod
+    def indices(self) -> list[np.ndarray | None]:
+        """The rows of each problem."""
+
+    def __len__(self) -> int:
+        """The number of problems."""
+        return len(self.indices)
+
+    @abstractmethod
+    def problem(self, k: int) -> Any:
+        """Problem k."""
+
+    @abstractmethod
+    def read(self, problem: Any, result: Result) -> SolvedTask:
+        """What was solved, as a machine."""
+
+    @abstractmethod
+    def run_all(
+        self, run: Callable[[int], SolvedTask], budget: Budget, stores: list[CheckpointFile | None]
+    ) -> list[SolvedTask | None]:
+        """run(k) for each problem k; None for those that had no time to begin."""
+
+    def fill_in(self, fits: list, starts: list, interrupted: bool) -> list:
+        """The fits, with those that had no time to begin at the points where they were to start."""
+        return fits

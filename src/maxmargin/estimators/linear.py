@@ -10,7 +10,9 @@ import numpy as np
 from ..model.losses import LOSSES, Loss
 from ..runtime.scikit_learn import Interval, StrOptions, check_liblinear_arguments
 from ..solvers.result import Result, Status
-from .linear_machine import LinearClassifier, LinearMachine, LinearRegressor
+from .linear_classifier import LinearClassifier
+from .linear_machine import LinearMachine
+from .linear_regressor import LinearRegressor
 from .multiclass import split_weighing_one
 from .regression import TUBE_LOSSES, make_loss
 from .tasks import Task
@@ -32,10 +34,10 @@ class LiblinearMachine(LinearMachine):
     has_risk_bounds = True
     local_parameters = ("checkpoint",)
 
-    def _check_arguments(self, X) -> None:
+    def _check_arguments(self, shape: tuple[int, int]) -> None:
         """Refuse what LIBLINEAR refuses, in its words."""
-        penalty, multi_class = getattr(self, "penalty", "l2"), getattr(self, "multi_class", "ovr")
-        check_liblinear_arguments(multi_class, penalty, self.loss, self.dual, X)
+        multi_class, penalty = self._parameter("multi_class"), self._parameter("penalty")
+        check_liblinear_arguments(multi_class, penalty, self.loss, self.dual, shape)
 
     def _warning_prefix(self, result: Result) -> str:
         """LIBLINEAR's warning."""

@@ -10,9 +10,10 @@ import numpy as np
 from ..model.losses import METRICS, MetricLoss
 from ..model.problem import Point, Problem
 from ..runtime.scikit_learn import Interval, RealNotInt, StrOptions
-from .linear_machine import LinearClassifier
+from .linear_classifier import LinearClassifier
 from .multiclass import split_one_vs_rest
 from .tasks import Task
+from .training_set import Rows
 from .validation import LINEAR_CONSTRAINTS
 
 
@@ -86,7 +87,7 @@ class MetricSVC(LinearClassifier):
         "k": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
     }
     takes_blocks = False  # a metric is of all samples together
-    _joint = False  # all classes at once: there are only two
+    is_joint = False  # all classes at once: there are only two
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class MetricSVC(LinearClassifier):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _check_arguments(self, X) -> None:
+    def _check_arguments(self, shape: tuple[int, int]) -> None:
         if self.intercept == "regularised" and not METRICS[self.metric].sees_intercept:
             raise ValueError(
                 f"metric={self.metric!r} does not depend on the intercept, so there is nothing to regularise; "
@@ -137,8 +138,9 @@ class MetricSVC(LinearClassifier):
             )
         return y
 
-    def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
+    def _tasks(self, data: Rows) -> list[Task]:
         """One task; weights other than equal ones only where the metric has a meaning for them."""
+        y, weight = data.y, data.weight
         counted = np.ones(1) if weight is None else weight[weight > 0]
         if not METRICS[self.metric].takes_weights and np.ptp(counted) > 1e-12 * counted.max():
             raise ValueError(
@@ -150,7 +152,7 @@ class MetricSVC(LinearClassifier):
         return split_one_vs_rest(y, c, 2)[1:]
 
     @property
-    def _intercept_kind(self) -> str:
+    def intercept_kind(self) -> str:
         """That of the problem: none where the metric does not see it."""
         return self.intercept if METRICS[self.metric].sees_intercept else "none"
 
@@ -159,7 +161,7 @@ class MetricSVC(LinearClassifier):
         return metric(**{key: getattr(self, key) for key in metric.__dataclass_fields__})
 
     def _warm_start_key(self) -> tuple:
-        return self._loss(), self._intercept_kind, self.n_features_in_
+        return self._loss(), self.intercept_kind, self.n_features_in_
 
     def _read(self, problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """w and b; the cut of a metric of order is chosen here."""

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from ..model.formulations import OneClass
-from ..runtime.scikit_learn import count_samples, fit_context
+from ..runtime.scikit_learn import fit_context
+from .kernel_problems import KernelFit, KernelProblems
 from .regression import SingleMachine
 from .validation import CONSTRAINTS, NU_CONSTRAINT
 
@@ -82,15 +83,11 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         -------
         self
         """
-        self._fit(X, np.ones(count_samples(X)), sample_weight)
-        return self
+        return self._fit(X, None, sample_weight)
 
-    def _unpack(self, y, tasks, fits) -> None:
-        super()._unpack(y, tasks, fits)
+    def _unpack(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
+        super()._unpack(problems, fits)
         self.offset_ = -self._intercept_
-
-    def _encode(self, y) -> np.ndarray:
-        return y
 
     def _formulation(self) -> OneClass:
         return OneClass(nu=self.nu)

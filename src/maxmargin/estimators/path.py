@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
@@ -10,15 +9,18 @@ from itertools import count
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..certificates.in_memory import Certificate, worst
+from ..certificates.certificate import Certificate, worst
 from ..insight.diagnosis import suggest_remedy
 from ..insight.progress import ProgressLine
+from ..model.problem import Problem
 from ..runtime.blas import single_threaded_blas
+from ..runtime.user_warnings import warn_user
 from ..solvers.paths import solve_path
 from ..solvers.result import Progress, Result
-from .risk import CLASSIFICATION_LOSSES, RiskClassifier, RiskRegressor
+from .risk_classifier import CLASSIFICATION_LOSSES, RiskClassifier
+from .risk_regressor import RiskRegressor
 from .tasks import Budget
-from .validation import MAX_C, check_design, check_length, check_loss_weights, check_weight
+from .validation import MAX_C, check_loss_weights
 
 
 @dataclass(frozen=True)
@@ -126,39 +128,38 @@ def path(
         max_seconds=max_seconds,
     )  # fmt: skip
     machine._validate_params()
-    budget = Budget(max_seconds)
-    Cs = check_costs(Cs)
-    X, y = check_design(machine, X, y)
-    y = machine._encode(y)
-    weight = check_weight(sample_weight, check_length(X, y))
-    tasks = machine._tasks(y, weight)
-    if len(tasks) > 1:
-        raise ValueError(f"path takes two classes, and y has {len(tasks)}; call it for each class against the rest.")
+    budget, Cs = Budget(max_seconds), check_costs(Cs)
+    rows = machine.check_rows(X, y, sample_weight)
     line = ProgressLine(title="path", tol=tol, solves=len(Cs), max_seconds=max_seconds, quiet=not verbose)
-    posed = count()
+    with single_threaded_blas():
+        problems = machine.pose_problems(rows)
+        if len(problems) > 1:
+            raise ValueError(
+                f"path takes two classes, and y has {len(problems)}; call it for each class against the rest."
+            )
+        check_loss_weights(np.outer([Cs.min(), Cs.max()], problems.tasks[0].c))
+        posed = count()
 
-    def pose(C: float):
-        line.solved = next(posed)  # the values of C before this one
-        return machine._pose(features, task._replace(c=C * task.c))
+        def pose(C: float) -> Problem:
+            line.solved = next(posed)  # the values of C before this one
+            return problems.scaled_problem(0, C)
 
-    def report_progress(progress: Progress) -> bool | None:
-        line.show(progress)
-        return None if callback is None else callback(progress)
+        def report_progress(progress: Progress) -> bool | None:
+            line.show(progress)
+            return None if callback is None else callback(progress)
 
-    with single_threaded_blas(), line:
-        kernel, task = machine._make_kernel(X), tasks[0]
-        features = task.cut(machine._features(X, kernel))
-        check_loss_weights(np.outer([Cs.min(), Cs.max()], task.c))
-        results = solve_path(
-            pose, Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
-            max_seconds=budget.share(), callback=report_progress if line.live else callback,
-        )  # fmt: skip
-        solved = np.array([result is not None for result in results])
-        results = [result for result in results if result is not None]
-        machines = [machine._read(machine._pose(features, task), result.point) for result in results]
-    report(X, kernel, results, Cs[solved], tol, left_out=len(Cs) - len(results))
-    w, b = map(np.stack, zip(*machines, strict=True))
-    return Path(Cs[solved], w, np.array(kernel.move_to_origin(w, b), float), results, loss)
+        with line:
+            results = solve_path(
+                pose, Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
+                max_seconds=budget.share(), callback=report_progress if line.live else callback,
+            )  # fmt: skip
+            solved = np.array([result is not None for result in results])
+            results = [result for result in results if result is not None]
+            problem = problems.problem(0)
+            fits = [problems.read(problem, result) for result in results]
+    report(rows.X, problems.kernel, results, Cs[solved], tol, left_out=len(Cs) - len(results))
+    w, b = np.stack([fit.w for fit in fits]), np.stack([fit.b for fit in fits])
+    return Path(Cs[solved], w, np.array(problems.kernel.move_to_origin(w, b), float), results, loss)
 
 
 def make_machine(loss: str, class_weight, loss_parameters: dict):
@@ -192,10 +193,9 @@ def report(X, kernel, results: list, Cs: np.ndarray, tol: float, left_out: int) 
     if failed:
         result, C = max(failed, key=lambda pair: pair[0].certificate.relative_gap)
         dropped = f"{left_out} larger values of C had no time and are left out. " if left_out else ""
-        warnings.warn(
+        warn_user(
             f"{result.message} At {len(failed)} of {len(results)} values of C the certified relative gap is above "
             f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. "
             f"{dropped}{suggest_remedy(X, kernel, result, C)}",
             ConvergenceWarning,
-            stacklevel=3,
         )

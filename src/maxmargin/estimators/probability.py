@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
+from ..model.formulations import Machine
 from ..solvers.result import Status
-from .fit_problems import FitProblems
+from .kernel_problems import KernelProblems
 from .observers import Observation
 from .tasks import Budget, Task
 
@@ -21,61 +21,64 @@ class Unfinished(Exception):
     """The fit ended before a machine of the folds was trained."""
 
 
-def calibrate_pairs(
-    estimator, posed: FitProblems, budget: Budget, observation: Observation
-) -> tuple[np.ndarray, np.ndarray]:
+def calibrate_pairs(folds: FoldSolves, random_state) -> tuple[np.ndarray, np.ndarray]:
     """Slope A and shift B of P(y = +1) = 1 / (1 + exp(A f + B)) for each task; of none if the fit ends before all are.
 
     B stays 0: the sigmoid then crosses 1/2 where f crosses 0, and probabilities never contradict predictions.
     """
-    random_state = check_random_state(estimator.random_state)
-    slopes, numbers = [], count(len(posed.tasks))
-    budget.workers = 1  # the folds come one after the other
+    random_state, tasks, slopes = check_random_state(random_state), folds.problems.tasks, []
+    folds.budget.workers = 1  # the folds come one after the other
     try:
-        for task in posed.tasks:
-            held_out = predict_held_out(estimator, posed, task, random_state, budget, observation, numbers)
-            slopes.append(fit_slope(held_out, task.y, task.c))
+        for task in tasks:
+            slopes.append(fit_slope(folds.predict_held_out(task, random_state), task.y, task.c))
     except Unfinished:
         return np.empty(0), np.empty(0)
-    return np.array(slopes), np.zeros(len(posed.tasks))
+    return np.array(slopes), np.zeros(len(tasks))
 
 
-def predict_held_out(
-    estimator,
-    posed: FitProblems,
-    task: Task,
-    random_state,
-    budget: Budget,
-    observation: Observation,
-    numbers: Iterator[int],
-) -> np.ndarray:
-    """Decision values of every sample of a task by machines that have not seen it; these solves have the numbers.
+class FoldSolves:
+    """The solves of the folds of a fit: they are numbered after its problems, and share its time and its callbacks."""
 
-    A machine that a budget ended is as good as the budget allows. One that Ctrl-C ended, or that had no time for a
-    single step, tells nothing of the decisions of the whole fit.
-    """
-    features, formulation = posed.features, posed.formulation
-    smallest = int(min((task.y > 0).sum(), (task.y < 0).sum()))
-    decisions = np.zeros(len(task.y))
-    if smallest < 2:
-        return task.y.copy()
-    folds = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=random_state)
-    for train, test in folds.split(task.y[:, None], task.y):
-        if budget.interrupt or observation.stopped:
+    def __init__(
+        self, problems: KernelProblems, solver, tol: float, max_iter: int, budget: Budget, observation: Observation
+    ):
+        self.problems, self.solver, self.budget, self.observation = problems, solver, budget, observation
+        self.tol, self.max_iter = tol, None if max_iter == -1 else max_iter
+        self.numbers = count(len(problems))
+
+    def predict_held_out(self, task: Task, random_state) -> np.ndarray:
+        """Decision values of every sample of a task by machines that have not seen it."""
+        smallest = int(min((task.y > 0).sum(), (task.y < 0).sum()))
+        decisions = np.zeros(len(task.y))
+        if smallest < 2:
+            return task.y.copy()
+        folds = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=random_state)
+        features = self.problems.features
+        for train, test in folds.split(task.y[:, None], task.y):
+            inner, outer = task.index[train], task.index[test]
+            machine = self.train(inner, task.y[train], task.c[train])
+            used = np.flatnonzero(machine.coef)
+            K = features.block(outer, inner[used]) - features.offset
+            decisions[test] = K @ machine.coef[used] + machine.b
+        return decisions
+
+    def train(self, index: np.ndarray, y: np.ndarray, c: np.ndarray) -> Machine:
+        """The machine of some samples.
+
+        One that a budget ended is as good as the budget allows. One that Ctrl-C ended, or that had no time for a single
+        step, tells nothing of the decisions of the whole fit.
+        """
+        if self.budget.interrupt or self.observation.stopped:
             raise Unfinished
-        inner, outer = task.index[train], task.index[test]
-        problem = formulation.pose(features.subset(inner), task.y[train], task.c[train])
-        result = observation.solve(
-            next(numbers), problem, estimator._solver(), tol=estimator.tol, max_seconds=budget.share(),
-            interrupt=budget.interrupt, max_iter=None if estimator.max_iter == -1 else estimator.max_iter,
+        formulation = self.problems.formulation
+        problem = formulation.pose(self.problems.features.subset(index), y, c)
+        result = self.observation.solve(
+            next(self.numbers), problem, self.solver, tol=self.tol, max_seconds=self.budget.share(),
+            interrupt=self.budget.interrupt, max_iter=self.max_iter,
         )  # fmt: skip
         if result.status is Status.INTERRUPTED or not (result.n_iter or result.converged):
             raise Unfinished
-        machine = formulation.read(problem, result.point)
-        used = np.flatnonzero(machine.coef)
-        K = features.block(outer, inner[used]) - features.offset
-        decisions[test] = K @ machine.coef[used] + machine.b
-    return decisions
+        return formulation.read(problem, result.point)
 
 
 def fit_slope(decisions: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
@@ -106,7 +109,7 @@ def couple_pairs(decisions: np.ndarray, slopes: np.ndarray, shifts: np.ndarray, 
     r = np.zeros((len(p), n_classes, n_classes))
     first, second = np.triu_indices(n_classes, 1)
     r[:, first, second], r[:, second, first] = p, 1.0 - p
-    # minimise sum_ij (r_ji q_i - r_ij q_j)^2 on the simplex: its conditions are one linear system a sample
+    # minimise sum_ij (r_ji q_i - r_ij q_j)^2 on the simplex: its conditions are one linear system per sample
     Q = -np.transpose(r, (0, 2, 1)) * r
     Q[:, np.arange(n_classes), np.arange(n_classes)] = (np.transpose(r, (0, 2, 1)) ** 2).sum(axis=2)
     system = np.zeros((len(p), n_classes + 1, n_classes + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +12,9 @@ from ..model.features import Design
 from ..model.losses import PairwiseLoss, measure_concordance
 from ..model.problem import Problem
 from ..runtime.scikit_learn import fit_context
-from .linear_machine import LinearRegressor
+from .linear_regressor import LinearRegressor
 from .tasks import Task
+from .training_set import Rows
 from .validation import C_CONSTRAINT, SOLVE_CONSTRAINTS
 
 
@@ -55,9 +57,8 @@ class RankSVM(LinearRegressor):
     takes_queries = True
     takes_blocks = False  # a loss is of a pair of samples
     _parameter_constraints: ClassVar[dict] = {**SOLVE_CONSTRAINTS, "C": C_CONSTRAINT}
-    _intercept_kind, _scaling = "none", 0.0
+    intercept_kind, constant_column = "none", 0.0
     _translates = True  # differences of scores do not see it
-    _group = None
 
     def __init__(
         self,
@@ -99,20 +100,20 @@ class RankSVM(LinearRegressor):
         -------
         self
         """
-        self._group = group  # for the time of the fit
-        try:
-            return self._fit(X, y, sample_weight)
-        finally:
-            del self._group
+        return self._fit(X, y, sample_weight, group)
 
-    def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
-        self._group = check_group(self._group, len(y))
-        return super()._tasks(y, weight)
+    def check_rows(self, X, y, sample_weight, group=None) -> Rows:
+        """Sound data in memory, and the query of each row."""
+        rows = super().check_rows(X, y, sample_weight)
+        return replace(rows, group=check_group(group, len(rows.y)))
 
-    def _pose(self, features: Design, task: Task) -> Problem:
+    def _tasks(self, data: Rows) -> list[Task]:
+        (task,) = super()._tasks(data)
+        return [task._replace(group=None if data.group is None else data.group[task.index])]
+
+    def _pose_task(self, features: Design, task: Task) -> Problem:
         """The pairs of the samples that count."""
-        groups = None if self._group is None else self._group[task.index]
-        return Problem(features, task.y, task.c, PairwiseLoss(groups), None)
+        return Problem(features, task.y, task.c, PairwiseLoss(task.group), None)
 
     def _warm_start_key(self) -> tuple:
         return "pairwise", self.n_features_in_

@@ -12,8 +12,10 @@ from sklearn.utils import column_or_1d
 from ..model.formulations import NuRegression, Risk
 from ..model.losses import LOSSES, Loss
 from ..runtime.scikit_learn import Interval, StrOptions, fit_context
+from .kernel_problems import KernelFit, KernelProblems
 from .machine import KernelMachine
 from .tasks import Task
+from .training_set import Rows
 from .validation import (
     C_CONSTRAINT,
     CONSTRAINTS,
@@ -30,18 +32,19 @@ TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 class SingleMachine(KernelMachine):
     """A fit of one problem over all samples: one row of dual coefficients, one intercept."""
 
-    def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
+    def _tasks(self, data: Rows) -> list[Task]:
         """All samples of positive weight."""
+        y, weight = data.y, data.weight
         index = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
         c = np.full(len(y), float(self._cost())) if weight is None else self._cost() * weight[index]
         check_loss_weights(c)
         return [Task(index, y[index], c)]
 
-    def _unpack(self, y, tasks, fits) -> None:
+    def _unpack(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
         """LIBSVM's arrays: support, dual coefficients of shape (1, n_SV), intercept of shape (1,)."""
-        (task,), (fit,) = tasks, fits
+        (task,), (fit,) = problems.tasks, fits
         used = np.flatnonzero(fit.machine.coef)
-        self._store_support(task.index[used])
+        self._store_support(task.index[used], problems.X)
         self._n_support = np.array([len(used)], np.int32)
         self.dual_coef_ = self._dual_coef_ = fit.machine.coef[used][None, :]
         self._intercept_ = np.array([fit.machine.b], float)
@@ -242,4 +245,4 @@ class NuSVR(KernelRegressor):
 def make_loss(name: str, parameters) -> Loss:
     """The loss of a name, its parameters read from the attributes of the same names."""
     loss = LOSSES[name]
-    return loss(**{key: getattr(parameters, key) for key in loss.__dataclass_fields__ if hasattr(parameters, key)})
+    return loss(**{key: getattr(parameters, key) for key in loss.__dataclass_fields__})

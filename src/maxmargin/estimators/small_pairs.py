@@ -9,13 +9,13 @@ from ..model.formulations import Machine, Risk
 from ..solvers.choice import Automatic
 from ..solvers.smo import SMO
 from ..solvers.smo.together import MAX_SAMPLES_PER_PAIR, is_default_smo, solve_together
-from .fit_problems import FitProblems, KernelFit
+from .kernel_problems import KernelFit, KernelProblems
 from .tasks import Budget
 
 BATCH_SAMPLES = 250_000  # samples of problems that lie one after the other: some megabytes, and a fraction of a second
 
 
-def solve_small_pairs(posed: FitProblems, solver, tol: float, budget: Budget) -> dict[int, KernelFit]:
+def solve_small_pairs(posed: KernelProblems, solver, tol: float, budget: Budget) -> dict[int, KernelFit]:
     """The fits of the tasks that are small, by number; one that has not converged is where the loop goes on."""
     smo = solver.smo if isinstance(solver, Automatic) else solver
     chosen = [
@@ -32,7 +32,7 @@ def solve_small_pairs(posed: FitProblems, solver, tol: float, budget: Budget) ->
     return fits
 
 
-def solve_batch(posed: FitProblems, chosen: list[int], smo: SMO, tol: float, budget: Budget) -> dict[int, KernelFit]:
+def solve_batch(posed: KernelProblems, chosen: list[int], smo: SMO, tol: float, budget: Budget) -> dict[int, KernelFit]:
     """The fits of some tasks, in memory that does not grow with their number."""
     problems = concatenate_problems(posed, chosen)
     results = solve_together(problems, smo, tol, budget.workers, budget.is_over)
@@ -44,13 +44,13 @@ def solve_batch(posed: FitProblems, chosen: list[int], smo: SMO, tol: float, bud
     }
 
 
-def can_solve_jointly(posed: FitProblems) -> bool:
+def can_solve_jointly(posed: KernelProblems) -> bool:
     """Whether pairs may be solved together: a risk with a free intercept, and rows evaluated within compiled loops."""
     free = isinstance(posed.formulation, Risk) and posed.formulation.free
     return free and posed.features.segments is not None and posed.features.kernel.psd
 
 
-def concatenate_problems(posed: FitProblems, chosen: list[int]) -> ClassPairs:
+def concatenate_problems(posed: KernelProblems, chosen: list[int]) -> ClassPairs:
     """The problems of some tasks, one after the other."""
     tasks = [posed.tasks[k] for k in chosen]
     y, c = np.concatenate([task.y for task in tasks]), np.concatenate([task.c for task in tasks])

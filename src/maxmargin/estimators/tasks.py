@@ -23,12 +23,16 @@ MIN_SOLVE_SECONDS = 0.005  # seconds that are worth a solve: the smallest take a
 
 
 class Task(NamedTuple):
-    """One problem of a fit: some of the samples, their targets and weights; `pair` if they are all of two classes."""
+    """One problem of a fit: some of the samples, their targets and weights.
+
+    `pair` are the two classes if the samples are all of those, and `group` the query of each sample of a ranking.
+    """
 
     index: np.ndarray
     y: np.ndarray
     c: np.ndarray
     pair: tuple[int, int] | None = None
+    group: np.ndarray | None = None
 
     def cut(self, features: Gram) -> Gram:
         """The features of these samples."""

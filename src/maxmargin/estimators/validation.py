@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,10 +12,10 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from ..blocks import Blocks
 from ..blocks.survey import MAX_ABS_VALUE, MIN_POSITIVE_WEIGHT, zero_tiny_weights
 from ..model.formulations import INTERCEPTS
-from ..model.kernels import KERNELS, Kernel, Precomputed
-from ..model.samples import PrecomputedRows
+from ..model.kernels import KERNELS, Custom, Kernel, Precomputed
 from ..model.sparse_format import check_sparse
 from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, count_samples
+from ..runtime.user_warnings import warn_user
 from ..solvers import SOLVERS
 
 MIN_WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
@@ -90,7 +89,10 @@ def check_samples(estimator, X, y, *, reset: bool = True):
         return X, y
     if sp.issparse(X) and is_precomputed(estimator.kernel):
         raise TypeError("Sparse precomputed kernels are not supported.")
-    X, y = validate_data(estimator, X, y, **ARRAY_FORMAT)
+    if estimator.takes_targets:
+        X, y = validate_data(estimator, X, y, **ARRAY_FORMAT)
+    else:
+        X = validate_data(estimator, X, **ARRAY_FORMAT)
     if sp.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()
     if is_precomputed(estimator.kernel):
@@ -186,12 +188,13 @@ def check_weight(sample_weight, n: int) -> np.ndarray | None:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     if (weight < 0).any():
         bad = int(np.flatnonzero(weight < 0)[0])
-        warnings.warn(
-            f"sample_weight[{bad}] is {weight[bad]:g}; samples with a negative weight are left out.",
-            UserWarning,
-            stacklevel=6,
-        )
+        warn_of_negative_weights(f"sample_weight[{bad}] is {weight[bad]:g}")
     return None if (weight == 1.0).all() else clean_weights(weight)
+
+
+def warn_of_negative_weights(found: str) -> None:
+    """Rows with a negative weight are left out, as scikit-learn's SVC does; this says so."""
+    warn_user(f"{found}; samples with a negative weight are left out.")
 
 
 def clean_weights(weight: np.ndarray) -> np.ndarray:
@@ -206,9 +209,9 @@ def clean_weights(weight: np.ndarray) -> np.ndarray:
 
 def check_kernel_values(features, X) -> None:
     """k(x, x) and |x|^2 must be finite: a kernel that overflows would fit nonsense without a word."""
-    if isinstance(features.samples, PrecomputedRows) and is_function(features.kernel.__dict__.get("function")):
+    if features.kernel.name == Custom.name:
         check_gram_matrix(features.samples.matrix, "kernel(X, X)")
-    norms = getattr(features.samples, "norms", features.diagonal)
+    norms = features.samples.norms if features.samples.holds_vectors else features.diagonal
     if not (np.isfinite(features.diagonal).all() and np.isfinite(norms).all()):
         reach = f"; the values of X reach {abs(X).max():.2g}, so scale them" if hasattr(X, "max") else ""
         raise ValueError(f"The dual coefficients or intercepts are not finite: the kernel overflows on X{reach}.")
@@ -229,6 +232,11 @@ def check_loss_weights(c: np.ndarray) -> None:
         raise ValueError(
             f"C times sample_weight falls to {least}; values below {MIN_POSITIVE_WEIGHT:g} underflow, so scale them."
         )
+
+
+def get_shape(X) -> tuple[int, ...]:
+    """The shape of a matrix, or the length of a list of samples for a kernel of the user's."""
+    return X.shape if hasattr(X, "shape") else (len(X),)
 
 
 def check_length(X, y) -> int:

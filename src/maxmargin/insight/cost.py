@@ -2,9 +2,9 @@
 
 T(n) = fixed + slope n^growth, through the times of two fits of parts. `growth` was measured on a dozen sets (see
 docs/running.md): seconds of a kernel machine grow as n^1.7 to n^2, those of many small pairs little faster than n, and
-those of linear machines a little slower, since a part of the rows is solved first where there are many. Of many pairs
-of classes those of a few classes are fitted, and of many problems that have no time to end the time of those that do
-is multiplied.
+those of linear machines a little slower than n, since a part of the rows is solved first where there are many. Where
+there are many pairs of classes, those of a few classes are fitted. Where many problems have no time to end, the time
+of those that do is multiplied.
 """
 
 from __future__ import annotations
@@ -22,25 +22,18 @@ from ..runtime.scikit_learn import drop_callbacks
 from ..runtime.threads import CORES, STRIPS
 from ..solvers.result import Status
 
-MIN_PILOT_ROWS, PILOT_SIZE_RATIO = 256, 4  # rows of the first part at least, and how much larger the next one is
-LONG_PILOT_SECONDS, MAX_PILOTS_SECONDS = (
-    0.15,
-    1.0,
-)  # seconds of a part after which none larger is tried; seconds that all parts may take
+MIN_PILOT_ROWS = 256  # rows of the first part at least
+PILOT_SIZE_RATIO = 4  # how many times larger the next part is
+LONG_PILOT_SECONDS = 0.15  # seconds of a part after which none larger is tried
+MAX_PILOTS_SECONDS = 1.0  # seconds that all parts may take
 FIRST_PILOT_SECONDS = 0.25  # seconds that the smallest part may take, which is only there to be compared with
-MAX_PILOT_CLASSES, MIN_ENDED_PROBLEMS = (
-    24,
-    8,
-)  # classes whose pairs stand for those of all; problems that ended, from which others are foretold
-KERNEL_GROWTH, PAIRS_GROWTH, LINEAR_GROWTH = (
-    1.7,
-    1.1,
-    0.9,
-)  # growth: one kernel problem, many of at most 2 FULL rows, linear machines
-LINEAR_FIT_VECTORS, KERNEL_FIT_VECTORS_PER_CLASS = (
-    14,
-    6,
-)  # arrays of n numbers that a linear fit holds, and a kernel fit for each class
+MAX_PILOT_CLASSES = 24  # classes whose pairs stand for those of all
+MIN_ENDED_PROBLEMS = 8  # problems that ended, from which the time of others is predicted
+KERNEL_GROWTH = 1.7  # of one kernel problem
+PAIRS_GROWTH = 1.1  # of many kernel problems of at most 2 MAX_FULL_GRAM_SAMPLES rows
+LINEAR_GROWTH = 0.9  # of linear machines
+LINEAR_FIT_VECTORS = 14  # arrays of n numbers that a linear fit holds
+KERNEL_FIT_VECTORS_PER_CLASS = 6  # arrays of n numbers that a kernel fit holds for each class
 FIXED_BYTES = 16 << 20  # bytes of tiles and blocks
 
 
@@ -58,15 +51,16 @@ class Sample(NamedTuple):
 
 
 def keep_few_classes(model, X, y, weight) -> Sample:
-    """The rows of FEW classes drawn by lot, if each pair of classes is a problem of its own."""
+    """The rows of MAX_PILOT_CLASSES classes chosen at random, if each pair of classes is a problem of its own."""
     labels = np.asarray(y) if is_classifier(model) else np.empty((0, 0))
     classes = np.unique(labels) if labels.ndim == 1 else ()
-    pairs = getattr(model, "multi_class", None) == "ovo" and not isinstance(model.class_weight, dict)
+    pairs = len(classes) > 1 and model.family == "kernel" and model.multi_class == "ovo"
+    pairs = pairs and not isinstance(model.class_weight, dict)
     if not pairs or len(classes) <= MAX_PILOT_CLASSES:  # a dictionary may name classes that would not be there
         return Sample(X, y, weight, max(len(classes), 1))
     kept = np.random.default_rng(0).permutation(len(classes))[:MAX_PILOT_CLASSES]
     rows = np.flatnonzero(np.isin(labels, classes[kept]))
-    part = take(X, rows, getattr(model, "kernel", None) == "precomputed")
+    part = take(X, rows, model.is_kernel_matrix)
     times = len(classes) * (len(classes) - 1) / (MAX_PILOT_CLASSES * (MAX_PILOT_CLASSES - 1))
     return Sample(part, take(y, rows), None if weight is None else np.asarray(weight)[rows], len(classes), times)
 
@@ -81,7 +75,7 @@ class Pilot(NamedTuple):
 
 
 def run_pilots(model, X, y, weight) -> list[Pilot]:
-    """Fits of parts of the data, each STEP times as large as the one before, until one takes long; the last two.
+    """Fits of parts of the data, each PILOT_SIZE_RATIO times larger than the last, until one takes long; the last two.
 
     A part may lack what the whole has. If the whole cannot be fitted either, that is what `fit` would say.
     """
@@ -106,17 +100,15 @@ def run_pilots(model, X, y, weight) -> list[Pilot]:
 
 
 def fit_part(model, X, y, weight, size: int, limit: float) -> Pilot:
-    """A fit of so many rows, drawn by lot, of every class in proportion, for so many seconds at most.
+    """A fit of so many rows, sampled at random, of every class in proportion, for so many seconds at most.
 
     Where that is too little for all of many problems, the whole part takes as many times longer as they are more than
     those that ended.
     """
-    part = clone(model).set_params(verbose=0, max_seconds=limit)
+    part = clone(model).set_params(verbose=0, max_seconds=limit, **dict.fromkeys(model.local_parameters))
     drop_callbacks(part)
-    if hasattr(part, "checkpoint"):
-        part.set_params(checkpoint=None)
     rows = draw_rows(y if is_classifier(model) else None, count_rows(X), size)
-    given = (take(X, rows, getattr(model, "kernel", None) == "precomputed"), None if y is None else take(y, rows))
+    given = (take(X, rows, model.is_kernel_matrix), None if y is None else take(y, rows))
     weight = None if weight is None else np.asarray(weight)[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -129,7 +121,7 @@ def fit_part(model, X, y, weight, size: int, limit: float) -> Pilot:
 
 
 def draw_rows(labels, n: int, size: int) -> np.ndarray:
-    """Rows drawn by lot; of every label in proportion, and two at least."""
+    """Rows sampled at random; of every label in proportion, and two at least."""
     rng = np.random.default_rng(0)
     if size >= n:
         return np.arange(n)
@@ -173,7 +165,7 @@ def predict_seconds(pilots: list[Pilot], n: int) -> tuple[float, bool]:
 
 def choose_growth(fitted, n: int) -> float:
     """The power of n with which seconds grow."""
-    if not hasattr(fitted, "kernel"):
+    if fitted.family == "linear":
         return LINEAR_GROWTH
     problems = len(fitted.results_)
     largest = max(np.size(result.point.a) for result in fitted.results_) / fitted.shape_fit_[0] * n
@@ -182,10 +174,9 @@ def choose_growth(fitted, n: int) -> float:
 
 def predict_bytes(fitted, X, n: int, n_classes: int) -> int:
     """The most that a fit of n rows holds beside X, about; `fitted` is one of a part of them."""
-    rows = fitted.shape_fit_[0] if hasattr(fitted, "shape_fit_") else 1
-    if not hasattr(fitted, "kernel"):
+    if fitted.family == "linear":
         return predict_linear_bytes(fitted, X, n)
-    problems = len(fitted.results_)
+    problems, rows = len(fitted.results_), fitted.shape_fit_[0]
     largest = min(n, int(np.ceil(max(len(index) for index, _ in fitted._points) / rows * n)))
     workers = min(CORES, problems, STRIPS)
     cache = int(fitted.cache_size * 2**20)
@@ -197,7 +188,7 @@ def predict_bytes(fitted, X, n: int, n_classes: int) -> int:
 
 def predict_linear_bytes(fitted, X, n: int) -> int:
     """Vectors of n numbers, matrices of the features, and copies of half the rows."""
-    wide = getattr(fitted, "coef_", np.zeros(1)).shape[-1]
+    wide = fitted.coef_.shape[-1]
     joint = max(np.size(result.point.a) // max(result.point.a.shape[-1], 1) for result in fitted.results_)
     matrices = 0 if wide > 2500 else 8 * 8 * (wide + 1) ** 2
     return FIXED_BYTES + 8 * LINEAR_FIT_VECTORS * n * joint + matrices + count_bytes(X) // 2
@@ -207,4 +198,4 @@ def count_bytes(X) -> int:
     """The bytes of the data as a fit holds them."""
     if sp.issparse(X):
         return sum(part.nbytes for part in (X.data, X.indices, X.indptr))
-    return int(getattr(X, "nbytes", 0)) if hasattr(X, "shape") else 0
+    return X.nbytes if isinstance(X, np.ndarray) else 0

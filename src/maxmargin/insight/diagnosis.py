@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import check_consistent_length
 
 from ..contracts.estimators import Estimator
-from ..model.kernels import Kernel, Linear, translate
+from ..model.kernels import Kernel, translate
 from ..model.sparse_format import check_sparse
 from ..solvers.result import Result, Status
 
@@ -19,17 +19,15 @@ FAR_MEAN_RATIO = 50.0  # a feature whose mean is this many times its spread wast
 UNEVEN_SPREAD_RATIO = 10.0  # spreads that differ by more than this are not standardised ones
 MAX_SAMPLED_ENTRIES = 2_000_000  # entries looked at, at most
 ANNOUNCED_SECONDS = 5.0  # seconds from which on a fit is announced
-KERNEL_ENTRIES_PER_ROW, MIN_ANNOUNCED_ENTRIES = (
-    1000,
-    5_000_000,
-)  # rows of kernel machines count as so many entries; with fewer no fit takes that long
+KERNEL_ENTRIES_PER_ROW = 1000  # entries that a row of a kernel machine counts as
+MIN_ANNOUNCED_ENTRIES = 5_000_000  # entries without which no fit takes that long
 
 
 # ---- the scale of the features --------------------------------------------------------------------------------------
 
 
 def measure_spans(X) -> tuple[np.ndarray, np.ndarray]:
-    """The mean and the standard deviation of each feature, on at most LOOK entries."""
+    """The mean and the standard deviation of each feature, on at most MAX_SAMPLED_ENTRIES entries."""
     step = max(1, X.shape[0] * X.shape[1] // MAX_SAMPLED_ENTRIES)
     part = X[::step]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -154,8 +152,8 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
     pilots = run_pilots(model, few.X, few.y, few.weight)
     fitted, m = pilots[-1].model, count_rows(few.X)
     seconds, at_least = predict_seconds(pilots, m)
-    rows = draw_rows(few.y if hasattr(fitted, "classes_") else None, m, pilots[-1].rows)  # with which it was fitted
-    square = getattr(model, "kernel", None) == "precomputed"
+    rows = draw_rows(few.y if is_classifier(model) else None, m, pilots[-1].rows)  # with which it was fitted
+    square = model.is_kernel_matrix
     problem = clone(model).pose_first_problem(take(few.X, rows, square), None if y is None else take(few.y, rows))
     flat, held = hasattr(X, "shape") and len(X.shape) == 2, predict_bytes(fitted, X, n, few.n_classes)
     return Diagnosis(
@@ -167,17 +165,14 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
 def announce(model, X, y, sample_weight) -> str | None:
     """The headline and the worst of what is odd about X, before a fit that will take long; None before others.
 
-    Where `max_seconds` says how long it takes, nobody needs to be told. Nor is anything foretold where that fails: the
-    fit itself says what is wrong with the data.
+    Where `max_seconds` says how long it takes, there is nothing to announce. Nor is there where the prediction fails:
+    the fit itself says what is wrong with the data.
     """
     if model.max_seconds is not None or model.family == "structured" or not hasattr(X, "shape"):
         return None
-    kernel = getattr(model, "kernel", None)
-    if (
-        callable(kernel)
-        or kernel == "precomputed"
-        or X.shape[0] * (KERNEL_ENTRIES_PER_ROW if kernel else X.shape[1]) < MIN_ANNOUNCED_ENTRIES
-    ):
+    of_kernel = model.family == "kernel"
+    entries = X.shape[0] * (KERNEL_ENTRIES_PER_ROW if of_kernel else X.shape[1])
+    if entries < MIN_ANNOUNCED_ENTRIES or model.is_kernel_matrix or (of_kernel and callable(model.kernel)):
         return None
     try:
         diagnosis = diagnose(model, X, y, sample_weight)
@@ -199,7 +194,7 @@ def suggest_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
 def find_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
     """One sentence: features, kernel, C, or patience."""
     if kernel.name not in ("precomputed", "callable") and X is not None:  # of data in blocks there is no X to look at
-        X = translate(X, kernel.shift) if isinstance(kernel, Linear) else X  # what the solver saw of them
+        X = translate(X, kernel.shift) if kernel.linear else X  # what the solver saw of them
         odd = find_odd_feature(X)
         if odd is not None:
             return odd

@@ -16,7 +16,7 @@ from ...model.problem import Problem
 from ...runtime.blas import single_threaded_blas
 from ...runtime.interrupt import watch_interrupt
 from ..certification import pose_model
-from ..posed_machine import PosedMachine
+from ..posed_machine import PosedMachine, name_type
 from .ball import find_smallest_ball
 from .leave_one_out import LeaveOneOut, RefitBudget, leave_each_out, measure_losses
 from .result import RiskBounds
@@ -69,7 +69,7 @@ def check_arguments(model, exact, max_seconds) -> None:
     """One sentence about what is wrong."""
     if find_estimator(model, has_risk_bounds) is None:
         names = ", ".join(list_names(has_risk_bounds))
-        raise TypeError(f"risk_bounds takes a fitted {names}, got {type(model).__name__}.")
+        raise TypeError(f"risk_bounds takes a fitted {names}, got {name_type(model)}.")
     if not (isinstance(exact, bool) or exact == "auto"):
         raise ValueError(f"exact must be True, False or 'auto', got {exact!r}.")
     if not isinstance(max_seconds, Real) or not max_seconds > 0:

@@ -1,8 +1,7 @@
-"""RiskClassifier and RiskRegressor: regularised risk minimisation with any convex loss of the table."""
+"""RiskClassifier: regularised risk minimisation with any convex loss for labels."""
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -10,18 +9,15 @@ from scipy.special import log_expit, log_softmax, logsumexp
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from ..model.features import ClassDesign, Design
-from ..model.losses import LOSSES, Loss, MulticlassHinge, Multivariate, Softmax
-from ..model.problem import Problem
-from ..runtime.scikit_learn import Interval, StrOptions
-from .block_machine import apply_blockwise
-from .linear_machine import LinearClassifier, LinearRegressor
-from .regression import TUBE_LOSSES, make_loss
-from .tasks import Task
-from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
+from ..contracts.losses import Loss
+from ..model.losses import LOSSES, MulticlassHinge, Softmax
+from ..runtime.scikit_learn import StrOptions
+from .block_data import apply_blockwise
+from .linear_classifier import LinearClassifier
+from .linear_problems import LinearFit
+from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
 CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "exponential", "logistic")
-REGRESSION_LOSSES = ("least_squares", "absolute", "quantile", *TUBE_LOSSES, "huber", "poisson")
 JOINT_LOSSES = {"crammer_singer": "hinge", "softmax": "logistic"}
 STEEPNESS = {"logistic": 1.0, "exponential": 2.0}  # P(y = 1) = 1 / (1 + exp(-steepness f)) minimises the loss
 
@@ -138,17 +134,17 @@ class RiskClassifier(LinearClassifier):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def _check_arguments(self, X) -> None:
+    def _check_arguments(self, shape: tuple[int, int]) -> None:
         needed = JOINT_LOSSES.get(self.multi_class, self.loss)
         if self.loss != needed:
             raise ValueError(f"multi_class={self.multi_class!r} needs loss={needed!r}, got loss={self.loss!r}.")
-        if self.penalty == "l1" and (self._joint or self.loss == "hinge"):
+        if self.penalty == "l1" and (self.is_joint or self.loss == "hinge"):
             raise ValueError(
                 "penalty='l1' needs a smooth loss and multi_class='ovr', "
                 f"got loss={self.loss!r} and multi_class={self.multi_class!r}."
             )
-        for name in ("label_costs", "label_scales"):
-            if getattr(self, name) is not None and self.multi_class != "crammer_singer":
+        for name, value in (("label_costs", self.label_costs), ("label_scales", self.label_scales)):
+            if value is not None and self.multi_class != "crammer_singer":
                 raise ValueError(f"{name} needs multi_class='crammer_singer', got {self.multi_class!r}.")
 
     def _loss(self) -> Loss:
@@ -166,7 +162,7 @@ class RiskClassifier(LinearClassifier):
     def _warm_start_key(self) -> tuple:
         return *super()._warm_start_key(), str(self.label_costs), str(self.label_scales)
 
-    def _unpack(self, fits) -> None:
+    def _unpack(self, fits: list[LinearFit]) -> None:
         super()._unpack(fits)
         self._fitted_loss, self._fitted_softmax = self.loss, self.multi_class == "softmax"
 
@@ -234,193 +230,3 @@ def check_label_matrix(matrix, k: int, name: str, own: float) -> np.ndarray | No
         least = "above 0" if own > 0 else "from 0 on"
         raise ValueError(f"{name} must be finite and {least}, but {name}[{row}, {column}] is {matrix[row, column]:g}.")
     return matrix
-
-
-class RiskRegressor(LinearRegressor):
-    """min 1/2 |w|^2 + C sum_i s_i l(<w, x_i> + b; y_i): any convex loss for real targets, certified.
-
-    With loss="multivariate" the targets have several numbers, and there is a w and a b for each of them.
-
-    Parameters
-    ----------
-    loss : {"least_squares", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
-            "poisson", "multivariate"}, default="least_squares"
-        With r = f - y: r^2 / 2, |r|, max(-q r, (1 - q) r), max(0, |r| - epsilon), its square, Huber's loss
-        (r^2 / (2 h) up to the threshold h, |r| - h / 2 beyond), exp(f) - y f for counts, or r' M r / 2 for vectors.
-    C : float, default=1.0
-        Weight of the sum of losses against 1/2 |w|^2.
-    quantile : float in (0, 1), default=0.5
-        For loss="quantile": the quantile of y that f(x) estimates.
-    epsilon : float, default=0.1
-        Half the width of the tube, for the epsilon-insensitive losses.
-    threshold : float, default=1.0
-        For loss="huber": where the quadratic turns linear.
-    M : array-like of shape (n_targets, n_targets), default=None
-        For loss="multivariate": symmetric and positive semidefinite; the identity by default.
-    tol, intercept, intercept_scaling, solver, max_iter, max_seconds, warm_start, verbose, checkpoint
-        As in `RiskClassifier`.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,), or (n_targets, n_features) for loss="multivariate"
-    intercept_ : ndarray of shape (1,) or (n_targets,), or 0.0 where there is none
-    certificate_, certificates_, result_, results_, n_iter_, n_features_in_, feature_names_in_
-        As in `RiskClassifier`.
-    """
-
-    losses = (*REGRESSION_LOSSES, "multivariate")
-    tube_losses = TUBE_LOSSES
-    has_risk_bounds = True
-    local_parameters = ("checkpoint",)
-    _parameter_constraints: ClassVar[dict] = {
-        **LINEAR_CONSTRAINTS,
-        "loss": [StrOptions(set(losses))],
-        "M": ["array-like", None],
-        "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "threshold": [Interval(Real, 0.0, None, closed="neither")],
-        "checkpoint": CHECKPOINT_CONSTRAINT,
-    }
-
-    def __init__(
-        self,
-        loss="least_squares",
-        *,
-        C=1.0,
-        quantile=0.5,
-        epsilon=0.1,
-        threshold=1.0,
-        M=None,
-        tol=1e-4,
-        intercept="free",
-        intercept_scaling=1.0,
-        solver="auto",
-        max_iter=-1,
-        max_seconds=None,
-        warm_start=False,
-        verbose=0,
-        checkpoint=None,
-    ):
-        self.loss = loss
-        self.C = C
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.threshold = threshold
-        self.M = M
-        self.tol = tol
-        self.intercept = intercept
-        self.intercept_scaling = intercept_scaling
-        self.solver = solver
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.loss == "poisson"
-        tags.target_tags.multi_output = self.is_vector_valued
-        tags.target_tags.single_output = not self.is_vector_valued
-        return tags
-
-    @property
-    def is_vector_valued(self) -> bool:
-        """Whether a target has several numbers."""
-        return self.loss == "multivariate"
-
-    @property
-    def _joint(self) -> bool:
-        """The machines of all targets are one problem."""
-        return self.is_vector_valued
-
-    @property
-    def inverse_link(self) -> str:
-        """exp for counts: the Poisson loss is about the logarithm of their mean."""
-        return "exp" if self._fitted_loss == "poisson" else "identity"
-
-    def _encode(self, y) -> np.ndarray:
-        if self.is_vector_valued:
-            return check_vectors(y)
-        y = super()._encode(y)
-        if self.loss == "poisson" and (y < 0).any():
-            bad = int(np.flatnonzero(y < 0)[0])
-            raise ValueError(f"loss='poisson' needs targets that are not negative, but y[{bad}] is {y[bad]:g}.")
-        return y
-
-    def _tasks(self, y: np.ndarray, weight: np.ndarray | None) -> list[Task]:
-        if self.is_vector_valued:
-            c = self._cost(weight, len(y))
-            index = np.flatnonzero(c > 0)
-            return [Task(index, np.ascontiguousarray(y[index].T), c[index])]
-        (task,) = super()._tasks(y, weight)
-        if self.loss == "poisson" and self._intercept_kind == "free" and not task.y.any():
-            raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
-        return [task]
-
-    def _loss(self) -> Loss:
-        return make_loss(self.loss, self)
-
-    def _pose_blocks(self, blocks, survey) -> list:
-        if self.loss == "poisson" and self._intercept_kind == "free" and survey.mean <= 0:
-            raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
-        return super()._pose_blocks(blocks, survey)
-
-    def _pose(self, features: Design, task: Task) -> Problem:
-        """As for one target, or a problem of all of them with an intercept for each."""
-        if not self.is_vector_valued:
-            return super()._pose(features, task)
-        k = len(task.y)
-        balance = np.zeros(k) if self._intercept_kind == "free" else None
-        loss = Multivariate(check_metric(self.M, k))
-        return Problem(ClassDesign(features, k), task.y, task.c, loss, balance)
-
-    def _warm_start_key(self) -> tuple:
-        return *super()._warm_start_key(), str(self.M)
-
-    def _unpack(self, fits) -> None:
-        super()._unpack(fits)
-        self._fitted_loss = self.loss
-
-    @apply_blockwise
-    def predict(self, X) -> np.ndarray:
-        """f(x) = <w, x> + b, and exp(f(x)) for loss="poisson".
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        f = super().predict(X)
-        return np.exp(f) if self.inverse_link == "exp" else f
-
-
-def check_vectors(y) -> np.ndarray:
-    """Targets of shape (n, n_targets)."""
-    y = np.asarray(y, dtype=np.float64)
-    y = y[:, None] if y.ndim == 1 else y
-    if y.ndim != 2 or y.shape[1] == 0:
-        raise ValueError(f"loss='multivariate' needs y of shape (n_samples, n_targets), got shape {y.shape}.")
-    check_size(y, "y")
-    return y
-
-
-def check_metric(M, k: int) -> np.ndarray:
-    """M as a symmetric, positive semidefinite matrix; the identity if there is none."""
-    if M is None:
-        return np.eye(k)
-    try:
-        M = np.array(M, float)
-    except (TypeError, ValueError):
-        raise ValueError(f"M must be a matrix of numbers, got {M!r}.") from None
-    if M.shape != (k, k):
-        raise ValueError(f"M must have a row and a column for each of {k} targets, got shape {M.shape}.")
-    if not np.isfinite(M).all() or np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
-        raise ValueError("M must be finite and symmetric.")
-    least, *_, largest = np.linalg.eigvalsh(M) if k > 1 else (M[0, 0], M[0, 0])
-    if least < -1e-12 * abs(largest):
-        raise ValueError(f"M must be positive semidefinite, but has the eigenvalue {least:g}.")
-    return 0.5 * (M + M.T)

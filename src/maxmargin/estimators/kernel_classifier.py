@@ -1,0 +1,312 @@
+"""What SVC and NuSVC share: a machine for every pair of classes, or for every class, and their vote."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from itertools import combinations, pairwise
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..model.features import FLOAT32_MIN_TOL, Gram
+from ..model.tiles import evaluate_scores
+from ..runtime.scikit_learn import (
+    PROBABILITY_CONSTRAINT,
+    StrOptions,
+    count_votes,
+    deprecate_with_probability,
+    fit_context,
+    warn_of_probability,
+)
+from ..runtime.user_warnings import warn_user
+from .kernel_problems import KernelFit, KernelProblems
+from .machine import KernelMachine
+from .multiclass import (
+    order_support,
+    pack_pairs,
+    split_one_vs_one,
+    split_one_vs_rest,
+    spread_duals,
+    unpack_pairs,
+    vote,
+    weigh_classes,
+)
+from .observers import Observation
+from .probability import FOLDS, FoldSolves, calibrate_pairs, couple_pairs
+from .tasks import Budget, Task
+from .training_set import Rows
+from .validation import CONSTRAINTS, INTERCEPT_CONSTRAINT, JOBS_CONSTRAINT, check_loss_weights
+
+
+def _wants_probability(estimator) -> bool:
+    """predict_proba exists only where probability=True asked for it."""
+    if estimator.probability == "deprecated" or not estimator.probability:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
+
+
+class KernelClassifier(ClassifierMixin, KernelMachine):
+    """Binary machines for every pair of classes (one-vs-one) or every class (one-vs-rest), and their vote."""
+
+    task = "classification"
+    is_drop_in = True
+    _parameter_constraints: ClassVar[dict] = {
+        **CONSTRAINTS,
+        "intercept": INTERCEPT_CONSTRAINT,
+        "probability": PROBABILITY_CONSTRAINT,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+        "n_jobs": JOBS_CONSTRAINT,
+    }
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i) for each pair of classes, certified.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training vectors, or the Gram matrix if kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C. Weight 2 equals the row twice; rows with weight zero or less are left out.
+
+        Returns
+        -------
+        self
+        """
+        warn_of_probability(type(self).__name__, self.probability)
+        return self._fit(X, y, sample_weight)
+
+    # ---- from labels to tasks and back --------------------------------------------------------------------
+
+    def _encode(self, y) -> np.ndarray:
+        """Class indices 0..k-1; sets classes_."""
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        classes, y = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
+        self.classes_ = classes
+        return y
+
+    def _sort_samples(self, features: Gram, data: Rows) -> tuple[Gram, Rows, np.ndarray | None]:
+        """Samples class by class where there are many classes, so that each pair is two runs of rows."""
+        if len(self.classes_) == 2:
+            return features, data, None
+        order = np.argsort(data.y, kind="stable")
+        features, y = features.subset(order), data.y[order]
+        if not self.is_one_vs_rest:
+            exact = self.tol < FLOAT32_MIN_TOL or features.small
+            features = features.pack(np.searchsorted(y, np.arange(len(self.classes_))), exact)
+        return features, replace(data, y=y, weight=None if data.weight is None else data.weight[order]), order
+
+    def _tasks(self, data: Rows) -> list[Task]:
+        """One task for each pair of classes, or for each class against the rest; sets class_weight_."""
+        y, weight = data.y, data.weight
+        self.class_weight_ = weigh_classes(self.class_weight, self.classes_, y, weight)
+        c = self._cost() * self.class_weight_[y] * (1.0 if weight is None else weight)
+        check_loss_weights(c[c > 0])
+        present = np.unique(y[c > 0])
+        if len(present) < 2:
+            self._refuse_one_class()
+        split = split_one_vs_rest if self.is_one_vs_rest else split_one_vs_one
+        tasks = split(y, c, len(self.classes_))
+        for task in tasks:
+            self._check_task(task)
+        return tasks
+
+    @property
+    def is_one_vs_rest(self) -> bool:
+        """Whether each class is trained against all others; with two classes there is only one pair."""
+        return self.multi_class == "ovr" and len(self.classes_) > 2
+
+    @abstractmethod
+    def _cost(self) -> float:
+        """What multiplies the weights of all samples."""
+
+    def _refuse_one_class(self):
+        raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
+
+    def _check_task(self, task: Task) -> None:
+        if abs(task.y.sum()) == len(task.y):
+            self._refuse_one_class()
+
+    def _unpack(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
+        """LIBSVM's arrays, with scikit-learn's shapes and signs."""
+        n_classes, y = len(self.classes_), problems.y
+        arrange, parts = spread_duals if self.is_one_vs_rest else pack_pairs, [fit.machine.coef for fit in fits]
+        duals = arrange(problems.indices, parts, y, n_classes)
+        support, self._n_support = order_support(duals, y, n_classes)
+        duals = duals[:, support]
+        self._store_support(problems.find_rows(support), problems.X)
+        self._dual_coef_, self._intercept_ = duals, np.array([fit.machine.b for fit in fits], float)
+        if self.is_one_vs_rest:
+            self.dual_coef_, self.intercept_ = self._dual_coef_, self._public_intercepts()
+        else:
+            flip = -1.0 if n_classes == 2 else 1.0
+            self.dual_coef_, self.intercept_ = flip * self._dual_coef_ + 0.0, flip * self._public_intercepts() + 0.0
+        self.n_iter_ = np.array([fit.result.n_iter for fit in fits], np.int32)
+        self._probA = self._probB = np.empty(0)
+        self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided
+        self._match_sparsity()
+
+    def _count_solves(self, problems: KernelProblems) -> int:
+        """Every task once, and five times more for the folds of its probabilities."""
+        return len(problems) * (1 + FOLDS if self.wants_probabilities else 1)
+
+    def _finish_fit(self, problems: KernelProblems, budget: Budget, observation: Observation) -> None:
+        """Probabilities, where they were asked for."""
+        if not self.wants_probabilities:
+            return
+        folds = FoldSolves(problems, self._solver(), self.tol, self.max_iter, budget, observation)
+        self._probA, self._probB = calibrate_pairs(folds, self.random_state)
+        ended = budget.interrupt or observation.stopped or not all(result.converged for result in self.results_)
+        if not (len(self._probA) or ended):  # else it is said elsewhere that the fit was ended
+            warn_user(
+                "The fit ended before the probabilities were there; raise max_seconds, or go on with warm_start=True.",
+                ConvergenceWarning,
+            )
+
+    # ---- prediction ---------------------------------------------------------------------------------------
+
+    def _expansion(self) -> np.ndarray:
+        """One column of coefficients for each binary machine."""
+        table = super()._expansion().T
+        return table.T if self.is_one_vs_rest or len(self.classes_) == 2 else unpack_pairs(table, self._n_support)
+
+    def _weigh_support(self, samples, support) -> np.ndarray:
+        """sum_i coef_i k(x_i, x) of each machine; by classes where every pair has coefficients of two classes only."""
+        if self.is_one_vs_rest or len(self.classes_) == 2:
+            return super()._weigh_support(samples, support)
+        table, ends = super()._expansion(), np.concatenate([[0], np.cumsum(self._n_support)])
+        parts = [
+            evaluate_scores(self._kernel, samples, support.take(slice(start, stop)), table[start:stop])
+            for start, stop in pairwise(ends)
+        ]
+        pairs = combinations(range(len(self.classes_)), 2)
+        return np.column_stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs])
+
+    def _linear_coef(self):
+        coef = super()._linear_coef()
+        return -coef if len(self.classes_) == 2 else coef
+
+    def decision_function(self, X) -> np.ndarray:
+        """f(x) of each binary machine, or their one-vs-rest summary.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_classes (n_classes - 1) / 2)
+            One column for two classes (positive means classes_[1]); with decision_function_shape="ovr" one column
+            per class, else one column per pair.
+        """
+        decisions = self._decision_values(X)
+        if len(self.classes_) == 2:
+            return -decisions.ravel()
+        if self.is_one_vs_rest or self.decision_function_shape == "ovo":
+            return decisions
+        return count_votes(decisions < 0, -decisions, len(self.classes_))
+
+    def predict(self, X) -> np.ndarray:
+        """The class with f(x) largest, or with most pairs won.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if len(self.classes_) == 2:
+            choice = (self.decision_function(X) > 0).astype(int)
+        elif self.is_one_vs_rest or self.break_ties:
+            choice = np.argmax(self.decision_function(X), axis=1)
+        else:
+            choice = vote(self._decision_values(X), len(self.classes_), self._preference)
+        return self.classes_.take(choice)
+
+    @property
+    def margin_width_(self) -> np.ndarray:
+        """2 / |w| of each binary machine."""
+        check_is_fitted(self)
+        with np.errstate(divide="ignore"):
+            return 2.0 / self._norms
+
+    # ---- probabilities ------------------------------------------------------------------------------------
+
+    @property
+    def wants_probabilities(self) -> bool:
+        """Whether probability=True asks for folds after the solves."""
+        return self.probability is True
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the folds were fitted."""
+        return self.wants_probabilities and len(self._probA) > 0
+
+    @available_if(_wants_probability)
+    def predict_proba(self, X) -> np.ndarray:
+        """P(y = k | x) by a sigmoid for each pair, fitted on held-out decisions, and pairwise coupling.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            For two classes the larger probability is always that of the predicted class.
+        """
+        check_is_fitted(self)
+        if self._probA.size == 0:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, nor where the fit ended before "
+                "the probabilities were there: fit again, for instance with warm_start=True."
+            )
+        decisions = self._decision_values(X)
+        return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self.is_one_vs_rest)
+
+    @available_if(_wants_probability)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """log P(y = k | x).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.log(self.predict_proba(X))
+
+    @deprecate_with_probability
+    @property
+    def probA_(self) -> np.ndarray:
+        """Slopes A of the sigmoids 1 / (1 + exp(A f + B))."""
+        return self._probA
+
+    @deprecate_with_probability
+    @property
+    def probB_(self) -> np.ndarray:
+        """Shifts B of the sigmoids 1 / (1 + exp(A f + B))."""
+        return self._probB

@@ -1,0 +1,212 @@
+"""RiskRegressor: regularised risk minimisation with any convex loss for real targets, counts or vectors."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+
+from ..blocks.problem import BlockProblem
+from ..contracts.losses import Loss
+from ..model.features import ClassDesign, Design
+from ..model.losses import Multivariate
+from ..model.problem import Problem
+from ..runtime.scikit_learn import Interval, StrOptions
+from .block_data import apply_blockwise
+from .linear_problems import LinearFit
+from .linear_regressor import LinearRegressor
+from .regression import TUBE_LOSSES, make_loss
+from .tasks import Task
+from .training_set import BlockRows, Rows
+from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
+
+REGRESSION_LOSSES = ("least_squares", "absolute", "quantile", *TUBE_LOSSES, "huber", "poisson")
+
+
+class RiskRegressor(LinearRegressor):
+    """min 1/2 |w|^2 + C sum_i s_i l(<w, x_i> + b; y_i): any convex loss for real targets, certified.
+
+    With loss="multivariate" the targets have several numbers, and there is a w and a b for each of them.
+
+    Parameters
+    ----------
+    loss : {"least_squares", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
+            "poisson", "multivariate"}, default="least_squares"
+        With r = f - y: r^2 / 2, |r|, max(-q r, (1 - q) r), max(0, |r| - epsilon), its square, Huber's loss
+        (r^2 / (2 h) up to the threshold h, |r| - h / 2 beyond), exp(f) - y f for counts, or r' M r / 2 for vectors.
+    C : float, default=1.0
+        Weight of the sum of losses against 1/2 |w|^2.
+    quantile : float in (0, 1), default=0.5
+        For loss="quantile": the quantile of y that f(x) estimates.
+    epsilon : float, default=0.1
+        Half the width of the tube, for the epsilon-insensitive losses.
+    threshold : float, default=1.0
+        For loss="huber": where the quadratic turns linear.
+    M : array-like of shape (n_targets, n_targets), default=None
+        For loss="multivariate": symmetric and positive semidefinite; the identity by default.
+    tol, intercept, intercept_scaling, solver, max_iter, max_seconds, warm_start, verbose, checkpoint
+        As in `RiskClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,), or (n_targets, n_features) for loss="multivariate"
+    intercept_ : ndarray of shape (1,) or (n_targets,), or 0.0 where there is none
+    certificate_, certificates_, result_, results_, n_iter_, n_features_in_, feature_names_in_
+        As in `RiskClassifier`.
+    """
+
+    losses = (*REGRESSION_LOSSES, "multivariate")
+    tube_losses = TUBE_LOSSES
+    has_risk_bounds = True
+    local_parameters = ("checkpoint",)
+    _parameter_constraints: ClassVar[dict] = {
+        **LINEAR_CONSTRAINTS,
+        "loss": [StrOptions(set(losses))],
+        "M": ["array-like", None],
+        "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "threshold": [Interval(Real, 0.0, None, closed="neither")],
+        "checkpoint": CHECKPOINT_CONSTRAINT,
+    }
+
+    def __init__(
+        self,
+        loss="least_squares",
+        *,
+        C=1.0,
+        quantile=0.5,
+        epsilon=0.1,
+        threshold=1.0,
+        M=None,
+        tol=1e-4,
+        intercept="free",
+        intercept_scaling=1.0,
+        solver="auto",
+        max_iter=-1,
+        max_seconds=None,
+        warm_start=False,
+        verbose=0,
+        checkpoint=None,
+    ):
+        self.loss = loss
+        self.C = C
+        self.quantile = quantile
+        self.epsilon = epsilon
+        self.threshold = threshold
+        self.M = M
+        self.tol = tol
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.solver = solver
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss == "poisson"
+        tags.target_tags.multi_output = self.is_vector_valued
+        tags.target_tags.single_output = not self.is_vector_valued
+        return tags
+
+    @property
+    def is_vector_valued(self) -> bool:
+        """Whether a target has several numbers."""
+        return self.loss == "multivariate"
+
+    @property
+    def is_joint(self) -> bool:
+        """The machines of all targets are one problem."""
+        return self.is_vector_valued
+
+    @property
+    def inverse_link(self) -> str:
+        """exp for counts: the Poisson loss is about the logarithm of their mean."""
+        return "exp" if self._fitted_loss == "poisson" else "identity"
+
+    def _encode(self, y) -> np.ndarray:
+        if self.is_vector_valued:
+            return check_vectors(y)
+        y = super()._encode(y)
+        if self.loss == "poisson" and (y < 0).any():
+            bad = int(np.flatnonzero(y < 0)[0])
+            raise ValueError(f"loss='poisson' needs targets that are not negative, but y[{bad}] is {y[bad]:g}.")
+        return y
+
+    def _tasks(self, data: Rows) -> list[Task]:
+        (task,) = super()._tasks(data)
+        if self.is_vector_valued:
+            return [task._replace(y=np.ascontiguousarray(task.y.T))]
+        if self.loss == "poisson" and self.intercept_kind == "free" and not task.y.any():
+            raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
+        return [task]
+
+    def _loss(self) -> Loss:
+        return make_loss(self.loss, self)
+
+    def _pose_blocks(self, data: BlockRows) -> list[BlockProblem]:
+        if self.loss == "poisson" and self.intercept_kind == "free" and data.survey.mean <= 0:
+            raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
+        return super()._pose_blocks(data)
+
+    def _pose_task(self, features: Design, task: Task) -> Problem:
+        """As for one target, or a problem of all of them with an intercept for each."""
+        if not self.is_vector_valued:
+            return super()._pose_task(features, task)
+        k = len(task.y)
+        balance = np.zeros(k) if self.intercept_kind == "free" else None
+        loss = Multivariate(check_metric(self.M, k))
+        return Problem(ClassDesign(features, k), task.y, task.c, loss, balance)
+
+    def _warm_start_key(self) -> tuple:
+        return *super()._warm_start_key(), str(self.M)
+
+    def _unpack(self, fits: list[LinearFit]) -> None:
+        super()._unpack(fits)
+        self._fitted_loss = self.loss
+
+    @apply_blockwise
+    def predict(self, X) -> np.ndarray:
+        """f(x) = <w, x> + b, and exp(f(x)) for loss="poisson".
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        f = super().predict(X)
+        return np.exp(f) if self.inverse_link == "exp" else f
+
+
+def check_vectors(y) -> np.ndarray:
+    """Targets of shape (n, n_targets)."""
+    y = np.asarray(y, dtype=np.float64)
+    y = y[:, None] if y.ndim == 1 else y
+    if y.ndim != 2 or y.shape[1] == 0:
+        raise ValueError(f"loss='multivariate' needs y of shape (n_samples, n_targets), got shape {y.shape}.")
+    check_size(y, "y")
+    return y
+
+
+def check_metric(M, k: int) -> np.ndarray:
+    """M as a symmetric, positive semidefinite matrix; the identity if there is none."""
+    if M is None:
+        return np.eye(k)
+    try:
+        M = np.array(M, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"M must be a matrix of numbers, got {M!r}.") from None
+    if M.shape != (k, k):
+        raise ValueError(f"M must have a row and a column for each of {k} targets, got shape {M.shape}.")
+    if not np.isfinite(M).all() or np.abs(M - M.T).max() > 1e-12 * np.abs(M).max():
+        raise ValueError("M must be finite and symmetric.")
+    least, *_, largest = np.linalg.eigvalsh(M) if k > 1 else (M[0, 0], M[0, 0])
+    if least < -1e-12 * abs(largest):
+        raise ValueError(f"M must be positive semidefinite, but has the eigenvalue {least:g}.")
+    return 0.5 * (M + M.T)

@@ -1,0 +1,71 @@
+"""The data of a fit, checked: rows in memory, rows in blocks, or structures."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..blocks import Blocks
+from ..blocks.survey import Survey
+
+
+class TrainingSet(ABC):
+    """What an estimator poses its problems over.
+
+    Attributes
+    ----------
+    form : {"memory", "blocks", "structures"}
+        As for problems: where the samples are.
+    observed : tuple
+        X, y and sample_weight as the live line and callbacks are shown them; None where they are not in memory.
+    """
+
+    form: ClassVar[str]
+    observed: tuple
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(TrainingSet):
+    """Samples in memory.
+
+    Parameters
+    ----------
+    X : matrix of shape (n, d), or list of n objects for a kernel of the user's
+    y : ndarray of shape (n,) or (n, n_targets)
+        Class indices 0..k-1, or real targets.
+    weight : ndarray of shape (n,) or None
+        Not negative; None if all are one.
+    group : ndarray of shape (n,) or None
+        The query of each sample, numbered from 0.
+    """
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    group: np.ndarray | None = None
+    observed: tuple = (None, None, None)
+    form: ClassVar[str] = "memory"
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRows(TrainingSet):
+    """Samples in blocks, and what the first pass found."""
+
+    blocks: Blocks
+    survey: Survey
+    observed: tuple = (None, None, None)
+    form: ClassVar[str] = "blocks"
+
+
+@dataclass(frozen=True, eq=False)
+class Structures(TrainingSet):
+    """Inputs and labellings of positive weight, as lists or as what a model takes."""
+
+    X: Any
+    y: Any
+    weight: np.ndarray
+    observed: tuple = field(default=(None, None, None))
+    form: ClassVar[str] = "structures"
