@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from .data import read_data
     from .formats import open_blocks
     from .liblinear_model import read_liblinear_model, write_liblinear_model
-    from .libsvm_model import read_libsvm_model, write_libsvm_model
+    from .libsvm_model import write_libsvm_model
+    from .libsvm_model_reader import read_libsvm_model
     from .libsvm_text import LibsvmData, read_libsvm, write_libsvm
     from .models import load, save
     from .onnx_export import export_onnx
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 LAZY_MODULES = {
     "Data": "data", "LibsvmData": "libsvm_text", "Ranges": "ranges", "export_onnx": "onnx_export",
     "find_ranges": "ranges", "load": "models", "open_blocks": "formats", "read_data": "data",
-    "read_liblinear_model": "liblinear_model", "read_libsvm": "libsvm_text", "read_libsvm_model": "libsvm_model",
+    "read_liblinear_model": "liblinear_model", "read_libsvm": "libsvm_text", "read_libsvm_model": "libsvm_model_reader",
     "read_ranges": "range_file", "save": "models", "write_csv": "tables", "write_liblinear_model": "liblinear_model",
     "write_libsvm": "libsvm_text", "write_libsvm_model": "libsvm_model", "write_parquet": "tables",
     "write_ranges": "range_file",

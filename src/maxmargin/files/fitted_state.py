@@ -15,7 +15,7 @@ from ..estimators.linear_machine import LinearMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.structured import StructuredSVM
 from ..estimators.validation import is_precomputed
-from ..model.kernels import RBF, Kernel, Linear, Precomputed
+from ..model.kernels import Kernel, Linear, Precomputed
 from ..model.samples import choose_storage_format
 from ..structures import ChainModel
 from .checks import is_array, is_finite, is_index, is_matrix, require
@@ -104,8 +104,7 @@ def check_kernel_machine(model: KernelMachine) -> None:
     require(isinstance(kernel, Kernel) and isinstance(d, Integral), "_kernel")
     check_kernel(kernel)
     require(isinstance(kernel, Precomputed) == is_precomputed(model.kernel), "kernel")
-    if isinstance(kernel, Linear | RBF):
-        require(kernel.shift is None or is_finite(kernel.shift, d), "shift of the kernel")
+    require(kernel.shift is None or is_finite(kernel.shift, d), "shift of the kernel")
     require(is_finite(table, None, None), "_dual_coef_")
     m = table.shape[1]
     if is_precomputed(model.kernel):
@@ -118,7 +117,7 @@ def check_kernel_machine(model: KernelMachine) -> None:
     require(int(model._n_support.sum(dtype=np.int64)) == m, "n_support_")
     check_machines(model, len(table), k)
     held = model._weights
-    require(held is None or (isinstance(kernel, Linear) and is_array(held, "f", len(model._intercept_), d)), "_weights")
+    require(held is None or (kernel.linear and is_array(held, "f", len(model._intercept_), d)), "_weights")
     require(held is None or not np.isinf(held).any(), "_weights")
     require(is_index(vars(model).get("_free", np.zeros(0, int)), n), "_free")
 

@@ -69,7 +69,7 @@ class LibsvmModel(LabelledText):
 
     def read(self, path: str | os.PathLike, n_features: int | None = None) -> Any:
         """A kernel machine."""
-        from .libsvm_model import read_libsvm_model
+        from .libsvm_model_reader import read_libsvm_model
 
         return read_libsvm_model(path, n_features=n_features)
 

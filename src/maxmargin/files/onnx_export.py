@@ -17,7 +17,7 @@ from ..estimators.novelty import OneClassSVM
 from ..estimators.registry import ESTIMATORS
 from ..estimators.risk_classifier import STEEPNESS
 from ..estimators.structured import StructuredSVM
-from ..model.kernels import Linear, Precomputed, translate
+from ..model.kernels import Precomputed, translate
 from ..model.sparse_format import check_sparse
 from ..runtime.atomic_file import check_place, write_atomically
 from ..structures import ChainModel
@@ -109,7 +109,7 @@ def score_kernel_machine(graph: Graph, model: KernelMachine) -> str:
         raise ValueError(f"kernel must be one of this library to be exported, got {kernel.name!r}.")
     if len(b) == 1:
         coef, b = coef[:, 0], b[0]
-    if isinstance(kernel, Linear):
+    if kernel.linear:
         x = "X" if kernel.shift is None else graph.shift("X", -kernel.shift)
         w = multiply(translate(model.support_vectors_, kernel.shift).T, coef)
         columns = w[:, None] if w.ndim == 1 else w
