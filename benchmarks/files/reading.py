@@ -5,8 +5,6 @@ from __future__ import annotations
 import bz2
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 from maxmargin import read_libsvm, write_libsvm
 from maxmargin.runtime.streams import write_file
 
+from ..measuring.child import run_child
 from ..measuring.clock import time_best
 from ..measuring.data import find_folder
 from ..measuring.report import Report, Table
@@ -82,12 +81,10 @@ def repeat(part: Path, path: Path, size: int) -> Path:
 
 def ask(**order) -> dict:
     """What a child found."""
-    command = [sys.executable, "-m", f"{__package__}.reading_apart", json.dumps(order, default=str)]
-    root = Path(__file__).parents[2]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=CHILD_SECONDS)
-    if done.returncode:
-        raise SystemExit(f"reading: {order}: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    found = run_child(f"{__package__}.reading_apart", json.dumps(order, default=str), seconds=CHILD_SECONDS)
+    if isinstance(found, str):
+        raise SystemExit(f"reading: {order}: {found}")
+    return found
 
 
 def compare_reading(path: Path, size: int) -> dict:

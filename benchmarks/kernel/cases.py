@@ -15,7 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import datasets
 
-from ..measuring.data import find_folder, make_classes, make_clouds, make_friedman, read_file, read_images, standardise
+from ..measuring.data import (
+    find_folder,
+    make_classes,
+    make_clouds,
+    make_friedman,
+    read_set,
+    standardise,
+)
 
 SPARSE_SHARE = 0.25  # with fewer entries than this that are not zero, dense and CSR data are both worth a try
 
@@ -105,11 +112,7 @@ MNIST_ROWS = 20000  # rows of mnist
 def read_case(name: str) -> Case | None:
     """A set of the folder, posed; None where it is not there."""
     recipe = RECIPES[name]
-    if name == "mnist":
-        found = read_images(recipe.file, MNIST_ROWS)
-        found = found and (found[0], found[1] % 2)  # even against odd
-    else:
-        found = read_file(recipe.file)
+    found = read_set(name, recipe.file, MNIST_ROWS)
     if found is None:
         return None
     X, y = found

@@ -15,7 +15,7 @@ import maxmargin
 from maxmargin.model.losses import LOSSES
 
 from ..kernel.cases import make_words
-from ..measuring.data import find_folder, make_clouds, read_file, read_images, standardise
+from ..measuring.data import find_folder, make_clouds, read_set, standardise
 
 OWN_CLASS = {
     "hinge": "LinearSVC", "squared_hinge": "LinearSVC", "logistic": "RiskClassifier",
@@ -87,11 +87,7 @@ TEXT = ("news20", "farm-ads", "words")
 def read_labelled(name: str) -> tuple[np.ndarray | sp.csr_array, np.ndarray] | None:
     """Features and labels +1 and -1 of a set of the folder; None where it is not there."""
     recipe = RECIPES[name]
-    if name == "mnist":
-        found = read_images(recipe.file, MNIST_ROWS)
-        found = found and (found[0], found[1] % 2)  # odd against even
-    else:
-        found = read_file(recipe.file)
+    found = read_set(name, recipe.file, MNIST_ROWS)
     if found is None:
         return None
     X, y = found

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from ..measuring.child import run_child
 from ..measuring.report import RESULTS, Report, Table
 from .linear_growth_chart import draw_chart
 
@@ -54,16 +52,9 @@ def write_data(folder: Path, rows: int) -> None:
 
 def fit_apart(folder: Path, loss: str, n: int) -> dict:
     """One loss and size in a process of its own: a row of the table."""
-    command = [sys.executable, "-m", f"{__package__}.streamed_fit", str(folder), loss, str(n)]
-    root = Path(__file__).parents[2]
     row = {"loss": loss, "n": n, "data, MB": n * FEATURES * 8 / 2**20}
-    try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=CHILD_SECONDS)
-    except subprocess.TimeoutExpired:
-        return row | {"failed": f"did not end within {CHILD_SECONDS:.0f} s"}
-    if done.returncode:
-        return row | {"failed": done.stderr.strip().splitlines()[-1]}
-    return row | json.loads(done.stdout.splitlines()[-1])
+    found = run_child(f"{__package__}.streamed_fit", str(folder), loss, str(n), seconds=CHILD_SECONDS)
+    return row | ({"failed": found} if isinstance(found, str) else found)
 
 
 def measure_slope(rows: list[dict], column: str) -> float:

@@ -77,6 +77,14 @@ def read_images(name: str, rows: int) -> tuple[np.ndarray, np.ndarray] | None:
     return X, digits[8 : 8 + rows].astype(int)
 
 
+def read_set(name: str, file: str, image_rows: int) -> tuple[np.ndarray | sp.csr_array, np.ndarray] | None:
+    """Features and targets of a set, of mnist whether the digit is odd; None where it is not there."""
+    if name != "mnist":
+        return read_file(file)
+    found = read_images(file, image_rows)
+    return found and (found[0], found[1] % 2)
+
+
 def both_ways(name: str, X: np.ndarray, y: np.ndarray) -> Iterator[Sample]:
     """A dense set as it is and standardised."""
     yield Sample(name, X, y, False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ import maxmargin
 
 from ..kernel.cases import Case, make_case
 from ..peers import PEERS, transcribe
+from .child import run_child
 from .clock import time_once
 from .machine import read_field
 
@@ -34,15 +34,7 @@ def measure_apart(case: Case, library: str, tol: float | None, cache_size: float
         write_case(case, Path(folder))
         order = {"library": library, "tol": tol, "cache_size": cache_size}
         Path(folder, "order.json").write_text(json.dumps(order))
-        command = [sys.executable, "-m", f"{__package__}.footprint", folder]
-        root = Path(__file__).parents[2]
-        try:
-            done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return f"did not end within {seconds:.0f} s"
-    if done.returncode:
-        return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"ended with {done.returncode}"
-    return json.loads(done.stdout.splitlines()[-1])
+        return run_child(f"{__package__}.footprint", folder, seconds=seconds)
 
 
 def write_case(case: Case, folder: Path) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from ..measuring.child import run_child
 from ..measuring.report import Report, Table
 from .scaling_cluster import begin_report, has_dask, open_cluster
 from .scaling_data import FEATURES, Rows, cut_mapped, open_mapped
@@ -58,15 +57,9 @@ def fit_apart(loss: str, n: int, folder: str | None = None) -> dict:
     """One fit in a process of its own: a row of the table."""
     row = {"source": "cluster" if folder is None else "mapped", "loss": loss, "n": n}
     asked = json.dumps({"loss": loss, "n": n, "folder": folder, "workers": WORKERS})
-    command = [sys.executable, "-m", f"{__package__}.scaling_fit", asked]
-    root = Path(__file__).parents[2]
-    try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=CHILD_SECONDS)
-    except subprocess.TimeoutExpired:
-        return row | {"failed": f"did not end within {CHILD_SECONDS:.0f} s"}
-    if done.returncode:
-        return row | {"failed": done.stderr.strip().splitlines()[-1]}
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = run_child(f"{__package__}.scaling_fit", asked, seconds=CHILD_SECONDS)
+    if isinstance(found, str):
+        return row | {"failed": found}
     row |= {name: found[name] for name in FITS if name in found} | {"each": found["each"], "primal": found["primal"]}
     row |= {"fit, s": found["seconds"], "outside passes, s": found["seconds"] - found["seconds of passes"]}
     if folder is None:
