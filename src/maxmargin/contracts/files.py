@@ -74,7 +74,7 @@ class FileFormat(ABC):
     name : str
         The word for it on the command line, as in --to csv. Two formats of the same registry have different names.
     title : str
-        What it is called in sentences, such as "LIBSVM text".
+        What it is called in sentences, such as "LIBSVM text", or whose format it is, such as "LIBLINEAR".
     suffixes : tuple of str
         With the dot and in lower case: the suffixes that messages name. A suffix of compression does not count.
     other_suffixes : tuple of str

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class MaxmarginArchive(ModelFormat):
     """What `save` writes: an archive of arrays and JSON."""
 
-    name, title, suffixes = "maxmargin", "A model file of maxmargin", (".maxmargin",)
+    name, title, suffixes = "maxmargin", "maxmargin", (".maxmargin",)
     first_bytes, is_complete = b"PK\x03\x04", True
 
     def read(self, path: str | os.PathLike, n_features: int | None = None) -> Any:

@@ -11,7 +11,7 @@ from ..estimators.registry import ESTIMATORS
 from ..runtime.streams import find_file
 from .archive import Archive, DamagedFileError, write_archive
 from .fitted_state import DERIVED_ATTRIBUTES, extract_state, list_state_names, restore_state
-from .formats import detect_model_format
+from .formats import MODEL_FORMATS, detect_model_format, join_words
 from .values import Packer, Unpacker, UnsupportedValueError
 
 FORMAT, VERSION = "maxmargin model", 1
@@ -94,10 +94,8 @@ def load(path: str | os.PathLike, *, n_features: int | None = None):
     """
     found = detect_model_format(find_file(path))
     if found is None:
-        raise ValueError(
-            f"path={str(path)!r} is no model file: it begins neither as those of `save` do, nor with svm_type or "
-            "solver_type as those of LIBSVM and LIBLINEAR."
-        )
+        known = join_words([kind.title for kind in MODEL_FORMATS.values() if kind.first_bytes])
+        raise ValueError(f"path={str(path)!r} is no model file: it does not begin as those of {known} do.")
     return found.read(path, n_features)
 
 

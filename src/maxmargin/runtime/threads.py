@@ -10,10 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
-from .blas import single_threaded_blas  # noqa: F401
-from .interpreter import InterpreterTurn, cached_property, release_interpreter  # noqa: F401
-from .interruptible import Interrupted, abortable, check_interrupt, interrupt_state, interruptible  # noqa: F401
-from .prefetch import fetch_ahead  # noqa: F401
+from .interpreter import release_interpreter
+from .interruptible import Interrupted, check_interrupt, interrupt_state
 
 ReturnType = TypeVar("ReturnType")
 STRIPS = 8  # pieces of work that has no size of its own: no number of cores, or results would depend on the machine
