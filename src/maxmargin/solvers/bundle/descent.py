@@ -14,7 +14,7 @@ from .model import Model, Step
 from .oracle import Oracle, Place
 
 if TYPE_CHECKING:
-    from .rules import Rule
+    from .rule import Rule
 
 MAX_FLOAT = np.finfo(float).max
 # times the least value: a cut made where F is larger says little, and leaves few digits to the others

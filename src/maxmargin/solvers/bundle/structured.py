@@ -27,7 +27,8 @@ from ..result import Outcome, Progress
 from ..stalling import StallDetector
 from .cuts import Cuts
 from .descent import Descent, Optimality
-from .rules import RULES, Rule
+from .rule import Rule
+from .rules import RULES
 from .structured_oracle import StructuredOracle, StructuredPlace
 
 METHODS = {

@@ -57,9 +57,9 @@ class SMO(Solver):
     takes = Takes("SMO", features="kernel rows", layers="free", loss="piecewise")
 
     def __post_init__(self):
-        for name, choices in (("selection", SELECTIONS), ("stop", STOPS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"SMO's {name} must be one of {list(choices)}, got {getattr(self, name)!r}.")
+        for name, value, choices in (("selection", self.selection, SELECTIONS), ("stop", self.stop, STOPS)):
+            if value not in choices:
+                raise ValueError(f"SMO's {name} must be one of {list(choices)}, got {value!r}.")
         if not self.cache_size > 0:
             raise ValueError(f"SMO's cache_size must be a positive number of megabytes, got {self.cache_size!r}.")
         if self.working_set is not None and not self.working_set >= 2:

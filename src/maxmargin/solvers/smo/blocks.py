@@ -16,11 +16,10 @@ from .polish import polish
 MAX_WORKING_SET_SAMPLES = 1024  # samples of a working set
 ROUND_NANOSECONDS = 2e8  # nanoseconds of one core that a round may take: Ctrl-C waits for its end
 BLOCK_VIOLATION_SHARE = 0.1  # a block is solved until its own violation is this share of the violation of all
-BLOCK_STEPS_PER_SAMPLE, BLOCK_CHECK_STEPS = (
-    40,
-    16,
-)  # steps in a block for each of its samples at most, and between two looks at its violation
-SHRINK_INTERVAL_ROUNDS, PROGRESS_CHECK_ROUNDS = 8, 50  # rounds
+BLOCK_STEPS_PER_SAMPLE = 40  # steps in a block for each of its samples, at most
+BLOCK_CHECK_STEPS = 16  # steps in a block between two looks at its violation
+SHRINK_INTERVAL_ROUNDS = 8  # rounds from one attempt to set samples aside to the next
+PROGRESS_CHECK_ROUNDS = 50  # rounds between two looks at whether D still rises
 
 
 def choose_size(problem, exact: bool) -> int:
@@ -181,14 +180,8 @@ class BlockRun(ActiveRun):
         state = (*held, np.zeros(len(work), K.dtype), a, p, d, e, lo, hi, up, low, curvature)
         width = float((self.m - self.M).max()) if self.paired else self.spread()
         threshold = max(BLOCK_VIOLATION_SHARE * width, 0.5 * self.threshold)
-        limits = (
-            0.0,
-            threshold,
-            min(max_steps, BLOCK_STEPS_PER_SAMPLE * len(work)),
-            self.numbers,
-            self.counts,
-            np.zeros(len(self.a)),
-        )
+        steps = min(max_steps, BLOCK_STEPS_PER_SAMPLE * len(work))
+        limits = (0.0, threshold, steps, self.numbers, self.counts, np.zeros(len(self.a)))
         if self.paired:
             pair_steps(*state, self.solver.rule, None, None, BLOCK_CHECK_STEPS, *limits)
         else:

@@ -14,18 +14,17 @@ from ..result import Outcome
 from .active import FLOAT32_TOL_FACTOR, MISSES, ActiveRun
 from .polish import MAX_NEWTON_ROUNDS, polish
 
-NEWTON_MAX_FREE_DUALS, NEWTON_ROUNDS_LARGE = (
-    120,
-    6,
-)  # the most free duals of a problem that is hurried, and rounds where n > SMALL
-SLOW_STEPS_PER_SAMPLE = 20  # steps a sample after which a small problem counts as slow
-PROBATION_EFFORT_SHARE, PROBATION_STEPS_PER_SAMPLE = (
-    0.125,
-    100,
-)  # of the steps that are granted, or steps a sample if these are more,
-WHOLE_MATRIX_ROW_SHARE = 0.25  # of all, evaluated one at a time: others will follow, and the whole matrix is cheaper
-PROBATION_MAX_GAP = 0.5  # after which the gap must be less than this
+SLOW_STEPS_PER_SAMPLE = 20  # steps per sample after which a small problem counts as slow, and gets Newton steps
+NEWTON_MAX_FREE_DUALS = 120  # the most free duals of a small problem that gets Newton steps for being slow
+NEWTON_ROUNDS_LARGE = 6  # rounds of such steps where n > SHRINKING_MIN_SAMPLES
+# A run whose steps are limited is on probation for this share of them, or for so many steps per sample if these are
+# more. After that its relative gap must be less than PROBATION_MAX_GAP.
+PROBATION_EFFORT_SHARE, PROBATION_STEPS_PER_SAMPLE = 0.125, 100
+PROBATION_MAX_GAP = 0.5
+# of all rows, evaluated one at a time: others will follow, and the whole matrix is cheaper
+WHOLE_MATRIX_ROW_SHARE = 0.25
 PROGRESS_CHECK_STEPS = 20_000  # steps between two looks at whether D still rises
+SPEED_MIN_STEPS = 32  # of a compiled call by which the speed of steps is measured
 SHRINKING_MIN_SAMPLES = 400  # samples below which shrinking costs more than it saves
 
 
@@ -34,14 +33,11 @@ class PairRun(ActiveRun):
 
     def __init__(self, solver, problem, tol, warm):
         super().__init__(solver, problem, tol, warm)
-        self.steps_a_second = 2e8 / max(problem.n, 100)
-        self.next_matrix_check = (
-            max(problem.n // 8, 1) if self.cache.evaluates_single_rows and not self.single_precision else np.inf
-        )
-        self.next_newton_attempt, self.probation_end = (
-            SLOW_STEPS_PER_SAMPLE * problem.n,
-            max(PROBATION_EFFORT_SHARE * solver.effort, PROBATION_STEPS_PER_SAMPLE * problem.n),
-        )
+        self.steps_per_second = 2e8 / max(problem.n, 100)
+        single_rows = self.cache.evaluates_single_rows and not self.single_precision
+        self.next_matrix_check = max(problem.n // 8, 1) if single_rows else np.inf
+        self.next_newton_attempt = SLOW_STEPS_PER_SAMPLE * problem.n
+        self.probation_end = max(PROBATION_EFFORT_SHARE * solver.effort, PROBATION_STEPS_PER_SAMPLE * problem.n)
 
     def prepare(self) -> None:
         """The row cache, and the precision of its rows."""
@@ -87,48 +83,67 @@ class PairRun(ActiveRun):
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
         """Pair steps for about `seconds`, at most `max_steps`."""
-        from ...compiled.smo import BUDGET, CONVERGED, MISSING, STALLED
-
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while True:
             before, began = self.n_iter, time.perf_counter()
-            # Where a decision is taken after so many steps, a call ends there: fits must not depend on the clock.
-            granted = min(self.probation_end, self.next_matrix_check, self.solver.effort)
-            decided = (
-                min(last, self.next_newton_attempt, self.next_progress_check, self.next_precision_check, granted)
-                - before
-            )
-            planned = int(max(1, min(decided, self.steps_a_second * (end - began), self.until_shrink())))
-            code = self.call(planned)
-            done, now = self.n_iter - before, time.perf_counter()
-            self.since_shrink += done
-            if code == MISSING:
-                self.fetch()
-            elif code == CONVERGED and self.polishing:
-                polish(self, last)
-            elif code == CONVERGED:
-                if not self.tighten():
-                    return self.finish()
-            elif code == STALLED:
-                return self.stall()
-            elif code == BUDGET and done >= 32:
-                self.steps_a_second = done / max(now - began, 1e-9)
-            self.try_newton_steps(last)
-            self.cache_whole_matrix()
-            if self.since_shrink >= self.shrink_every():
-                self.shrink()
-            if self.n_iter >= self.solver.effort or self.has_failed_probation():
-                return Outcome.STALLED
-            if self.n_iter >= self.next_precision_check:
-                self.next_precision_check = self.n_iter + self.problem.n
-                if self.check_precision():
-                    return Outcome.DONE
-            if self.n_iter >= self.next_progress_check:
-                self.next_progress_check = self.n_iter + PROGRESS_CHECK_STEPS
-                if (outcome := self.check_progress()) is not Outcome.GOING:
-                    return outcome
+            code = self.call(self.plan_steps(last, end - began))
+            now = time.perf_counter()
+            self.since_shrink += self.n_iter - before
+            self.measure_speed(code, self.n_iter - before, now - began)
+            outcome = self.respond_to(code, last)
+            if outcome is Outcome.GOING:
+                self.try_newton_steps(last)
+                self.cache_whole_matrix()
+                if self.since_shrink >= self.shrink_every():
+                    self.shrink()
+                outcome = self.check_limits()
+            if outcome is not Outcome.GOING:
+                return outcome
             if now >= end or self.n_iter >= last:
                 return Outcome.GOING
+
+    def plan_steps(self, last: int, seconds: float) -> int:
+        """Steps of the next compiled call, which is to take so many seconds at most.
+
+        Where a decision is taken after so many steps, a call ends there: fits must not depend on the clock.
+        """
+        granted = min(self.probation_end, self.next_matrix_check, self.solver.effort)
+        decided = min(last, self.next_newton_attempt, self.next_progress_check, self.next_precision_check, granted)
+        return int(max(1, min(decided - self.n_iter, self.steps_per_second * seconds, self.until_shrink())))
+
+    def measure_speed(self, code: int, steps: int, seconds: float) -> None:
+        """Steps per second, by a call that took all the steps that it was allowed."""
+        from ...compiled.smo import BUDGET
+
+        if code == BUDGET and steps >= SPEED_MIN_STEPS:
+            self.steps_per_second = steps / max(seconds, 1e-9)
+
+    def respond_to(self, code: int, last: int) -> Outcome:
+        """Do what a compiled call has ended for: fetch a row, polish, tighten the threshold; or the run ends."""
+        from ...compiled.smo import CONVERGED, MISSING, STALLED
+
+        if code == MISSING:
+            self.fetch()
+        elif code == CONVERGED and self.polishing:
+            polish(self, last)
+        elif code == CONVERGED and not self.tighten():
+            return self.finish()
+        elif code == STALLED:
+            return self.stall()
+        return Outcome.GOING
+
+    def check_limits(self) -> Outcome:
+        """Whether the steps that were granted are used up, float32 is too rough, or nothing moves any more."""
+        if self.n_iter >= self.solver.effort or self.has_failed_probation():
+            return Outcome.STALLED
+        if self.n_iter >= self.next_precision_check:
+            self.next_precision_check = self.n_iter + self.problem.n
+            if self.check_precision():
+                return Outcome.DONE
+        if self.n_iter >= self.next_progress_check:
+            self.next_progress_check = self.n_iter + PROGRESS_CHECK_STEPS
+            return self.check_progress()
+        return Outcome.GOING
 
     def cache_whole_matrix(self) -> None:
         """The whole matrix of a small problem, once so many rows were evaluated that it is worth it.
@@ -155,17 +170,13 @@ class PairRun(ActiveRun):
         return self.progress(0.0).relative_gap > PROBATION_MAX_GAP
 
     def try_newton_steps(self, last: int) -> None:
-        """Newton steps for a small problem that is slow to converge: after 1, 2, 4, 8, ... times SLOW n steps."""
+        """Newton steps for a small problem that is slow: after 1, 2, 4, 8, ... times SLOW_STEPS_PER_SAMPLE n steps."""
         if self.n_iter < self.next_newton_attempt:
             return
         self.next_newton_attempt *= 2
         if self.solver.stop == "gap" and self.problem.features.small and self.problem.features.kernel.psd:
-            polish(
-                self,
-                last,
-                NEWTON_MAX_FREE_DUALS,
-                MAX_NEWTON_ROUNDS if self.problem.n <= SHRINKING_MIN_SAMPLES else NEWTON_ROUNDS_LARGE,
-            )
+            rounds = MAX_NEWTON_ROUNDS if self.problem.n <= SHRINKING_MIN_SAMPLES else NEWTON_ROUNDS_LARGE
+            polish(self, last, NEWTON_MAX_FREE_DUALS, rounds)
 
     def call(self, max_steps: int) -> int:
         """One compiled call."""
@@ -187,7 +198,7 @@ class PairRun(ActiveRun):
         return self.cache.features.block(index)
 
     def shrink_every(self) -> int:
-        """LIBSVM's rhythm: every n steps, at most 1000. Below SMALL a step is too cheap to be worth it."""
+        """LIBSVM's rhythm: every n steps, at most 1000. Where samples are few, a step is too cheap to be worth it."""
         shrinks = (
             self.solver.shrinking
             and len(self.f) > SHRINKING_MIN_SAMPLES

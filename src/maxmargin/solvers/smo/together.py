@@ -24,10 +24,8 @@ from .active import FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_MAX_TOL
 # samples of a problem that is solved here; with more of them a step is worth the Python around it
 MAX_SAMPLES_PER_PAIR = 1000
 SAMPLES_PER_CALL = 1024  # samples of the problems of one compiled call, after which the clock is looked at
-STEPS_PER_SAMPLE, MAX_SCORE_UPDATES = (
-    20,
-    2.5e6,
-)  # per sample, or scores if these are more, after which the loop goes on with other means
+# Steps per sample, or updates of scores if these are more steps, after which the loop goes on with other means.
+STEPS_PER_SAMPLE, MAX_SCORE_UPDATES = 20, 2.5e6
 
 
 class PairSolutions(NamedTuple):

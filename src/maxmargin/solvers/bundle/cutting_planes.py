@@ -1,0 +1,70 @@
+"""Rules that ask at the minimum of the model, or on the line to it: Kelley's cutting planes, BMRM and OCAS."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .descent import Descent
+from .model import Step
+from .rule import Rule, measure_scope
+
+CUT_STEP_SHARE = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
+
+
+class CuttingPlane(Rule):
+    """x = argmin max_k offset_k + <phi_k, x> + ridge/2 |x|^2."""
+
+    name = "cutting-plane"
+    idle_rounds_limit_without_ridge = np.inf  # a linear program needs all cuts
+    held = False  # whether the radius held the last step back
+
+    def begin(self, descent: Descent) -> None:
+        """The radius within which an open model is minimised where there is no ridge."""
+        self.radius = 10.0 * max(1.0, float(np.abs(descent.start).max()))
+        self.scope = self.radius
+
+    def minimise(self, descent: Descent) -> Step:
+        """The minimum of the model, and its bound."""
+        if descent.ridged:
+            step = descent.bound_by_ridge()
+            if descent.block_proximities is not None:
+                start = descent.pad_weights(descent.weights)
+                step = descent.model.minimise(descent.block_proximities, descent.best.x, start)
+            descent.weights = step.weights
+            descent.measure(step.mean)
+            return step
+        step, inside = descent.model.minimise_linear(descent.best.x, self.radius, self.scope)
+        descent.take(step)
+        self.scope = measure_scope(step, descent)
+        self.held = not inside
+        return step
+
+    def step(self, descent: Descent) -> None:
+        """Ask at the minimum of the model."""
+        place = descent.locate(self.minimise(descent).x)
+        better = descent.update_best(place)
+        descent.add_cut(place)
+        self.widen(better)
+
+    def widen(self, better: bool) -> None:
+        """Look further where the radius held back a step that led down."""
+        if self.held and better:
+            self.radius *= 2.0
+
+
+class LineSearch(CuttingPlane):
+    """x = best + t (argmin model - best), t = argmin F; the cut is made a little beyond."""
+
+    name = "cutting-plane-line-search"
+
+    def step(self, descent: Descent) -> None:
+        """Search the line to the minimum of the model."""
+        oracle = descent.oracle
+        goal = oracle.locate(self.minimise(descent).x)
+        better = descent.update_best(oracle.search(descent.best, goal, descent.model))
+        # Franc and Sonnenburg: a cut at the best place itself would lack what the model's minimum has to tell.
+        beyond = descent.pull_back(oracle.between(descent.best, goal, CUT_STEP_SHARE))
+        for place in (beyond, *oracle.seen_on_line()):
+            descent.add_cut(place)
+        descent.update_best(beyond)
+        self.widen(better)
