@@ -63,7 +63,7 @@ def name_solver(setting: Setting) -> str:
 
 
 def list_missing(settings: list[Setting]) -> list[Setting]:
-    """The references that no table has: problems of the Lagrangian tables that nobody else solves."""
+    """The references that no table has: problems of the Lagrangian tables that no other reference solves."""
     tasks = dict.fromkeys(setting.task for setting in settings)
     wanted = [Setting(task, solver) for task in tasks if "squared" not in task.loss for solver in REFERENCES]
     return [setting for setting in wanted if setting not in set(settings)]

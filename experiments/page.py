@@ -101,12 +101,12 @@ def check_names(blocks: list[Table | Figure]) -> None:
 
 
 def write_whole(path: Path, text: str) -> Path:
-    """Write beside the path, then rename: nobody sees half a file."""
+    """Write beside the path, then rename, so that half a file is never seen."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        os.chmod(temporary, 0o644)  # mkstemp makes files that nobody else may read
+        os.chmod(temporary, 0o644)  # mkstemp makes files that other users may not read
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -96,7 +96,7 @@ def compare(case: Case, peers: list[Peer]) -> Comparison:
 
 
 def choose_tolerance(gap: float) -> float:
-    """Two digits of their gap, rounded down: nobody may say that we stopped earlier."""
+    """Two digits of their gap, rounded down, so that we do not stop earlier."""
     if not gap <= BAD:
         return REPLACED
     gap = max(gap, TIGHTEST)
@@ -166,7 +166,7 @@ def count_work(model) -> dict[str, int]:
 
 
 def warm_up(peers: list[Peer]) -> None:
-    """A small fit with everybody, so that nobody is timed while loading code, or while compiling it."""
+    """A small fit by every library, so that none is timed while it loads or compiles code."""
     for name in ("clouds", "words", "friedman1", "five classes"):
         case = make_case(name, 200)
         for large in (case, make_case(name, 6000)):

@@ -1,6 +1,6 @@
 """Predictions beside every peer: 5,000 rows, 5,000 support vectors, dense.
 
-Labels and targets are drawn by lot and the kernel is narrow, so that every training sample becomes a support vector in
+Labels and targets are random and the kernel is narrow, so that every training sample becomes a support vector in
 every library.
 """
 

@@ -1,4 +1,4 @@
-"""Data that nobody scaled: how far from optimal every library stops where kernel values need all their digits.
+"""Unscaled data: how far from optimal every library stops where kernel values need all their digits.
 
 svmguide1 as it comes has features in the hundreds. With gamma = 2 the exponent of the kernel is the small difference
 of numbers near a million, more than float32 can hold.

@@ -42,7 +42,7 @@ class LinearCase:
         return self.X.shape[0]
 
     def primal(self, w: np.ndarray, b: float) -> float:
-        """P(w, b) in float64, whoever found w and b."""
+        """P(w, b) in float64, for w and b of any library."""
         size = w @ w + (b * b if self.intercept == "regularised" else 0.0)
         losses = LOSSES[self.loss](**self.shape).value(self.X @ w + b, self.y)
         return float(0.5 * size + self.C * losses.sum())

@@ -23,7 +23,7 @@ from ..measuring.idle_cores import wait_for_idle_cores
 from ..peers.linear_routes import ROUTES, STEP, Route
 from .linear_cases import LinearCase
 
-REFINEMENTS = 2  # halvings of the last step, so that nobody is charged for a coarse ladder
+REFINEMENTS = 2  # halvings of the last step, so that no library pays for a coarse ladder
 START_SECONDS = 120  # for compiling and the first fit of a few rows
 WARM_UP_ROWS = 200
 PROGRESS_RATIO, MAX_IDLE_RUNGS = 0.95, 6  # so many rungs in a row that do not come nearer end a climb

@@ -118,7 +118,7 @@ def list_regression(*, files: bool = True) -> Iterator[Sample]:
 
 
 def make_clouds(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes of Gaussian clouds, 20 features of which 10 matter, 5 % of the labels drawn by lot."""
+    """Two classes of Gaussian clouds, 20 features of which 10 matter, 5 % of the labels random."""
     return datasets.make_classification(n, 20, n_informative=10, flip_y=0.05, random_state=0)
 
 

@@ -16,7 +16,7 @@ from sklearn import linear_model, svm
 from ..linear.linear_cases import LinearCase
 
 STEP = 1.5  # from one limit of passes to the next
-TIGHT, MANY = 1e-14, 10_000_000  # a tolerance, and a number of passes, that nobody reaches
+TIGHT, MANY = 1e-14, 10_000_000  # a tolerance, and a number of passes, that no fit reaches
 SPARSE = 0.25  # with fewer entries than this that are not zero, LIBLINEAR is given CSR data
 HINGES, TUBES = ("hinge", "squared_hinge"), ("epsilon_insensitive", "squared_epsilon_insensitive")
 

@@ -41,7 +41,7 @@ class Rows:
         return X, np.where(X @ w + noise > 0, np.float32(1), np.float32(-1))
 
     def lay_out(self):
-        """X and y as Dask arrays, of which nothing is made before somebody asks."""
+        """X and y as Dask arrays, made only when they are asked for."""
         import dask
         import dask.array as da
 

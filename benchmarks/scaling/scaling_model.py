@@ -1,4 +1,4 @@
-"""A model of what a pass costs: its constants measured here, passes foretold and measured, and a large cluster."""
+"""A model of what a pass costs: its constants measured here, passes predicted and measured, and a large cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PURPOSE = (
     "T = n/W (load + compute) + latency + transfer; `PassModel` has the formula. Constants: seconds a row are measured "
     "on two workers at the same time, in blocks of 2 million numbers that are made from their number; those "
     "of tasks are from passes over blocks of ten rows; the bandwidth is that of an array between two workers of this "
-    "machine. The scheduler is a part of the driver and shares two cores with the workers. Passes that are foretold "
+    "machine. The scheduler is a part of the driver and shares two cores with the workers. Passes that are predicted "
     "are none of those that the constants were measured on. The passes of a fit on the large cluster are those that "
     "fits on 2,000,000 x 20 and 500,000 x 100 rows took here, to tol = 1e-3; its links are assumed."
 )
@@ -63,8 +63,8 @@ TASK_COLUMNS = {
 }  # fmt: skip
 CHECKS = {
     "loss": "{}", "n": "{:,}", "d": "{:d}", "blocks": "{:d}", "workers": "{:d}", "K": "{:d}", "data": "{}",
-    "work, s": "{:.2f}", "latency, s": "{:.2f}", "foretold, s": "{:.2f}", "measured, s": "{:.2f}", "error": "{:+.0%}",
-    "bytes foretold": "{:,.0f}", "bytes measured": "{:,.0f}",
+    "work, s": "{:.2f}", "latency, s": "{:.2f}", "predicted, s": "{:.2f}", "measured, s": "{:.2f}", "error": "{:+.0%}",
+    "bytes predicted": "{:,.0f}", "bytes measured": "{:,.0f}",
 }  # fmt: skip
 LARGE = {
     "d": "{:d}", "loss": "{}", "blocks": "{:,}", "tasks": "{:,}", "rows of a block": "{:,}",
@@ -150,14 +150,14 @@ def measure_bandwidth(client) -> float:
 
 
 def check_plan(models: dict[str, PassModel], plan: Plan) -> dict:
-    """A row: foretold and measured."""
+    """A row: predicted and measured."""
     cost = models[plan.loss].predict(plan)
     seconds, moved = time_pass(plan)
     row = {
         "loss": plan.loss, "n": plan.n, "d": plan.d, "blocks": plan.blocks, "workers": plan.workers, "K": plan.steps,
         "data": name_data(plan), "work, s": cost.work, "latency, s": cost.latency,
-        "foretold, s": cost.seconds, "measured, s": seconds, "error": cost.seconds / seconds - 1.0,
-        "bytes foretold": count_bytes(plan), "bytes measured": moved,
+        "predicted, s": cost.seconds, "measured, s": seconds, "error": cost.seconds / seconds - 1.0,
+        "bytes predicted": count_bytes(plan), "bytes measured": moved,
     }  # fmt: skip
     print(f"scaling_model: {row}", flush=True)
     return row
@@ -215,9 +215,9 @@ def compare_rows(models: dict[str, PassModel], rows: list[dict]) -> list[dict]:
     """Seconds a row in nanoseconds, beside those of the model."""
     table = []
     for row in rows:
-        foretold = models[row["loss"]].cost_rows(row["d"], row["K"])
-        error = foretold / (row["load"] + row["compute"]) - 1.0
-        scaled = {"load": 1e9 * row["load"], "compute": 1e9 * row["compute"], "model": 1e9 * foretold}
+        predicted = models[row["loss"]].cost_rows(row["d"], row["K"])
+        error = predicted / (row["load"] + row["compute"]) - 1.0
+        scaled = {"load": 1e9 * row["load"], "compute": 1e9 * row["compute"], "model": 1e9 * predicted}
         table.append({**row, **scaled, "error": error})
     return table
 
@@ -238,10 +238,10 @@ def compare_tasks(model: PassModel, tasks: list[dict]) -> list[dict]:
     """Passes over tiny blocks, beside those of the model."""
     table = []
     for row in tasks:
-        plan, foretold = row["plan"], model.predict(row["plan"]).seconds
+        plan, predicted = row["plan"], model.predict(row["plan"]).seconds
         table.append({
             "blocks": plan.blocks, "tasks": plan.asked, "workers": plan.workers, "data": name_data(plan),
-            "seconds": row["seconds"], "model": foretold, "error": foretold / row["seconds"] - 1.0,
+            "seconds": row["seconds"], "model": predicted, "error": predicted / row["seconds"] - 1.0,
         })  # fmt: skip
     return table
 
@@ -289,7 +289,7 @@ def run(*, brief: bool) -> Report:
         Table("Constants", {"loss": "{}", "constant": "{}", "unit": "{}", "value": "{}"}, list_constants(models)),
         Table("Nanoseconds a row on each of two busy workers", ROW_COLUMNS, compare_rows(models, rows)),
         Table(f"Passes over blocks of {TINY_BLOCK_ROWS} rows", TASK_COLUMNS, compare_tasks(models["hinge"], tasks)),
-        Table("Passes, foretold and measured", CHECKS, checks),
+        Table("Passes, predicted and measured", CHECKS, checks),
         Table(f"{LARGE_ROWS:,} rows on {MACHINES} machines of {CORES} cores, links of 10 Gbit/s", LARGE, ahead),
     ]
     report.findings = summarise(models["hinge"], checks, ahead)

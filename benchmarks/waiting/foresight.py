@@ -1,4 +1,4 @@
-"""How well `diagnose` foretells the time of a fit: kernel and linear machines on sets of many shapes, fitted after it.
+"""How well `diagnose` predicts the time of a fit: kernel and linear machines on sets of many shapes, fitted after it.
 
 The prediction comes from fits of parts of the data; a ratio is predicted over measured seconds. Both are taken in one
 process, one after the other, so that whatever else the machine does meets both.
