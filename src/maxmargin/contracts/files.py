@@ -44,10 +44,10 @@ class Data(NamedTuple):
     """
 
     X: np.ndarray | sp.csr_array
-    y: np.ndarray | None
-    weight: np.ndarray | None
-    query: np.ndarray | None
-    names: list[str] | None
+    y: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    query: np.ndarray | None = None
+    names: list[str] | None = None
     first_index: int | None = None
     target: str | None = None
 
