@@ -62,7 +62,7 @@ class PassModel:
     n/W stands for ceil(G/W) n/G, the rows of the busiest worker. Answers are added eight at a time, in inner =
     ceil(G/8) + ceil(G/64) + ... nodes and so many levels as there are terms, the depth. An answer has (d + 1)^2 +
     (d + 1) + 6 numbers, a question K (d + 2), of eight bytes each, and a few hundred bytes of words. In one pass W
-    questions move, and (1 - 1/W) (G + inner - 1) + 1 answers: those that another worker adds, if it is chosen at random.
+    questions move, and (1 - 1/W) (G + inner - 1) + 1 answers: those that another worker adds, if chosen at random.
     """
 
     load: tuple[float, float]
