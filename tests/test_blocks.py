@@ -14,7 +14,7 @@ from maxmargin.blocks import ArrayBlocks, Blocks
 from maxmargin.blocks.problem import BlockPoint, Rest
 from maxmargin.blocks.survey import survey_block
 from maxmargin.certificates.certificate import judge
-from maxmargin.estimators import block_machine
+from maxmargin.estimators import block_data
 from maxmargin.model.losses import LOSSES
 from maxmargin.model.problem import Point
 from maxmargin.runtime.checkpoints import CheckpointFile, is_same
@@ -222,7 +222,7 @@ def test_a_large_memory_map_is_read_in_blocks(monkeypatch, tmp_path):
     wanted = machine.fit(mapped, y).coef_
     assert machine.result_.solver.name == "newton"
     assert not isinstance(machine.result_.point, BlockPoint)
-    monkeypatch.setattr(block_machine, "BLOCKWISE_MEMMAP_BYTES", 1000)
+    monkeypatch.setattr(block_data, "BLOCKWISE_MEMMAP_BYTES", 1000)
     machine.fit(mapped, y)
     assert isinstance(machine.result_.point, BlockPoint)
     assert machine.coef_ == pytest.approx(wanted, rel=1e-6)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from ...certificates.certificate import Certificate, judge_with_refinement, worst
 from ...contracts.estimators import Estimator
@@ -48,11 +47,11 @@ def risk_bounds(
     RiskBounds
         Of many classes, a sample counts if it does in any of the binary problems, which are the `parts`.
     """
-    check_arguments(model, exact, max_seconds)
+    kind = check_arguments(model, exact, max_seconds)
     end = time.perf_counter() + max_seconds
-    classes = model.classes_ if is_classifier(model) else ()
     with single_threaded_blas(), watch_interrupt() as interrupt:
         machines = list(pose_model(model, X, y, sample_weight, TIME_SHARE * max_seconds, interrupt))
+        classes = model.classes_ if kind.task == "classification" else ()
         parts = []
         for place, posed in enumerate(machines):
             now = time.perf_counter()
@@ -65,15 +64,17 @@ def risk_bounds(
     return parts[0] if len(parts) == 1 else join(parts, machines, model, X, y, sample_weight)
 
 
-def check_arguments(model, exact, max_seconds) -> None:
-    """One sentence about what is wrong."""
-    if find_estimator(model, has_risk_bounds) is None:
+def check_arguments(model, exact, max_seconds) -> type[Estimator]:
+    """What the model is, or one sentence about what is wrong."""
+    kind = find_estimator(model, has_risk_bounds)
+    if kind is None:
         names = ", ".join(list_names(has_risk_bounds))
         raise TypeError(f"risk_bounds takes a fitted {names}, got {name_type(model)}.")
     if not (isinstance(exact, bool) or exact == "auto"):
         raise ValueError(f"exact must be True, False or 'auto', got {exact!r}.")
     if not isinstance(max_seconds, Real) or not max_seconds > 0:
         raise ValueError(f"max_seconds must be a positive number, got {max_seconds!r}.")
+    return kind
 
 
 def has_risk_bounds(kind: type[Estimator]) -> bool:
