@@ -190,7 +190,7 @@ def test_what_is_required():
         Standing()
 
 
-@pytest.mark.parametrize("solver", [3, None, Ridge, object()], ids=str)
+@pytest.mark.parametrize("solver", [3, None, Ridge, object()], ids=["number", "None", "class", "object"])
 def test_what_is_no_solver(solver):
     """Only a name or an object of a class that derives from `Solver`."""
     with pytest.raises(ValueError, match=r"solver must be 'auto', one of .* or a solver object, got"):
