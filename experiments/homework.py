@@ -1,4 +1,4 @@
-"""The lecture's homework: SMO beside a general QP solver, the kernel cache, and the choice of the working set."""
+"""The exercises of Wu (2014): SMO beside a general QP solver, the kernel cache, and the choice of the working set."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def count_ticks(quick: bool) -> int:
 
 
 def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
-    """The three exercises of the lecture on SMO, answered by runs."""
+    """The three exercises of Wu (2014) on SMO, answered by runs."""
     solve(pose(60, 1.0), SMO(), tol=TOL)  # compiles what is timed below
     solve(pose(60, 1.0), SMO(working_set=2), tol=TOL)
     blocks = [
@@ -43,7 +43,7 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
         *measure_cache(quick, tick),
         *compare_selections(quick, tick),
     ]
-    return Chapter("The lecture's homework", blocks)
+    return Chapter("The exercises of Wu (2014)", blocks)
 
 
 def generate_clouds(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

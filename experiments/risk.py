@@ -20,7 +20,7 @@ from .risk_grids import (
 from .risk_theorems import CASES, PROBLEMS, conclude, count_violations, tabulate
 
 INTRODUCTION = """
-The lecture on support vector machines ends with a heading and no text: structural risk minimisation. The idea is
+Wu (2014) ends with a heading and no text: structural risk minimisation. The idea is
 Vapnik's. A machine comes from a family of machines, and C and the kernel say how rich the family is. The richer it is,
 the less a small training error means. So choose, along a nested sequence of families, the one with the least
 <i>bound</i> on the error of new samples. <code>maxmargin.risk_bounds</code> has the bounds that follow from one fit,

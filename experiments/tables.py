@@ -138,7 +138,7 @@ the fit may be poor, or its duals may be. The last column says how the fit ended
 limit of iterations, or out of time. Seconds are those of <code>fit</code> after one warm-up fit, so that
 compilation is not part of them. SVs are the support vectors of the training fold. A primal fit has no duals: there,
 they are the samples whose loss has a slope. The report also lists support vectors of the validation fold. In its dual
-tables they repeat the column before, in its primal tables they count samples that nobody trained on, so they are left
+tables they repeat the column before, in its primal tables they count samples that were not trained on, so they are left
 out here; the published tables beside the program have them.
 
 The step of gradient descent is the report's 0.001 divided by n. Its tables show descent at C = 100, where 0.001 on the

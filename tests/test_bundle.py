@@ -135,7 +135,7 @@ def test_cuts_are_melted(method, max_cuts):
 
 
 def test_names_of_methods():
-    """BMRM and OCAS are the first two methods of the lecture."""
+    """BMRM and OCAS are the first two methods of Schmidt-Thieme's lecture notes."""
     problem = make_linear_problem("hinge", "free")
     for name, other in (("bmrm", "cutting-plane"), ("ocas", "cutting-plane-line-search")):
         one, two = (solve(problem, Bundle(each), tol=1e-6) for each in (name, other))

@@ -1,4 +1,4 @@
-"""The cutting plane algorithm of the lecture: its lemma, its stopping rule, and how many rounds it takes."""
+"""The cutting plane algorithm of Joachims (2006): its lemma, its stopping rule, and how many rounds it takes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ both_weights = pytest.mark.parametrize("weighted", [False, True], ids=["unweight
 
 
 def run_to_end(problem: Problem, epsilon: float | None = None, tol: float = 1e-9):
-    """A run of the lecture's algorithm by itself."""
+    """A run of the algorithm by itself."""
     run = OneSlack(epsilon).start(problem, tol)
     assert run.advance(10_000, 10.0) is Outcome.DONE
     return run
@@ -117,7 +117,7 @@ def test_same_rounds_as_the_risk_by_cutting_planes():
 
 @both_weights
 @pytest.mark.parametrize("epsilon", [0.1, 1e-2, 1e-4])
-def test_rule_of_the_lecture(epsilon, weighted):
+def test_rule_of_the_lecture_notes(epsilon, weighted):
     """Line (11): the newest constraint is violated by at most epsilon more than xi, so P - P* <= gamma n epsilon."""
     problem, optimum = make_linear_problem("hinge", "none", "dense", weighted), find_optimum("hinge", "none", weighted)
     run = run_to_end(problem, epsilon)
@@ -139,7 +139,7 @@ def test_rule_of_the_gap_is_the_default():
 
 @pytest.mark.parametrize("n", SIZES[:2])
 def test_rounds_grow_no_faster_than_the_inverse_of_epsilon(n):
-    """The bound of the lecture; in truth they grow by far less."""
+    """The bound of the lecture notes (Schmidt-Thieme); in truth they grow by far less."""
     rounds = [solve(make_cloud(n), OneSlack(epsilon)).n_iter for epsilon in (1e-1, 1e-2, 1e-3, 1e-4)]
     assert rounds == sorted(rounds)
     for few, many in pairwise(rounds):

@@ -45,7 +45,7 @@ def widest_violation(problem: Problem, a: np.ndarray) -> float:
 @pytest.mark.parametrize("intercept", ["free", "none"])
 @either_shrinking
 @either_working_set
-def test_lectures_rule_holds_for_all_samples(loss, selection, intercept, shrinking, working_set):
+def test_the_rule_of_wu_holds_for_all_samples(loss, selection, intercept, shrinking, working_set):
     """stop="kkt" leaves m - M < tol, recomputed over all samples, set aside or not."""
     tol = 1e-3
     problem = make_problem(loss, Linear(), intercept, weighted=True, n=100, seed=3)
@@ -57,7 +57,7 @@ def test_lectures_rule_holds_for_all_samples(loss, selection, intercept, shrinki
 @pytest.mark.parametrize("kind", LAYERED)
 @either_shrinking
 @either_working_set
-def test_lectures_rule_holds_in_layers(kind, shrinking, working_set):
+def test_the_rule_of_wu_holds_in_layers(kind, shrinking, working_set):
     """stop="kkt" leaves m - M < tol in every layer."""
     problem = make_layered(kind, n=100)
     result = run(problem, 1e-4, stop="kkt", shrinking=shrinking, working_set=working_set)

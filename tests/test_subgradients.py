@@ -1,4 +1,4 @@
-"""What the lecture on bundle methods states about derivatives, subgradients and subproblems, number by number."""
+"""Derivatives, subgradients and subproblems as in the lecture notes of Schmidt-Thieme, number by number."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def steep(x: np.ndarray) -> float:
 
 
 def test_directional_derivatives_need_not_be_linear():
-    """The lecture's example: df(0; d) = d1^3 / (d1^2 + d2^2), which is not linear in d."""
+    """The example of Schmidt-Thieme: df(0; d) = d1^3 / (d1^2 + d2^2), which is not linear in d."""
     for direction in np.random.default_rng(0).normal(size=(20, 2)):
         slope = differentiate(steep, np.zeros(2), direction)
         assert slope == pytest.approx(direction[0] ** 3 / (direction @ direction), rel=1e-6)
