@@ -155,6 +155,16 @@ def test_a_run_goes_on_with_a_ridge_and_little_memory(method, tmp_path):
     assert again.lower_bound <= -0.5 / n + 1e-12
 
 
+@every_method
+def test_a_run_with_a_ridge_goes_on_from_its_midst(method):
+    """After one round there is still a way to go, and the same minimum is found."""
+    first = minimize(SHOR.fun, SHOR.x0, method, ridge=0.1, max_iter=1)
+    assert not first.converged
+    again, through = (minimize(SHOR.fun, SHOR.x0, method, ridge=0.1, resume=each) for each in (first, None))
+    assert again.converged
+    assert again.fun == pytest.approx(through.fun, rel=1e-5)
+
+
 def test_a_run_that_was_done_is_done():
     """With a smaller tol it goes on, with the same one it does not ask fun again."""
     fun = Counted(SHOR.fun)
