@@ -100,7 +100,7 @@ EXAMPLES: dict[str, Example] = {
 
 @cache
 def fit(name: str):
-    """The fitted model of an example; it is shared, so nobody may change it."""
+    """The fitted model of an example; it is shared, so no test may change it."""
     example = EXAMPLES[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of probability=True

@@ -428,7 +428,7 @@ class Clone(sklearn.svm.SVC):
 
 
 def test_classes_that_derive_are_known():
-    """Whoever derives from a known class is judged as it."""
+    """An estimator derived from a known class is judged as that class."""
     X, y, _ = make_data("SVC", n=40)
     assert certify(Clone(tol=1e-6).fit(X, y), X, y).relative_gap < 1e-4
 

@@ -70,7 +70,7 @@ def test_an_interrupt_ends_a_pass():
 
 
 class StalledBlocks(ArrayBlocks):
-    """Blocks of a disk that stalls: in the third pass the second block does not come before somebody says so."""
+    """Blocks of a disk that stalls: in the third pass the second block does not come before the test says so."""
 
     def __init__(self, X, y, rows):
         super().__init__(X, y, rows=rows)

@@ -108,7 +108,7 @@ def make_noise(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_left_out(model, X, status: Status) -> None:
-    """Problems that had no time to begin are zero, and nobody claims to know their gap; the model predicts."""
+    """Problems that had no time to begin are zero, and their gap is said to be unknown; the model predicts."""
     left_out = [result for result in model.results_ if result.certificate.dual == -np.inf]
     assert left_out
     for result in left_out:

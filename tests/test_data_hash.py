@@ -74,7 +74,7 @@ def test_a_structured_fit_forgets_the_hash_too(tmp_path):
 
 
 def test_data_in_blocks_have_no_hash(tmp_path):
-    """Nobody reads them once more for that."""
+    """They are not read once more for that."""
     blocks = ArrayBlocks(X, CLASS, rows=25)
     with pytest.raises(ValueError, match="X must be in memory to be hashed"):
         save(LinearSVC().fit(blocks), tmp_path / "model.mm", X=blocks)

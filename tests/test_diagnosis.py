@@ -110,7 +110,7 @@ def test_wrong_data_are_refused_as_by_fit():
         diagnose(SVC(), X, np.zeros(300))
 
 
-# ---- where it cannot be foretold ------------------------------------------------------------------------------------
+# ---- where it cannot be predicted -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [700, 1500, 4500])

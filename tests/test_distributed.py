@@ -46,7 +46,7 @@ def two_workers(cluster, client):
 
 
 def cut(rows: int = ROWS):
-    """The data as dask arrays that are read block by block, by whoever needs a block."""
+    """The data as dask arrays that are read block by block, where a block is needed."""
     chunks = da.core.normalize_chunks((rows, 6), DATA.shape)
     X = da.map_blocks(block_tasks.read_rows, "X", chunks=chunks, dtype=float, meta=np.empty((0, 0)))
     return X, da.map_blocks(block_tasks.read_rows, "y", chunks=chunks[:1], dtype=float, meta=np.empty(0))
@@ -264,7 +264,7 @@ def test_what_is_refused_before_anything_is_computed(case):
 
 @pytest.mark.slow
 def test_partitions_of_different_rows_are_refused_where_they_meet(two_workers):
-    """Sizes that nobody knows before are compared by the worker that reads them."""
+    """Sizes that are not known before are compared by the worker that reads them."""
     X, y = cut()
     late = da.arange(2000, chunks=ROWS) != 777
     for client in (two_workers, None):
@@ -324,7 +324,7 @@ def test_errors_that_look_like_the_cluster_s(two_workers, error):
 
 @pytest.mark.slow
 def test_a_pass_listens(two_workers):
-    """Whoever is asked to stop stops within half a second, and the next pass begins with an empty cluster."""
+    """A pass that is asked to stop ends within half a second, and the next pass begins with an empty cluster."""
     blocks = DaskBlocks(*cut(), client=two_workers)
     watch = Stopwatch()
     with pytest.raises(Interrupted), interruptible(lambda: watch.seconds > 0.5):
@@ -586,7 +586,7 @@ def test_the_bits_do_not_depend_on_the_workers(cluster, client):
 
 @pytest.mark.slow
 def test_the_only_worker_killed_comes_back(cluster, client):
-    """There is nobody for a while, until the nanny has started another worker."""
+    """There is no worker for a while, until the nanny has started another worker."""
     scale(cluster, client, 1)
     blocks = DaskBlocks(*client.persist(list(cut())), client=client)
     kill_soon(client, 0.3)

@@ -76,7 +76,7 @@ def press_before_fold(monkeypatch, number: int) -> None:
 @pytest.mark.parametrize("fold", [0, 3])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_interrupted_folds_make_no_probabilities(n_classes, fold, monkeypatch, tmp_path):
-    """The machine is whole but for them, in a file too; going on makes those of a fit that nobody interrupted."""
+    """The machine is whole but for them, in a file too; going on makes those of a fit that was not interrupted."""
     X, y = make_classes(150, n_classes)
     whole = SVC(probability=True, random_state=0).fit(X, y)
     model = SVC(probability=True, random_state=0)
@@ -117,7 +117,7 @@ def test_folds_without_a_step_make_no_probabilities(monkeypatch):
 
 @pytest.mark.parametrize("kind", [SVC, SVR, LinearSVC, LinearSVR])
 def test_whole_numbers_for_C(kind):
-    """C=10 is C=10.0, also where nobody weighs the samples."""
+    """C=10 is C=10.0, also without sample weights."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
     whole, real = kind(C=10).fit(X, y), kind(C=10.0).fit(X, y)

@@ -84,7 +84,7 @@ def test_packed_files_are_read_and_written(tmp_path):
 
 
 def test_features_beyond_the_support_vectors(tmp_path):
-    """The file does not say how many there are; somebody may."""
+    """The file does not say how many there are; the caller may."""
     wide = np.column_stack([X, np.zeros((60, 2))])
     write_libsvm_model(SVC().fit(wide, TWO), tmp_path / "model")
     assert load(tmp_path / "model").n_features_in_ == 5

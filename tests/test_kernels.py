@@ -413,7 +413,7 @@ def test_rows_that_must_be_fetched():
 
 
 class SlowKernel(RBF):
-    """A kernel of somebody's own, of which only its `evaluate` is known."""
+    """A kernel of the user, of which only `evaluate` is known."""
 
 
 @pytest.mark.parametrize("full", [0, 100])

@@ -264,7 +264,7 @@ def test_names_are_found_when_asked_for():
 
 
 def test_the_command_line_is_the_top():
-    """Nobody imports it but the program itself."""
+    """Only the program itself imports it."""
     users = {module for module in MODULES for found in own_imports(module) if room_of(found.name) == "cli"}
     assert {room_of(module) for module in users} <= {"cli", "__main__"}
 

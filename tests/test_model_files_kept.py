@@ -94,7 +94,7 @@ def test_a_second_file_has_the_bytes_of_the_first(name, tmp_path):
 
 @every_example
 def test_private_attributes_of_a_fit_are_known(name):
-    """An attribute that somebody adds to a fit must be kept, or be one that can be rebuilt."""
+    """An attribute that is added to a fit must be kept, or be one that can be rebuilt."""
     model = fit(name)
     assert set(vars(model)) <= {*model.get_params(deep=False), *list_state_names(model), *DERIVED_ATTRIBUTES}
 
@@ -241,7 +241,7 @@ def test_solvers_that_share_cuts_are_kept_without_them(tmp_path):
 
 
 def test_certificates_of_earlier_versions_are_read():
-    """They had a `resolution`, which nobody asks for any more, and knew nothing of `rounding` and `bound`."""
+    """They had a `resolution`, which is not needed any more, and knew nothing of `rounding` and `bound`."""
     fields = {"primal": 2.0, "dual": 1.5, "kkt": 0.1, "convex": True, "floor": 1e-300, "resolution": 1e-12}
     found = Unpacker(lambda name: np.zeros(0)).unpack({"record": "Certificate", "fields": fields})
     assert (found.gap, found.relative_gap, found.rounding) == (0.5, 0.25, 0.0)

@@ -62,7 +62,7 @@ def dot(A, B):
 
 
 def add_note():
-    """A model with an attribute that somebody added."""
+    """A model with an attribute that was added by hand."""
     model = SVC().fit(X, TWO)
     model.note = "mine"
     return model

@@ -1,4 +1,4 @@
-"""The parts of Newton's method and of interior point: systems, coarse starts, near rows, rows drawn by lot, sifting."""
+"""The parts of Newton's method and of interior point: systems, coarse starts, near rows, rows sampled at random, sifting."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_strips_give_the_same_answer(name, shared, monkeypatch):
 @every_intercept
 @pytest.mark.parametrize("name", ROWS)
 def test_sifting(name, intercept, form, monkeypatch):
-    """Interior point on the rows that matter: an eighth by lot first, then those near their kinks."""
+    """Interior point on the rows that matter: a random eighth first, then those near their kinks."""
     problem = make_many(name, 600, form, intercept)
     _, expected = solve_both(problem, "interior_point")
     monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS", 100)
@@ -223,7 +223,7 @@ def test_sifting_brings_rows_back(name, nearest, monkeypatch):
 @pytest.mark.parametrize("max_iter", [0, 1, 3, 10])
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge", "epsilon_insensitive"])
 def test_limits_within_sifting(name, max_iter, monkeypatch):
-    """A solve that ends on rows drawn by lot has a point and a bound for all rows."""
+    """A solve that ends on rows sampled at random has a point and a bound for all rows."""
     problem = make_many(name, 600)
     monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS", 100)
     monkeypatch.setattr(sifting, "SIFTING_MIN_ROWS_PER_FEATURE", 1)

@@ -228,7 +228,7 @@ def test_other_bad_input():
 
 @pytest.mark.parametrize("settings", [{"alpha": 1.0}, {"C": 1.0}, {"loss": "absolute", "width": 1.0}], ids=str)
 def test_unknown_parameters(settings):
-    """A parameter that nobody knows is named."""
+    """An unknown parameter is named."""
     X, y, _ = make("hinge")
     unknown = next(key for key in settings if key != "loss")
     with pytest.raises(TypeError, match=unknown):

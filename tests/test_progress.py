@@ -1,4 +1,4 @@
-"""The live line: what it says, where it is written and where not, and what it costs when nobody asked for it."""
+"""The live line: what it says, where it is written and where not, and what it costs when it is off."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_line_leaves_out_what_is_not_known(terminal):
 
 
 def test_a_budget_bounds_what_is_left(terminal):
-    """Where nobody knows how long it takes, max_seconds does."""
+    """Where the time left is unknown, max_seconds is shown."""
     ProgressLine(tol=1e-5, max_seconds=7.0).show(report())
     assert ", at most 7 s left, " in terminal.lines[0]
 

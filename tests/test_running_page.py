@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _default_handler():
-    """Python's own handler for Ctrl-C, whoever runs the tests."""
+    """Python's own handler for Ctrl-C, whatever runs the tests."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -127,7 +127,7 @@ def test_before_the_solver_begins():
     assert not hasattr(model, "certificate_")
 
 
-# ---- points that nobody had the time to judge -----------------------------------------------------------------------
+# ---- points that there was no time to judge -------------------------------------------------------------------------
 
 
 class Slow(Gram):
@@ -225,11 +225,11 @@ READERS = {
 
 
 def wait_for_reader(pipe: Path) -> int:
-    """The end of the pipe to write to, once somebody reads from the other."""
+    """The end of the pipe to write to, once a process reads from the other."""
     for _ in range(600):
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:  # nobody does
+        except OSError:  # none does yet
             time.sleep(0.1)
     raise TimeoutError
 

@@ -289,7 +289,7 @@ def test_interrupt_ends_in_good_order(working_set, long_problem):
 
 @pytest.mark.usefixtures("_default_handler", "own_clock")
 def test_second_interrupt_is_a_keyboard_interrupt():
-    """Whoever presses Ctrl-C twice means it."""
+    """Ctrl-C pressed twice is meant."""
     with watch_interrupt() as flag:
         assert not flag
         signal.raise_signal(signal.SIGINT)

@@ -75,7 +75,7 @@ def test_a_worker_that_fails_gives_its_turn_back():
 
 
 def test_two_workers_compute_the_same_property_of_two_objects():
-    """Whoever steps aside within a property holds nothing that the next worker waits for."""
+    """A thread that steps aside within a property holds nothing that the next worker waits for."""
     turn, both = InterpreterTurn(), threading.Barrier(2)
 
     class Thing:
@@ -193,7 +193,7 @@ def test_who_listens_does_not_wait(stalled):
 
 
 def test_an_owner_is_asked_by_one_thread_at_a_time(stalled):
-    """A new stream of the same owner begins when the item that was left has come; one of somebody else at once."""
+    """A new stream of the same owner begins when the item that was left has come; one of another owner at once."""
     open_stream, event = stalled
     owner = object()
     open_stream(owner).close()

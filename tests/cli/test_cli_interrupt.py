@@ -56,7 +56,7 @@ def hang_up(process, keyboard) -> tuple[int, str, str]:
     while select.select([keyboard], [], [], 0.2)[0]:
         try:
             said += os.read(keyboard, 4096).decode(errors="replace")
-        except OSError:  # Linux ends a terminal that nobody holds with an error
+        except OSError:  # Linux ends a terminal that no process holds with an error
             break
     os.close(keyboard)
     return process.returncode, out, said

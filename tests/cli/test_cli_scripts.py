@@ -252,7 +252,7 @@ def test_a_disk_that_is_full(folder):
         capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "TMPDIR": str(folder)},
     )  # fmt: skip
     if done.returncode == 77 or "unshare failed" in done.stderr:
-        pytest.skip("this system lets nobody but root mount a file system")
+        pytest.skip("this system lets only root mount a file system")
     assert done.returncode == 1
     sentence = "disk/model could not be written: No space left on device; the file that was there is unchanged"
     told, _, kept = done.stderr.partition("; the model is in ")
