@@ -139,7 +139,7 @@ def test_a_run_that_is_stopped_early_leaves_the_w_it_has_found(inner, free):
         assert certificate.dual <= certificate.primal
 
 
-def test_who_is_asked_first():
+def test_which_solver_is_asked_first():
     """SMO for a while where it is quick, then the space of the features; the other way round where samples are many."""
     X, y = make_uneven(300)
     few, many = (pose(Hinge(), *make_uneven(n)) for n in (300, 3000))

@@ -190,7 +190,7 @@ def test_a_few_classes_stand_for_all():
 
 
 @pytest.mark.slow
-def test_problems_without_time_are_foretold_from_the_others():
+def test_problems_without_time_are_predicted_from_the_others():
     """Of thousands of pairs some end: the others take as long each. Where none ends, there is a lower bound."""
     X, y = make_noise(2000, 150)
     fit_part(SVC(), X[y < 3], y[y < 3], None, 2000, 0.4)  # loads what is compiled

@@ -364,7 +364,7 @@ def test_a_task_that_killed_its_worker_once(two_workers, tmp_path):
 
 
 @pytest.mark.slow
-def test_nobody_there():
+def test_no_worker_is_there():
     """A cluster without workers is waited for as long as patience says, and then one sentence ends it."""
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,

@@ -137,7 +137,7 @@ def test_imports_point_downward():
     assert upward == []
 
 
-def test_below_the_top_nobody_imports_the_package_itself():
+def test_below_the_top_no_module_imports_the_package_itself():
     """`import maxmargin` from within would be an import of everything."""
     below = [module for module in MODULES if rank_of(module) < len(LAYERS)]
     assert [module for module in below for found in own_imports(module) if found.name == "maxmargin"] == []

@@ -1,4 +1,4 @@
-"""The parts of Newton's method and of interior point: systems, coarse starts, near rows, rows sampled at random, sifting."""
+"""The parts of Newton's method and of interior point: systems, coarse starts, near rows, random rows, sifting."""
 
 from __future__ import annotations
 

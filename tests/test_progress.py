@@ -247,7 +247,7 @@ def follow(gap, until: float) -> Forecast:
 
 
 @pytest.mark.parametrize("until", [1.0, 3.0, 6.0])
-def test_linear_convergence_is_foreseen(until):
+def test_linear_convergence_is_predicted(until):
     """A digit a second: tol = 1e-8 after eight seconds."""
     left = follow(lambda t: 10.0**-t, until).seconds_left(1e-8)
     assert until + left == pytest.approx(8.0, rel=0.05)
@@ -261,7 +261,7 @@ def test_long_fits_are_remembered_in_part():
 
 
 @pytest.mark.parametrize("until", [2.0, 5.0])
-def test_sublinear_convergence_is_foreseen(until):
+def test_sublinear_convergence_is_predicted(until):
     """gap = 1 / t^2: tol = 1e-2 after ten seconds."""
     left = follow(lambda t: 1.0 / t**2, until).seconds_left(1e-2)
     assert until + left == pytest.approx(10.0, rel=0.1)
@@ -278,7 +278,7 @@ def test_sublinear_convergence_is_foreseen(until):
     ],
     ids=["too early", "no fall", "no gap", "no tolerance", "a gap that rose"],
 )
-def test_what_nobody_knows(gap, until, tol):
+def test_what_cannot_be_predicted(gap, until, tol):
     """None, which the line shows as a question mark."""
     assert follow(gap, until).seconds_left(tol) is None
 
@@ -317,7 +317,7 @@ def test_elsewhere_only_the_summary(model, capsys):
 
 
 @every_estimator
-def test_nobody_looks_unless_asked(model, terminal, capsys, monkeypatch):
+def test_nothing_is_shown_unless_asked_for(model, terminal, capsys, monkeypatch):
     """verbose=0: no line, no output, and solves without a callback."""
     callbacks = []
     solve = observers.solve

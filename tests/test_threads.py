@@ -94,7 +94,7 @@ def test_two_workers_compute_the_same_property_of_two_objects():
         assert list(pool.map(work, range(2))) == [14, 14]
 
 
-def test_outside_a_turn_nobody_steps_aside():
+def test_outside_a_turn_no_thread_steps_aside():
     """Without a turn `release_interpreter` does nothing."""
     with release_interpreter():
         assert getattr(InterpreterTurn.held, "lock", None) is None
@@ -129,7 +129,7 @@ def test_items_are_fetched_ahead():
     assert fetched == [(k, False) for k in range(5)]
 
 
-def test_who_stops_early_leaves_no_thread():
+def test_a_stream_that_stops_early_leaves_no_thread():
     """Closed here, and dropped by another thread, which must not wait for the one that fetches."""
     items = fetch_ahead(iter(range(100)))
     assert next(items) == 0
@@ -175,7 +175,7 @@ def stalled():
     assert not list_fetchers()
 
 
-def test_nobody_waits_for_an_item_that_does_not_come(stalled):
+def test_an_item_that_does_not_come_is_not_waited_for(stalled):
     """Closed while the next item is on its way: control is back at once, and the thread ends when the item comes."""
     items = stalled[0]()
     watch = Stopwatch()
@@ -184,7 +184,7 @@ def test_nobody_waits_for_an_item_that_does_not_come(stalled):
     assert len(list_fetchers()) == 1
 
 
-def test_who_listens_does_not_wait(stalled):
+def test_an_interruptible_caller_does_not_wait(stalled):
     """Asked to stop while the next item is on its way, the caller hears of it."""
     items, watch = stalled[0](), Stopwatch()
     with pytest.raises(Interrupted), interruptible(lambda: watch.seconds > 0.1):

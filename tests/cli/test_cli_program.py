@@ -92,7 +92,7 @@ def test_as_a_module():
 
 
 @pytest.mark.slow
-def test_nobody_listens():
+def test_a_pipe_that_is_closed_early():
     """A pipe that is closed early is no error."""
     command = f"{sys.executable} -m maxmargin solvers --markdown | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, timeout=60)

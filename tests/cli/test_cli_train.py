@@ -82,7 +82,7 @@ def test_arguments_come_in_any_order(blobs):
     assert Path("out").is_file()
 
 
-def test_data_that_nobody_scaled(capsys):
+def test_data_that_are_not_scaled(capsys):
     """The warning says what to do, in the words of the command line."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3)) * [1.0, 1.0, 1e6]
