@@ -39,11 +39,11 @@ def test_the_page_runs_word_for_word(capsys):
 
 
 def test_the_page_has_every_word_and_code():
-    """The tables of commands and exit codes are those of the code, and so are the letters."""
+    """The tables of commands and exit codes are those of the code, and so are the short options."""
     page = PAGE.read_text()
     assert all(f"| `{name}" in page or f", `{name}`" in page for name in COMMANDS)
     assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == [str(int(code)) for code in Exit]
-    tables = page[page.index("letter of svm-train") :]
+    tables = page[page.index("option of svm-train") :]
     assert all(
         f"`{letter}" in tables
         for letter in [*LIBSVM_OPTIONS, *SCALE_OPTIONS, *PREDICT_OPTIONS, "-B", "-R", "-C", "-s 21"]

@@ -34,7 +34,7 @@ class LibsvmBlocks(Blocks):
     A first scan reads everything once, finds the faults, the number of features, and whether indices begin at 0. It is
     left out where `n_features` and `zero_based` are given and no file is compressed. A pass reads and parses each file
     once. A compressed file is unpacked from its beginning to the block that is asked for: blocks in order cost one
-    unpacking a pass, blocks out of order one each, so spread plain files over workers, or several small ones.
+    unpacking per pass, blocks out of order one each, so spread plain files over workers, or several small ones.
 
     Parameters
     ----------

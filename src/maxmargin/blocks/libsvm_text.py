@@ -26,7 +26,7 @@ BINARY_CHECK_BYTES = 1 << 20  # bytes of a line that may not be text
 MAX_INT32 = np.iinfo(np.int32).max  # more features or values than that need indices of 64 bits
 MAX_INDEX = (1 << 62) - 1  # the largest index that is read
 MAX_FLOAT64 = np.finfo(np.float64).max
-MAX_SHOWN_CHARACTERS = 20  # letters of a wrong word that are shown
+MAX_SHOWN_CHARACTERS = 20  # characters of a wrong word that are shown
 TOKEN_PATTERN = re.compile(rb"[^ \t\r\n#]*")
 
 
@@ -140,13 +140,13 @@ def parse_strip(text: bytes, start: int, stop: int, rule: Rule, kind=np.int32) -
     """The lines in text[start:stop], or the first thing that is wrong with them; indices of 64 bits if it must be."""
     from ..compiled.libsvm_text import SOUND, TOO_HIGH, TOO_LARGE, count_marks, parse_lines
 
-    letters = np.frombuffer(text, np.uint8, stop - start, start)
-    count, pairs = count_marks(letters)
+    characters = np.frombuffer(text, np.uint8, stop - start, start)
+    count, pairs = count_marks(characters)
     labels, queries, indptr = np.empty(count), np.empty(count, np.int64), np.empty(count + 1, np.int64)
     indices, values, unsure = np.empty(pairs, kind), np.empty(pairs, rule.dtype), np.empty((count + pairs, 3), np.int64)
     most = min(rule.most, MAX_INT32 + rule.first) if kind == np.int32 else rule.most
     rows, pairs, left, low, high, fault_code, place = parse_lines(
-        letters, rule.queries, rule.first, most, rule.limit, labels, queries, indptr, indices, values, unsure
+        characters, rule.queries, rule.first, most, rule.limit, labels, queries, indptr, indices, values, unsure
     )
     if fault_code == TOO_HIGH and most < rule.most:
         return parse_strip(text, start, stop, rule, np.int64)

@@ -77,7 +77,8 @@ class StackedRows:
 def sample_rows(blocks: Blocks, n_rows: int, seed: int) -> StackedRows:
     """About the same share of rows of each block, n_rows in all, or all if there are fewer.
 
-    Which rows depends on the blocks and the seed only, not on who draws them. Two passes: one counts, one draws.
+    Which rows are sampled depends on the blocks and the seed only, not on the workers. Two passes: one counts, one
+    samples.
     """
     counts = np.cumsum([0, *blocks.run(count_rows)])
     if counts[-1] == 0:

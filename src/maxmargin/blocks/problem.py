@@ -105,7 +105,6 @@ class BlockProblem:
     pose: BlockFormulation
     survey: Survey
     weight: float
-    form = "blocks"
     floor = FLOOR
     supports_close_certificate = True
 
@@ -126,7 +125,7 @@ class BlockProblem:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the coefficients: w and the constant feature, one row a class."""
+        """The shape of the coefficients: w and the constant feature, one row per class."""
         return (self.d + 1,) if self.pose.n_classes is None else (self.pose.n_classes, self.d + 1)
 
     @cached_property

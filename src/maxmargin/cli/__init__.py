@@ -1,4 +1,4 @@
-"""maxmargin COMMAND [options]: the library from a shell, one file a command.
+"""maxmargin COMMAND [options]: the library from a shell, one file per command.
 
 Nothing heavy is imported before a command needs it: `maxmargin --help` answers in a tenth of a second.
 """
@@ -73,7 +73,7 @@ def run(argv: list[str], program: str) -> int:
     except KeyboardInterrupt as stop:
         print_to_stderr(f"{name}: interrupted.")
         return Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader of our output has closed it
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.SUCCESS
@@ -109,7 +109,7 @@ def parse_program(argv: list[str], program: str) -> int:
         parser.error(f"there is no command {parsed.command!r}{hint}")
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    parser.print_help(sys.stderr)  # somebody wants to know what there is
+    parser.print_help(sys.stderr)
     return Exit.USAGE
 
 
@@ -125,7 +125,7 @@ def describe(error: Exception) -> str:
 
 
 def translate_to_shell(text: str) -> str:
-    """What the library says, in the words of the command line."""
+    """What the library says, in terms of the command line."""
     text = PYTHON_SCALERS.sub("maxmargin scale", PATH_ARGUMENT.sub(r"\1", " ".join(text.split())))
     for word, option in SHELL_OPTIONS.items():
         text = text.replace(word, option)

@@ -68,7 +68,7 @@ def prepare_training(arguments: argparse.Namespace) -> Training:
 
 
 def keep_known_parameters(parameters: dict, name: str) -> dict:
-    """Of what letters and their defaults say, that which the machine has: the programs do not mind the rest either."""
+    """The parameters of short options and their defaults that the machine has; the programs ignore the rest too."""
     if parameters.get("probability") and not has_parameter(name, "probability"):
         warnings.warn(f"-b 1 is left out: {name} has no probabilities.", UserWarning, stacklevel=2)
     unused = IGNORED_PARAMETERS.get(name, ())

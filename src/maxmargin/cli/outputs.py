@@ -39,7 +39,7 @@ def open_output(path: str | None, name: str = "OUT") -> Iterator[BinaryIO | Stan
 
 
 class StandardOutput:
-    """Bytes to stdout as text: whoever has replaced stdout may take texts only."""
+    """Bytes to stdout as text: a replaced stdout may take texts only."""
 
     def write(self, lines: bytes | memoryview) -> None:
         """Write some lines."""

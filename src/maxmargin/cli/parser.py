@@ -1,4 +1,4 @@
-"""The parser of every command: what it does not know, it guesses aloud."""
+"""The parser of every command, with suggestions for what it does not know."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-UNRECOGNIZED_PREFIX = "unrecognized arguments: "  # argparse's words
+UNRECOGNIZED_PREFIX = "unrecognized arguments: "  # as argparse says it
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of whole words, which names the nearest one where there is none of a name."""
+    """A parser without abbreviations, which suggests the nearest option for one that it does not know."""
 
     def __init__(self, program: str, usage: str | None = None, description: str | None = None, **more):
         usage = None if usage is None else f"{program} {usage}"

@@ -1,4 +1,4 @@
-"""maxmargin predict [options] DATA MODEL [OUT]: what a saved machine says of the rows of a file, a line each."""
+"""maxmargin predict [options] DATA MODEL [OUT]: what a saved machine predicts for the rows of a file, one per line."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def run(argv: list[str], program: str) -> int:
     """Load, predict part by part, write, compare."""
     parser = make_parser(program)
     try:
-        short_options, words = expand_short_options(argv, PREDICT_OPTIONS)
+        short_options, long_options = expand_short_options(argv, PREDICT_OPTIONS)
     except ValueError as error:
         parser.error(str(error))
-    arguments = parser.parse_intermixed_args([*short_options, *words])
+    arguments = parser.parse_intermixed_args([*short_options, *long_options])
     if arguments.json and is_stdout(arguments.out):
         parser.error("--json needs stdout for itself; give a file OUT for the predictions")
     check_not_overwriting(arguments.out, "OUT", {"DATA": arguments.data, "MODEL": arguments.model})

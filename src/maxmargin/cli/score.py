@@ -1,4 +1,4 @@
-"""How good predictions are, counted while they come, and said in the words of LIBSVM's programs."""
+"""How good predictions are, counted while they come, and reported as LIBSVM's programs do."""
 
 from __future__ import annotations
 

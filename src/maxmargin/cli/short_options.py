@@ -1,8 +1,8 @@
-"""The letters of svm-train, svm-scale and LIBLINEAR's train, spelled out as the words that `maxmargin` knows.
+"""The short options of svm-train, svm-scale and LIBLINEAR's train, expanded to the long options of `maxmargin`.
 
     -c 10 -g 0.5 -w-1 2        ->        --C=10 --gamma=0.5 --class-weight=-1=2
 
-Whoever uses a letter of training gets the other program's defaults too, and its model format: a script that works with
+A short option of training brings the other program's defaults too, and its model format: a script that works with
 svm-train works here when the name of the program is changed, and does the same.
 """
 
@@ -14,19 +14,19 @@ from typing import NamedTuple
 
 
 class ShortOption(NamedTuple):
-    """How many values follow a letter, and the words that say the same."""
+    """How many values follow a short option, and the long options that say the same."""
 
     values: int
     expand: Callable[..., list[str]]
 
 
 def make_alias(word: str) -> ShortOption:
-    """A letter that is only another name of a word."""
+    """A short option that is only another name of a long one."""
     return ShortOption(1, lambda value: [f"--{word}={value}"])
 
 
 def make_choice(short_option: str, choices: dict[str, list[str]], hint: str = "") -> ShortOption:
-    """A letter whose value is a number in a list."""
+    """A short option whose value is a number in a list."""
 
     def expand(value: str) -> list[str]:
         if value not in choices:
@@ -37,13 +37,13 @@ def make_choice(short_option: str, choices: dict[str, list[str]], hint: str = ""
 
 
 def make_switch(short_option: str, off: list[str], on: list[str]) -> ShortOption:
-    """A letter that is 0 or 1."""
+    """A short option that is 0 or 1."""
     return make_choice(short_option, {"0": off, "1": on})
 
 
 CLASS_WEIGHT_OPTION = ShortOption(
     1, lambda label, value: [f"--class-weight={label}={value}"]
-)  # -w1 5: the label is part of the letter
+)  # -w1 5: the label is part of the option
 FOLDS_OPTION = make_alias("folds")
 
 LIBSVM_OPTIONS = {
@@ -168,18 +168,18 @@ def expand_bias(bias: float) -> list[str]:
 
 
 def expand_short_options(argv: list[str], short_options: dict[str, ShortOption]) -> tuple[list[str], list[str]]:
-    """The letters of a command line, spelled out, and the rest of it as it is.
+    """The short options of a command line, expanded, and the rest of it as it is.
 
     Parameters
     ----------
     argv : list of str
-    letters : dict
+    short_options : dict
         `LIBSVM_OPTIONS`, `LIBLINEAR_OPTIONS`, `SCALE_OPTIONS` or `PREDICT_OPTIONS`.
 
     Returns
     -------
-    spelled, rest : list of str
-        Words of the letters, each as one argument `--word=value`; and what was no letter.
+    expanded, rest : list of str
+        Long options, each as one argument `--option=value`; and what was no short option.
     """
     expanded: list[str] = []
     rest: list[str] = []

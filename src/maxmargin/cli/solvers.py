@@ -44,7 +44,7 @@ def print_solvers() -> None:
 
 
 def print_losses() -> None:
-    """For each kind of machine the losses, and the solvers that take them with the letters of the intercepts."""
+    """For each kind of machine the losses, and the solvers that take them, with marks for the intercepts."""
     from ..insight.overview import INTERCEPT_MARKS, KINDS, ask_solvers, show_cell
 
     answers = ask_solvers()

@@ -11,17 +11,17 @@ from .short_options import FAMILIES, LIBLINEAR_OPTIONS, LIBSVM_DEFAULTS, LIBSVM_
 
 USAGE = "[options] DATA [MODEL]"
 DESCRIPTION = """Fit a machine to the rows of DATA and save it as MODEL, with its certificate: how far from optimal it
-is at most. Ctrl-C ends the fit and saves the best model so far; --resume goes on with it. The letters of svm-train are
-taken too (-s -t -c -g ...), and with --liblinear those of LIBLINEAR's train; one letter brings the other program's
+is at most. Ctrl-C ends the fit and saves the best model so far; --resume goes on with it. The options of svm-train
+are taken too (-s -t -c -g ...), and with --liblinear those of LIBLINEAR's train; one of them brings the other program's
 defaults and its model format."""
 
 
-SHORT_OPTIONS_HELP = f"""Letters of svm-train: {" ".join(LIBSVM_OPTIONS)}, -q; with --liblinear,
+SHORT_OPTIONS_HELP = f"""Options of svm-train: {" ".join(LIBSVM_OPTIONS)}, -q; with --liblinear,
 those of LIBLINEAR's train: {" ".join(LIBLINEAR_OPTIONS)}, -q. What they mean: docs/command_line.md."""
 
 
 def make_parser(program: str, usage: str, description: str) -> argparse.ArgumentParser:
-    """The words of train, which `maxmargin explain` has too."""
+    """The options of train, which `maxmargin explain` has too."""
     parser = Parser(program, usage, description, epilog=SHORT_OPTIONS_HELP)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, .csv or .parquet; text also as .gz, .bz2 or .xz")
     parser.add_argument(
@@ -36,7 +36,7 @@ def make_parser(program: str, usage: str, description: str) -> argparse.Argument
     family = group.add_mutually_exclusive_group()
     for name in FAMILIES:
         family.add_argument(
-            f"--{name}", dest="family", action="store_const", const=name, help=f"letters, defaults and files of {name}"
+            f"--{name}", dest="family", action="store_const", const=name, help=f"options, defaults and files of {name}"
         )
     add_data_options(parser)
     add_output_options(parser)
@@ -55,7 +55,7 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
 
 
 def parse(argv: list[str], program: str, usage: str = USAGE, description: str = DESCRIPTION) -> argparse.Namespace:
-    """The arguments: words, over letters, over the defaults of the family whose letters they are."""
+    """The arguments: long options, over short ones, over the defaults of the program whose short options they are."""
     parser = make_parser(program, usage, description)
     family = next((name for name in FAMILIES if f"--{name}" in argv), None)
     argv = join_weights(argv)
@@ -95,7 +95,7 @@ def join_weights(argv: list[str]) -> list[str]:
 
 
 def parse_short_options(short_options: list[str], defaults: list[str], program: str) -> argparse.Namespace:
-    """What the letters say, spelled out, over the defaults of their program."""
+    """The short options, expanded, over the defaults of their program."""
     parser = Parser(program, add_help=False)
     add_parameters(parser)
     add_switches(parser)

@@ -182,13 +182,13 @@ def read_header(member) -> tuple[tuple[int, ...], bool, np.dtype]:
 
 
 def check_values(flat: np.ndarray) -> None:
-    """Bytes that stand for no truth value or no letter would only be noticed later, and far away."""
+    """Refuse bytes that stand for no truth value or no character: they would only be noticed later, far from here."""
     if flat.dtype.kind == "b" and flat.size and flat.view(np.uint8).max() > 1:
         raise DamagedFileError("it holds truth values that are neither true nor false")
     if flat.dtype.kind == "U" and flat.size and flat.dtype.itemsize:
         code_points = flat.view(np.uint32)
         if code_points.max() > 0x10FFFF:
-            raise DamagedFileError("it holds letters that do not exist")
+            raise DamagedFileError("it holds characters that do not exist")
 
 
 def refuse_constant(text: str):

@@ -26,7 +26,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 MISSING = ("", "?", "NA", "N/A", "NULL", "NAN")  # in capitals or not
 BATCH_FIELDS = 1 << 16  # fields that are taken together
 BLOCK_BYTES = 1 << 22  # bytes
-MAX_CHARACTERS_SHOWN = 20  # letters of a wrong field that are shown
+MAX_CHARACTERS_SHOWN = 20  # characters of a wrong field that are shown
 
 
 class Table(NamedTuple):

@@ -1,4 +1,4 @@
-"""The one registry of file formats: suffixes, first bytes, and who reads and writes what.
+"""The one registry of file formats: suffixes, first bytes, and which class reads and writes each.
 
 A new format is a class that derives from `contracts.files.DataFormat` or `ModelFormat`, and a line here. `read_data`,
 `open_blocks`, `load`, and every command then take it.
@@ -104,7 +104,7 @@ def check_place(kind: ModelFormat, estimator: type[Estimator]) -> None:
         raise ValueError(f"The model files of {kind.title} have no place for a {estimator.__name__}.")
 
 
-# ---- words ----------------------------------------------------------------------------------------------------------
+# ---- for messages ---------------------------------------------------------------------------------------------------
 
 
 def list_suffixes(kinds: Any) -> list[str]:

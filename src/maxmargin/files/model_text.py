@@ -16,7 +16,7 @@ UNKNOWN_CERTIFICATE = Certificate(np.nan, np.nan, np.nan)
 NUMERIC_TEXT = re.compile(rb"[0-9eE+\-.\s]*")  # what a line of numbers is made of
 MAX_HEADER_LINE_BYTES = 1 << 24  # bytes of a line of the header
 INT32 = np.iinfo(np.int32)
-MAX_CHARACTERS_SHOWN = 30  # letters of a wrong word that are shown
+MAX_CHARACTERS_SHOWN = 30  # characters of a wrong word that are shown
 
 
 class Entry(NamedTuple):

@@ -78,8 +78,8 @@ def pack_named(packer: Packer, value, name: str, kind: str):
 def load(path: str | os.PathLike, *, n_features: int | None = None):
     """The fitted model of a file: one that `save` wrote, or a model file of LIBSVM or LIBLINEAR.
 
-    Its first bytes tell which it is. No code of the file is run, whoever wrote it; a file that was cut off or damaged
-    is refused.
+    Its first bytes tell which it is. No code of the file is run, wherever it comes from; a file that was cut off or
+    damaged is refused.
 
     Parameters
     ----------

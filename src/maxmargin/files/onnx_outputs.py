@@ -1,4 +1,4 @@
-"""From scores to answers, as ONNX operators: labels, votes of pairs, probabilities, and the best path of a chain."""
+"""From scores to outputs, as ONNX operators: labels, votes of pairs, probabilities, and the best path of a chain."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def count_votes(graph: Graph, won: str, k: int) -> str:
 
 
 def summarise_pairs(graph: Graph, f: str, k: int) -> str:
-    """votes + s / (3 (|s| + 1)), s the sum of a class's scores: scikit-learn's one column a class."""
+    """votes + s / (3 (|s| + 1)), s the sum of a class's scores: scikit-learn's one column per class."""
     first, second = list_pairs(k)
     lost = graph.add("Less", f, graph.add_constant(np.float64(0.0)))
     votes = count_votes(graph, graph.add("Not", lost), k)

@@ -20,7 +20,7 @@ from ..runtime.streams import find_file, open_file, write_file
 from .ranges import Ranges, TargetRange
 
 MAX_INDEX = 1 << 62  # the largest index that is read
-MAX_CHARACTERS_SHOWN = 20  # letters of a wrong line that are shown
+MAX_CHARACTERS_SHOWN = 20  # characters of a wrong line that are shown
 
 
 def write_ranges(path: str | os.PathLike, ranges: Ranges, *, zero_based: bool = False) -> None:
@@ -102,7 +102,7 @@ class RangeFileReader:
         return ValueError(f"{self.path}, line {self.number}: {reason}, got {shown!r}.")
 
     def read_section(self) -> bytes:
-        """A line of one letter."""
+        """A line of one character."""
         return b" ".join(self.advance())
 
     def read_numbers(self, count: int) -> tuple[float, ...]:

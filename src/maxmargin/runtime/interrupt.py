@@ -1,4 +1,4 @@
-"""Ctrl-C as a flag: the loop sees it between two short steps and ends in good order."""
+"""Ctrl-C as a flag: the loop sees it between two short steps and ends cleanly."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def deprecate_with_probability(attribute: property) -> property:
 def check_liblinear_arguments(
     multi_class: str, penalty: str, loss: str, dual: bool | str, shape: tuple[int, int]
 ) -> None:
-    """Refuse what LIBLINEAR refuses, in scikit-learn's words; "auto" is dual where there are fewer samples than features.
+    """Refuse what LIBLINEAR refuses, as scikit-learn does; "auto" is dual where samples are fewer than features.
 
     Where only the other one is there, "auto" is that, as in `sklearn.svm._classes._validate_dual_parameter`.
     """

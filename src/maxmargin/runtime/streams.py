@@ -60,7 +60,7 @@ def find_file(path: str | os.PathLike, name: str = "path") -> Path:
 def open_file(path: Path) -> Iterator[BinaryIO]:
     """The bytes of a file, unpacked; a broken packing is a ValueError with the name of the file.
 
-    Where an error or Ctrl-C ends it, another thread may still be in a read that stalls: nobody waits for that one.
+    Where an error or Ctrl-C ends it, another thread may still be in a read that stalls, and is not waited for.
     """
     try:
         file = OPENERS.get(path.suffix.lower(), open)(path, "rb")

@@ -55,7 +55,6 @@ class StructuredProblem:
 
     examples: object
     c: np.ndarray
-    form = "structures"
     supports_close_certificate = False  # the model's oracle computes its own scores
 
     @property
