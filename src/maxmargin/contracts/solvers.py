@@ -138,11 +138,11 @@ class Run(ABC):
         """Whether the rule of a solver with `stop` other than "gap" is met; asked after DONE and a `refresh`."""
         return True
 
-    def count(self) -> Counter:
+    def count(self) -> Counter[str]:
         """Numbers worth keeping in `Result.counters`, such as kernel rows evaluated."""
         return Counter()
 
-    def pack(self) -> dict | None:
+    def pack(self) -> dict[str, Any] | None:
         """The state as arrays, from which `Solver.resume` goes on; None where a run can only start at a point again."""
         return None
 
@@ -211,7 +211,7 @@ class Solver(ABC):
             Where to start; its duals need not be feasible. A solver may ignore it.
         """
 
-    def resume(self, problem: Any, tol: float, state: dict) -> Run:
+    def resume(self, problem: Any, tol: float, state: dict[str, Any]) -> Run:
         """A run as `Run.pack` left it."""
         raise NotImplementedError(f"The runs of {self.name!r} cannot be resumed from a packed state.")
 

@@ -186,7 +186,7 @@ def list_refusals(replies: list[SolverReply]) -> str:
         named: dict[str, list[str]] = {}
         for reply in replies:
             if reply.solver == name and reply.reason is not None:
-                claim, solver = split_remedy(generalise(reply))
+                claim, solver = split_remedy(generalise(reply.reason, reply.probe.problem.loss.name))
                 named.setdefault(claim, []).extend(solver)
         if named:
             sentences = (join_remedies(claim, list(dict.fromkeys(solvers))) for claim, solvers in named.items())
@@ -194,9 +194,9 @@ def list_refusals(replies: list[SolverReply]) -> str:
     return "\n\n".join(parts)
 
 
-def generalise(reply: SolverReply) -> str:
+def generalise(sentence: str, loss: str) -> str:
     """A sentence without the name of the loss and the number of scores it was asked about."""
-    sentence = reply.reason.replace(repr(reply.probe.problem.loss.name), "*the loss*")
+    sentence = sentence.replace(repr(loss), "*the loss*")
     return re.sub(r"this problem has \d+", "this problem has several", sentence)
 
 

@@ -12,7 +12,7 @@ Measured on two cores at C = 1, seconds to a certified relative gap of 1e-6 (`py
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..blocks.problem import BlockProblem
 from ..contracts.solvers import Solver
@@ -24,7 +24,22 @@ from .newton.blocks import BLOCK_MATRIX_MAX_FEATURES
 from .newton.feature_space import FeatureSpace
 from .newton.kernel_interior_point import KernelInteriorPoint
 from .newton.system import NORMAL_MATRIX_MAX_FEATURES
-from .registry import SMO, SOLVERS, Coordinate, InteriorPoint, Multipliers, Newton
+from .registry import (
+    SMO,
+    SOLVERS,
+    Bundle,
+    ClassCoordinate,
+    ClassNewton,
+    Coordinate,
+    FrankWolfe,
+    GradientDescent,
+    InteriorPoint,
+    Multipliers,
+    Newton,
+    ProximalNewton,
+    StructuredBundle,
+    VectorRidge,
+)
 from .smo import is_small
 
 AnyProblem = Problem | BlockProblem | StructuredProblem
@@ -110,7 +125,7 @@ def refuse_form(problem: AnyProblem, solver: Solver) -> str | None:
     return f"solver {solver.name!r} does not take {FORM_PHRASES[form]}; use one of {able}."
 
 
-def propose(problem: AnyProblem, tol: float, warm: bool, smo: SMO) -> list[Stage]:
+def propose(problem: Any, tol: float, warm: bool, smo: SMO) -> list[Stage]:
     """The rule: where the data live, one score or several, a kernel or none; then what the loss is like."""
     traits = problem.traits
     if traits.form == "blocks":
@@ -118,12 +133,12 @@ def propose(problem: AnyProblem, tol: float, warm: bool, smo: SMO) -> list[Stage
     if traits.form == "structures":
         return propose_for_structures(problem, tol)
     if traits.joint:
-        return [Stage(SOLVERS["bundle"](), tol, f"{traits.loss} is a loss of all scores at once")]
+        return [Stage(Bundle(), tol, f"{traits.loss} is a loss of all scores at once")]
     if traits.n_scores > 1:
         return propose_for_classes(problem, tol)
     if not traits.linear and not traits.piecewise:
         reason = f"the features have a kernel, and {traits.loss} is no piecewise loss"
-        return [Stage(SOLVERS["gradient_descent"]("nesterov"), tol, reason)]
+        return [Stage(GradientDescent("nesterov"), tol, reason)]
     if not traits.linear:
         return propose_for_kernel(problem, tol, smo)
     return propose_for_linear(problem, tol, warm)
@@ -135,7 +150,7 @@ def propose_for_linear(problem: Problem, tol: float, warm: bool) -> list[Stage]:
     name, d, sparse = traits.loss, traits.d, traits.sparse
     size = f"{traits.n} samples of {d} features{', sparse' if sparse else ''}"
     if traits.penalty != "l2":
-        return [Stage(SOLVERS["proximal_newton"](), tol, "the penalty |w|_1 has kinks of its own")]
+        return [Stage(ProximalNewton(), tol, "the penalty |w|_1 has kinks of its own")]
     second_order = [Stage(InteriorPoint(), tol, "steps that do not depend on how rows lie on one another")]
     patient = [Stage(Coordinate(effort=choose_last_effort(problem)), tol, "it cannot go astray")]
     if not traits.piecewise:
@@ -163,11 +178,11 @@ def propose_for_linear(problem: Problem, tol: float, warm: bool) -> list[Stage]:
 def propose_for_blocks(problem: BlockProblem, tol: float) -> list[Stage]:
     """Second order where a matrix of the features is small, cuts else, and in reserve."""
     traits = problem.traits
-    cuts = Stage(SOLVERS["bundle"](), tol, f"a cut of {traits.d} features is all that a block returns")
+    cuts = Stage(Bundle(), tol, f"a cut of {traits.d} features is all that a block returns")
     if traits.n_scores > 1 or traits.d > BLOCK_MATRIX_MAX_FEATURES:
         return [cuts]
     reason = f"blocks return matrices of {traits.d + 1} x {traits.d + 1} numbers"
-    return [Stage(SOLVERS["multipliers" if traits.kinked else "newton"](), tol, reason), cuts]
+    return [Stage(Multipliers() if traits.kinked else Newton(), tol, reason), cuts]
 
 
 def propose_for_structures(problem: StructuredProblem, tol: float) -> list[Stage]:
@@ -176,10 +191,10 @@ def propose_for_structures(problem: StructuredProblem, tol: float) -> list[Stage
     Measured on 6,251 handwritten words to a gap of 1e-3, in seconds of processor time: the Frank-Wolfe method took
     2, 6 and 36 at C = 0.01, 0.1 and 1, level bundles 8 and 21 at C = 0.01 and 0.1.
     """
-    cuts = Stage(SOLVERS["structured_bundle"](), tol, "its oracle is asked for all samples at once")
+    cuts = Stage(StructuredBundle(), tol, "its oracle is asked for all samples at once")
     if not problem.examples.packed and count_jobs(problem.examples.n_jobs) > 1:
         return [cuts]
-    return [Stage(SOLVERS["frank_wolfe"](), tol, f"each of {problem.n} samples has a step of its own"), cuts]
+    return [Stage(FrankWolfe(), tol, f"each of {problem.n} samples has a step of its own"), cuts]
 
 
 def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
@@ -210,18 +225,18 @@ def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
 def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
     """Many classes at once: Newton for softmax, blocks of coordinates for the multiclass hinge."""
     traits = problem.traits
-    cuts = Stage(SOLVERS["bundle"](), tol, f"{traits.loss} is known by its cuts")
+    cuts = Stage(Bundle(), tol, f"{traits.loss} is known by its cuts")
     if traits.structure == "quadratic":
-        return [Stage(SOLVERS["vector_ridge"](), tol, f"{traits.loss} is quadratic"), cuts]
+        return [Stage(VectorRidge(), tol, f"{traits.loss} is quadratic"), cuts]
     if traits.structure == "softmax":
-        return [Stage(SOLVERS["class_newton"](), tol, f"{traits.loss} is smooth")]
+        return [Stage(ClassNewton(), tol, f"{traits.loss} is smooth")]
     if traits.structure != "simplex":
         return [cuts]
-    reason, make = f"{traits.loss} is a simplex for each row", SOLVERS["class_coordinate"]
-    last = Stage(make(effort=choose_last_effort(problem)), tol, reason)
+    reason = f"{traits.loss} is a simplex for each row"
+    last = Stage(ClassCoordinate(effort=choose_last_effort(problem)), tol, reason)
     if traits.n_scores * traits.d > CUTTING_PLANE_MAX_COORDINATES:
         return [last]
-    return [last._replace(solver=make(effort=CLASS_COORDINATE_MAX_PASSES)), cuts, last]
+    return [last._replace(solver=ClassCoordinate(effort=CLASS_COORDINATE_MAX_PASSES)), cuts, last]
 
 
 def choose_last_effort(problem: Problem) -> float:

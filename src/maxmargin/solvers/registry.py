@@ -1,5 +1,6 @@
 """The solvers, by name: one folder or file per family."""
 
+from ..contracts.solvers import Solver
 from .bundle import Bundle
 from .bundle.one_slack import OneSlack
 from .bundle.structured import StructuredBundle
@@ -14,22 +15,10 @@ from .newton.vector_ridge import VectorRidge
 from .qp import QP
 from .smo import SMO
 
-SOLVERS = {
-    "smo": SMO,
-    "newton": Newton,
-    "multipliers": Multipliers,
-    "interior_point": InteriorPoint,
-    "coordinate": Coordinate,
-    "proximal_newton": ProximalNewton,
-    "class_newton": ClassNewton,
-    "class_coordinate": ClassCoordinate,
-    "vector_ridge": VectorRidge,
-    "bundle": Bundle,
-    "one_slack": OneSlack,
-    "gradient_descent": GradientDescent,
-    "adagrad": AdaGrad,
-    "lagrangian_dual": LagrangianDual,
-    "qp": QP,
-    "frank_wolfe": FrankWolfe,
-    "structured_bundle": StructuredBundle,
-}
+SOLVERS: dict[str, type[Solver]] = {
+    make.name: make
+    for make in (
+        SMO, Newton, Multipliers, InteriorPoint, Coordinate, ProximalNewton, ClassNewton, ClassCoordinate,
+        VectorRidge, Bundle, OneSlack, GradientDescent, AdaGrad, LagrangianDual, QP, FrankWolfe, StructuredBundle,
+    )
+}  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 from ...contracts.solvers import Run, Solver
 from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ...model.samples import Dense
 from ...runtime.interpreter import release_interpreter
 from ...runtime.interruptible import abortable, check_interrupt
 from ..result import Outcome, Progress
@@ -122,7 +121,7 @@ class CoordinateRun(Run):
         """
         from ...compiled.coordinate import dense_pass, sparse_pass
 
-        dense = isinstance(self.samples, Dense)
+        dense = not self.samples.sparse
         matrix = (self.samples.X,) if dense else (self.samples.data, self.samples.indices, self.samples.indptr)
         visits = max(1, ENTRIES_PER_PART * self.problem.n // max(self.samples.size, 1))
         self.counters["updates"] += self.active

@@ -11,7 +11,7 @@ import numpy as np
 from ...contracts.solvers import Run, Solver
 from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ...model.samples import Dense, convert_to_sparse
+from ...model.samples import convert_to_sparse
 from ...runtime.interpreter import release_interpreter
 from ..result import Outcome, Progress
 from ..stalling import RareLookStallDetector
@@ -54,7 +54,7 @@ class ClassCoordinateRun(Run):
         self.solver, self.problem, self.tol = solver, problem, tol
         samples = problem.features.samples
         self.free = problem.balance is not None
-        self.rows = convert_to_sparse(samples) if isinstance(samples, Dense) else samples
+        self.rows = samples if samples.sparse else convert_to_sparse(samples)
         self.norms = np.ascontiguousarray(samples.norms, float)
         least = 1e-3 / max(float(problem.c.max(initial=0.0)), 1e-300)  # for samples at the origin
         norm = float(self.norms[problem.c > 0].mean()) if (problem.c > 0).any() else 0.0

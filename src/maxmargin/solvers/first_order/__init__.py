@@ -31,6 +31,11 @@ class FirstOrder(Solver):
     formulation: ClassVar[str] = "primal"
     own_rule: ClassVar[str] = "no lower P within `patience` iterations"
     takes: ClassVar[Takes] = Takes(scores="any", signed=False)
+    coordinatewise: ClassVar[bool]  # whether each coordinate has a step length of its own
+    step: float | None
+    batch: int | None
+    patience: int
+    seed: int
 
     def refuse(self, problem: Problem) -> str | None:
         """Refuse free intercepts of several scores if the loss has kinks."""
@@ -53,8 +58,8 @@ class FirstOrder(Solver):
             raise ValueError(f"{name}'s stop must be one of {list(STOPS)}, got {self.stop!r}.")
         if self.step is not None and not (isinstance(self.step, Real) and 0 < self.step < np.inf):
             raise ValueError(f"{name}'s step must be a positive number or None, got {self.step!r}.")
-        for parameter, least in (("patience", 1), ("batch", 1), ("seed", 0)):
-            value = getattr(self, parameter)
+        counts = (("patience", self.patience, 1), ("batch", self.batch, 1), ("seed", self.seed, 0))
+        for parameter, value, least in counts:
             if not (isinstance(value, Integral) and value >= least) and not (parameter == "batch" and value is None):
                 raise ValueError(f"{name}'s {parameter} must be an integer of at least {least}, got {value!r}.")
 
