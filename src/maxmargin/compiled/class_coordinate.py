@@ -27,7 +27,7 @@ def project_on_simplex(t, total, work):
 
 @njit(**OPTIONS)
 def class_pass(data, indices, indptr, order, active, W, a, y, c, norms, b, tau, limit, seed):
-    """One pass over order[:active] in random order; W has one row a feature, a one row a sample, one column a class.
+    """One pass over order[:active] in random order; W is (features, classes) and a is (samples, classes).
 
     With t = c e_y - a in c times the simplex, the best t while all others stand still is the projection of
     t + (f + 1 - e_y) / q, q = |x|^2 + tau. Samples without duals, and by more than `limit` right, go to the end.

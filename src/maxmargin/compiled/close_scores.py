@@ -109,9 +109,8 @@ def close_exp(gamma, high, low, relative, moved):
     one = spread(1.0)
     off = multiply(value, fused_lanes(error, add(one, error), spread(EXP_ERROR)))  # expm1(t) <= t + t^2 for t <= 1
     off = select_where_less(error, one, off, spread(1.01 if gamma >= 0.0 else np.inf))
-    off = select_where_less(
-        add(high, error), spread(-700.0), spread(0.0), off
-    )  # then computed and exact value are below LEAST
+    # below exp(-700) computed and exact value are below UNDERFLOW_BOUND
+    off = select_where_less(add(high, error), spread(-700.0), spread(0.0), off)
     off = select_where_less(high, spread(700.0), off, spread(np.inf))
     return value, rest, add(off, spread(UNDERFLOW_BOUND))
 
@@ -194,6 +193,14 @@ def add_given_values(tile, coef, sums):
         add_lanes(sums, i, high, low, zero, sizes, scratch)
 
 
+@njit(inline="always")
+def add_product(high, low, k, weight, x):
+    """high_k + low_k += weight x."""
+    h, e = two_product(weight, x)
+    high[k], rest = two_sum(high[k], h)
+    low[k] += rest + e
+
+
 @njit(**OPTIONS)
 def add_dense_rows(X, coef, high, low):
     """high + low += sum_i coef_i x_i."""
@@ -201,9 +208,7 @@ def add_dense_rows(X, coef, high, low):
         weight = coef[i]
         if weight != 0.0:
             for k in range(X.shape[1]):
-                h, e = two_product(weight, X[i, k])
-                high[k], rest = two_sum(high[k], h)
-                low[k] += rest + e
+                add_product(high, low, k, weight, X[i, k])
 
 
 @njit(**OPTIONS)
@@ -213,10 +218,7 @@ def add_sparse_rows(data, indices, indptr, coef, high, low):
         weight = coef[i]
         if weight != 0.0:
             for m in range(indptr[i], indptr[i + 1]):
-                k = indices[m]
-                h, e = two_product(weight, data[m])
-                high[k], rest = two_sum(high[k], h)
-                low[k] += rest + e
+                add_product(high, low, indices[m], weight, data[m])
 
 
 @njit(**OPTIONS)

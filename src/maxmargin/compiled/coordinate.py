@@ -10,6 +10,7 @@ below called instead of written out, and signed indices, it took 130.
 import numpy as np
 
 from .compiler import njit
+from .piecewise import curved_dual
 
 OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},
@@ -42,11 +43,9 @@ def minimise_coordinate(f, p, d, e, lo, hi, q, a):
     violation = max(fall if a > lo else -1e300, rise if a < hi else -1e300)
     best = a
     if violation > 0.0:
-        pull = q * a - f - p
-        soft = pull - min(max(pull, -e), e)
         best = lo if fall > 0.0 else hi
         if q + d > 0.0:
-            best = min(max(soft / (q + d), lo), hi)
+            best = curved_dual(q * a - f - p, q + d, e, lo, hi)
     return best, violation
 
 

@@ -91,7 +91,7 @@ def scale(mantissa, exponent):
     spare = U(10) + (high >> U(63))  # bits beyond the 53 of a float
     power = floor_log2(exponent) + np.int64(high >> U(63)) - np.int64(zeros) + 63 + 1023
     if power <= 0:
-        return 0.0, UNSURE  # subnormal: fewer bits, left to somebody slower
+        return 0.0, UNSURE  # subnormal: fewer bits, left to a slower reader
     if power >= 2047:
         return np.inf, SURE
     tail, middle = high & ((ONE << spare) - ONE), ONE << (spare - ONE)
@@ -144,7 +144,7 @@ def read_number(text, start):
     """The decimal number that begins here, where it ends, and whether it is sure; the text goes on after it.
 
     [+-] digits [. digits] [e [+-] digits], with at least one digit on either side of the point. The nearest float64,
-    ties to even, if it is sure; if not, somebody slower has to read it.
+    ties to even, if it is sure; if not, a slower reader must decide.
     """
     k = start
     negative = text[k] == MINUS

@@ -1,6 +1,7 @@
 """Coordinate descent on a quadratic with an absolute value for each variable."""
 
 from .compiler import njit
+from .piecewise import soft_threshold
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract"}}
 
@@ -21,7 +22,7 @@ def descend_l1_quadratic(H, g, u, weight, delta, slope, passes, accuracy):
                 continue
             at = u[j] + delta[j]
             pull = curve * at - (g[j] + slope[j])
-            soft = pull - min(max(pull, -weight[j]), weight[j])
+            soft = soft_threshold(pull, weight[j])
             move = soft / curve - at
             if move != 0.0:
                 delta[j] += move

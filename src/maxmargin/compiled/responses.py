@@ -1,4 +1,4 @@
-"""Rows of a problem answering to scores: the dual each row would choose, and how that choice moves.
+"""Rows of a problem responding to scores: the dual each row would choose, and how that choice moves.
 
 A row with a kink is given a proximal term (width / span) (a - a0)^2 / 2 around the dual a0 it chose last, where
 span = hi - lo: then its choice is unique, and moves over the whole of [lo, hi] while the score moves by `width`. A row
@@ -6,6 +6,7 @@ with curvature of its own (d > 0, unbounded) needs none, and its span is infinit
 """
 
 from .compiler import njit
+from .piecewise import curved_dual, soft_threshold
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 CHUNK_ROWS = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
@@ -13,10 +14,10 @@ CHUNK_ROWS = 256  # rows summed on their own before they join the total, so that
 
 @njit(**OPTIONS)
 def respond(f, a0, width, p, d, e, lo, hi, a, second_derivative, slack):
-    """a_i = argmax over [lo, hi] of -a f - conj(a) - (width/span) (a - a0)^2 / 2, and bend_i = -da_i/df_i.
+    """a_i = argmax over [lo, hi] of -a f - conj(a) - (width/span) (a - a0)^2 / 2, and -da_i/df_i.
 
     `slack` receives how far f_i may move before the row leaves the bound, or the flat part, where it sits: 0 inside.
-    Returns sum_i of that maximum, sum c_i l(f_i), sum conj_i(a_i), sum a_i and how many rows bend.
+    Returns sum_i of that maximum, sum c_i l(f_i), sum conj_i(a_i), sum a_i and how many rows are curved.
     """
     smooth = losses = conjugates = total = 0.0
     curved = 0
@@ -28,7 +29,7 @@ def respond(f, a0, width, p, d, e, lo, hi, a, second_derivative, slack):
             curve = sigma + d[k]
             push = -(f[k] + p[k])
             pull = push + sigma * a0[k]
-            soft = pull - min(max(pull, -e[k]), e[k])
+            soft = soft_threshold(pull, e[k])
             if span <= 0.0 or curve <= 0.0:
                 dual, second_derivative[k], slack[k] = lo[k], 0.0, 1e300
             elif soft == 0.0 and e[k] > 0.0:
@@ -46,7 +47,7 @@ def respond(f, a0, width, p, d, e, lo, hi, a, second_derivative, slack):
             conjugate += own
             part -= dual * f[k] + own + 0.5 * sigma * (dual - a0[k]) * (dual - a0[k])
             if d[k] > 0:
-                best = min(max((push - min(max(push, -e[k]), e[k])) / d[k], lo[k]), hi[k])
+                best = curved_dual(push, d[k], e[k], lo[k], hi[k])
                 loss += best * push - 0.5 * d[k] * best * best - e[k] * abs(best)
             elif push > e[k]:
                 loss += hi[k] * (push - e[k])
@@ -61,7 +62,7 @@ def respond(f, a0, width, p, d, e, lo, hi, a, second_derivative, slack):
 
 @njit(**OPTIONS)
 def directional_derivative(f, step, t, a0, width, p, d, e, lo, hi):
-    """sum_i a_i step_i and sum_i bend_i step_i^2 at the scores f + t step: what a search along `step` looks at."""
+    """sum_i a_i step_i and sum_i -da_i/df_i step_i^2 at the scores f + t step: what a search along `step` looks at."""
     first = second = 0.0
     for start in range(0, f.shape[0], CHUNK_ROWS):
         one = two = 0.0
@@ -70,7 +71,7 @@ def directional_derivative(f, step, t, a0, width, p, d, e, lo, hi):
             sigma = width / span if span > 0.0 else 0.0
             curve = sigma + d[k]
             pull = sigma * a0[k] - f[k] - t * step[k] - p[k]
-            soft = pull - min(max(pull, -e[k]), e[k])
+            soft = soft_threshold(pull, e[k])
             if span <= 0.0 or curve <= 0.0:
                 one += lo[k] * step[k]
             elif soft >= curve * hi[k]:

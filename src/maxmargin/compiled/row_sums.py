@@ -4,6 +4,8 @@ import numpy as np
 
 from ..runtime.rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCE_TOLERANCE, UNIT
 from .compiler import njit
+from .double_double import two_sum
+from .piecewise import best_dual_of_one
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 CHUNK_ROWS = 256  # rows are summed in chunks before they are added to the total, so that rounding errors stay small
@@ -26,18 +28,8 @@ def sum_rows(f, a, p, d, e, lo, hi):
 
 
 @njit(**OPTIONS)
-def best_dual(push, d, e, lo, hi):
-    """argmax over a in [lo, hi] of a push - d a^2/2 - e |a|."""
-    if d > 0:
-        return min(max((push - min(max(push, -e), e)) / d, lo), hi)
-    if push > e:
-        return hi
-    return lo if push < -e else 0.0
-
-
-@njit(**OPTIONS)
 def certain_best_dual(push, score_error, e, lo, hi):
-    """What `best_dual` returns for d = 0 if it is the same for every push within `score_error`; otherwise NaN."""
+    """The best dual for d = 0 if it is the same for every push within `score_error`; otherwise NaN."""
     if push - score_error > e:
         return hi
     if push + score_error < -e:
@@ -48,7 +40,7 @@ def certain_best_dual(push, score_error, e, lo, hi):
 @njit(**OPTIONS)
 def evaluate_loss(push, d, e, lo, hi):
     """c l(f) = max over a in [lo, hi] of a push - d a^2/2 - e |a|, with push = -(f + p)."""
-    best = best_dual(push, d, e, lo, hi)
+    best = best_dual_of_one(push, d, e, lo, hi)
     return 0.0 if best == 0.0 else abs(best) * (abs(push) - e - 0.5 * d * abs(best))
 
 
@@ -71,7 +63,7 @@ def measure_remainder(push, dual, d, e, lo, hi):
     It is g(t) - g(a), where g(a) = a push - d a^2/2 - e |a| is concave and largest at t. The interval from a to t is
     split at zero. On each part g rises by the length of the part times its slope at the midpoint.
     """
-    best = best_dual(push, d, e, lo, hi)
+    best = best_dual_of_one(push, d, e, lo, hi)
     if best * dual >= 0.0:
         side = best + dual
         kink = e if side > 0 else (-e if side < 0 else 0.0)
@@ -87,13 +79,6 @@ def rise_to_maximum(best, start, slope, d):
     if d > 0 and way > 0:
         way += 4.0 * UNIT * (abs(best) + abs(start))
     return way * (abs(slope - d * best) + 0.5 * d * way) if way > 0 else 0.0
-
-
-@njit(**OPTIONS)
-def two_sum_error(x, y, total):
-    """x + y - fl(x + y), exactly (Knuth's TwoSum)."""
-    other = total - x
-    return (x - (total - other)) + (y - other)
 
 
 @njit(**OPTIONS)
@@ -135,9 +120,11 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
     for start in range(0, s.shape[0], CHUNK_ROWS):
         loss = rise = conjugate = conjugate_size = remainder = high = sizes = lever = 0.0
         for k in range(start, min(start + CHUNK_ROWS, s.shape[0])):
-            f, dual = s[k] + b, a[k]
-            push = -(f + p[k])
-            score_error = errors[k] + abs(two_sum_error(s[k], b, f)) + abs(two_sum_error(f, p[k], -push))
+            dual = a[k]
+            f, shift_error = two_sum(s[k], b)
+            distance, push_error = two_sum(f, p[k])
+            push = -distance
+            score_error = errors[k] + abs(shift_error) + abs(push_error)
             if score_error > 0:
                 score_error += 4.0 * UNIT * (score_error + abs(push))
             if d[k] == 0.0 and dual == certain_best_dual(
@@ -165,9 +152,8 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
             lever += abs(dual) * slope
             sizes += abs(dual)
             up, down = up + (hi[k] - dual), down + (dual - lo[k])
-            sum_before = total
-            total += dual
-            total_error += two_sum_error(sum_before, dual, total)
+            total, lost = two_sum(total, dual)
+            total_error += lost
             inside = inside and lo[k] <= dual <= hi[k]
             violation = max(violation, measure_distance(push, dual, d[k], e[k], lo[k], hi[k], margin))
         losses, loss_rises = losses + loss, loss_rises + rise

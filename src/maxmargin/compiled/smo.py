@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation on rows of a loss table: the loops of the lecture, for any (p, d, e, lo, hi).
+"""Sequential minimal optimisation on rows of a loss table: the loops of Wu (2014), for any (p, d, e, lo, hi).
 
 Everything here works on the signed duals a of
 
@@ -9,7 +9,7 @@ and keeps f = K a. Moving a_i up raises D at the rate up_i - f_i, moving it down
     up_i  = -p_i - d_i a_i - e_i sign(a_i + 0)     (blocked where a_i = hi_i)
     low_i = -p_i - d_i a_i - e_i sign(a_i - 0)     (blocked where a_i = lo_i)
 
-For the hinge these are the lecture's y_i g_i, restricted to I_up and I_down. The point is optimal exactly if
+For the hinge these are the y_i g_i of Wu (2014), restricted to I_up and I_down. The point is optimal exactly if
 m = max(up - f) <= M = min(low - f), and b lies between the two.
 
 Arrays of shape (layers, n) hold one row for each free intercept; `f`, kernel rows and the diagonal are shared.
@@ -36,6 +36,7 @@ from .lanes import (
     store_some,
     subtract,
 )
+from .piecewise import best_dual
 from .single_rows import admit_row
 
 BLOCKED, BLOCKED32 = 1e300, 1e30  # finite stand-ins for infinity: the searches stay branch-free
@@ -229,7 +230,7 @@ def select_keerthi(up, low, f, threshold, counts, scratch):
 
 @njit(**OPTIONS)
 def step_length(slope, second_derivative, first_kink, first_drop, second_kink, second_drop, room):
-    """argmax over t in [0, room] of slope t - bend t^2/2 - sum of drop max(0, t - kink): the direction search.
+    """argmax over t in [0, room] of slope t - second_derivative t^2/2 - sum of drop max(0, t - kink).
 
     The kinks are where |a| turns; `drop` is how much slope is lost there. Without curvature (a kernel that is not
     positive semidefinite) the step runs to the next kink or bound.
@@ -314,10 +315,7 @@ def fenchel_gap(f, b, a, p, d, e, lo, hi):
     gap = 0.0
     for k in range(f.shape[0]):
         push = -(f[k] + b + p[k])
-        if d[k] > 0:
-            best = min(max((push - min(max(push, -e[k]), e[k])) / d[k], lo[k]), hi[k])
-        else:
-            best = hi[k] if push > e[k] else (lo[k] if push < -e[k] else min(max(0.0, lo[k]), hi[k]))
+        best = best_dual(push, d[k], e[k], lo[k], hi[k])
         value = best * push - 0.5 * d[k] * best * best - e[k] * abs(best)
         gap += value - a[k] * push + 0.5 * d[k] * a[k] * a[k] + e[k] * abs(a[k])
     return gap
@@ -456,7 +454,7 @@ def pair_steps(
             j, gain = best_partner(m, curvature[layer, i], low[layer], f, row_i, curvature[layer], scratch)
             if gain <= 0.0 and settled:
                 return STALLED
-            settled = gain <= 0.0  # nobody can gain with i: look at the gap at once
+            settled = gain <= 0.0  # no partner gains with i: look at the gap at once
             if settled:
                 continue
         stamp[s] = counts[CLOCK]
