@@ -1,4 +1,4 @@
-"""Who looks on while a fit runs: the live line of verbose, and the callbacks of scikit-learn 1.9.
+"""What follows a fit while it runs: the live line of verbose, and the callbacks of scikit-learn 1.9.
 
 A fit is one task of scikit-learn's protocol. Its subtasks are its solves, where it has several, and the subtasks of
 those are stretches of steps, about twenty a second. `context.progress` of such a stretch is the `Progress` of its end:
@@ -12,10 +12,12 @@ import threading
 from collections.abc import Callable
 from copy import copy
 
+from ..certificates.certificate import judge
 from ..insight.diagnosis import announce
 from ..insight.progress import ProgressLine
 from ..runtime.interpreter import release_interpreter
 from ..runtime.scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
+from ..solvers.advancing import copy_run
 from ..solvers.choice import has_own_stopping_rule
 from ..solvers.loop import solve
 from ..solvers.result import Progress, Result, Status
@@ -23,10 +25,10 @@ from ..solvers.sequence import SolveObserver
 
 
 class ObservedFit(CallbackSupportMixin):
-    """An estimator whose fits can be looked at: `set_callbacks`, and a line where `verbose` asks for it."""
+    """An estimator whose fits can be followed: `set_callbacks`, and a line where `verbose` asks for it."""
 
     def _observe(self, X=None, y=None, sample_weight=None, solves: int = 1) -> Observation:
-        """Those who look on at this fit; to be closed at its end."""
+        """The line and the callbacks of this fit; to be closed at its end."""
         return Observation(self, X, y, sample_weight, solves)
 
     def _snapshot_attributes(self, complete: Callable) -> dict:
@@ -65,7 +67,7 @@ class Observation:
         return self.line is not None or self.context is not None
 
     def solve(self, number: int, problem, solver, fitted: Callable | None = None, **options) -> Result:
-        """`solve` one of the problems, looked at if anybody does.
+        """`solve` one of the problems, followed by the line and the callbacks if there are any.
 
         fitted(problem, result) are the attributes of an estimator that is fitted so; only where one problem is the
         whole fit.
@@ -78,7 +80,7 @@ class Observation:
         return result
 
     def notify(self, hook: Callable[..., bool], **more) -> bool:
-        """Call the callbacks, one thread at a time; who waits for that does not hold up the other solves."""
+        """Call the callbacks, one thread at a time; a thread that waits does not hold up the other solves."""
         with release_interpreter(), self.lock:
             if self.failed:  # in another solve: this one has only to end
                 return True
@@ -147,9 +149,6 @@ class Observer(SolveObserver):
 
     def snapshot(self) -> dict:
         """The attributes of the estimator as if the fit had ended here, its point judged."""
-        from ..certificates.certificate import judge
-        from ..insight.traces import copy_run
-
         problem = self.sequence.problem
         point = copy_run(problem, self.sequence.run).point()
         result = Result(
@@ -171,7 +170,7 @@ class Observer(SolveObserver):
 
 
 def open_line(machine, solves: int) -> ProgressLine | None:
-    """The live line of a fit, where verbose asks for it and somebody can see it."""
+    """The live line of a fit, where verbose asks for it and there is a screen to show it."""
     if not machine.verbose:
         return None
     tol = None if has_own_stopping_rule(machine.solver) else machine.tol

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 from math import ceil
 from numbers import Integral, Real
@@ -15,7 +14,7 @@ from ..model.problem import Point, Problem
 from ..runtime.blas import single_threaded_blas
 from ..runtime.deadline import Stopwatch
 from ..runtime.interrupt import Interrupt
-from ..solvers.advancing import Advancing
+from ..solvers.advancing import Advancing, copy_run
 from ..solvers.best_certified import BestCertified
 from ..solvers.choice import plan
 from ..solvers.loop import advance_to_end
@@ -155,16 +154,3 @@ class Recording(Advancing):
 def read_point(problem: Problem, run: Run) -> Point:
     """Where a run stands now, which need not be its best point so far."""
     return copy_run(problem, run).here()
-
-
-def copy_run(problem: Problem, run: Run) -> Run:
-    """A copy of the run, to be asked for its point: that may end what the run is at, such as a barrier.
-
-    The copy shares the problem and its data. A run that is `still` is not changed by the question. Runs over blocks and
-    structures hold more than can be copied. Both are asked themselves.
-    """
-    if problem.traits.form != "memory" or run.still:
-        return run
-    owners = [problem, problem.features, problem.features.samples]
-    shared = [part for owner in owners for part in (owner, *vars(owner).values())]
-    return copy.deepcopy(run, {id(part): part for part in shared})
