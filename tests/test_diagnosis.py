@@ -162,6 +162,7 @@ def make_noise(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     "model", [SVC(), LinearSVC(loss="hinge"), SVC(multi_class="ovr")], ids=["pairs", "rest", "kernel"]
 )
+@pytest.mark.usefixtures("own_clock")
 def test_many_classes_are_diagnosed_soon(model):
     """About a second, for fits that take more."""
     X, y = make_noise(2000, 200)
@@ -190,6 +191,7 @@ def test_a_few_classes_stand_for_all():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_clock")
 def test_problems_without_time_are_predicted_from_the_others():
     """Of thousands of pairs some end: the others take as long each. Where none ends, there is a lower bound."""
     X, y = make_noise(2000, 150)

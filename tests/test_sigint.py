@@ -183,12 +183,18 @@ def test_an_estimator_without_a_certificate_predicts(monkeypatch):
 # ---- programs -------------------------------------------------------------------------------------------------------
 
 PROGRAM = """
-    import sys, warnings
+    import signal, sys, threading, time
     sys.path.insert(0, {folder!r})
     from long_fits import LONG, load_compiled
+
+    def announce():
+        while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            time.sleep(0.001)
+        print("listens", flush=True)
+
     load_compiled({name!r})
     model, X, y = LONG[{name!r}]()
-    print("begins", flush=True)
+    threading.Thread(target=announce, daemon=True).start()
     try:
         model.fit(X, y)
     except KeyboardInterrupt:
@@ -201,14 +207,14 @@ PROGRAM = """
 @pytest.mark.parametrize("presses", [1, 2])
 @pytest.mark.parametrize("name", ["smo", "qp"])
 def test_a_program_ends(name, presses):
-    """A program of its own dies of the signal within seconds, once pressed or twice."""
+    """A program of its own dies of the signal, once pressed or twice; it is sent when the fit has begun to listen."""
     folder = os.path.dirname(os.path.abspath(__file__))
     code = textwrap.dedent(PROGRAM.format(folder=folder, name=name))
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as program:
-        assert program.stdout.readline() == "begins\n"
-        time.sleep(0.5)
+        assert program.stdout.readline() == "listens\n"
+        time.sleep(0.3)  # into the fit
         for _ in range(presses):
             program.send_signal(signal.SIGINT)
             time.sleep(0.02)
