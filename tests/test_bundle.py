@@ -21,7 +21,7 @@ from maxmargin.solvers.choice import plan
 from maxmargin.solvers.loop import solve, solve_stages
 from maxmargin.solvers.paths import solve_path
 from maxmargin.solvers.result import Outcome, Result
-from maxmargin.solvers.sequence import RunHistory
+from maxmargin.solvers.sequence import PreviousRun
 
 STRUCTURED = ("frank_wolfe", "structured_bundle")
 METHODS = ("ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle")
@@ -33,9 +33,9 @@ every_loss = pytest.mark.parametrize("name", EXAMPLES)
 both_intercepts = pytest.mark.parametrize("intercept", ["free", "regularised"])
 
 
-def follow(problem: Problem, solver: Bundle, tol: float, runs: RunHistory) -> Result:
+def follow(problem: Problem, solver: Bundle, tol: float, previous: PreviousRun) -> Result:
     """A solve that knows the last run, as those along a path do."""
-    return solve_stages(problem, plan(problem, solver, tol), tol, earlier_runs=runs)
+    return solve_stages(problem, plan(problem, solver, tol), tol, previous_run=previous)
 
 
 def walk(problem: Problem, solver: Bundle, tol: float):
@@ -248,10 +248,10 @@ def test_memory_is_not_leaked():
 @pytest.mark.parametrize("change", ["data", "labels", "loss", "weights", "intercept"])
 def test_cuts_of_another_problem_are_not_reused(change):
     """A run takes the cuts of the one before it for the same risk at another C only."""
-    solver, runs, loss = Bundle(), RunHistory(), EXAMPLES["hinge"]
+    solver, previous, loss = Bundle(), PreviousRun(), EXAMPLES["hinge"]
     X, y, c = make_data(loss)
     features = Design(wrap(X))
-    follow(Risk("free", 0.0, loss).pose(features, y, c), solver, 1e-6, runs)
+    follow(Risk("free", 0.0, loss).pose(features, y, c), solver, 1e-6, previous)
     others = {
         "data": Risk("free", 0.0, loss).pose(Design(wrap(X[::-1].copy())), y, c),
         "labels": Risk("free", 0.0, loss).pose(features, -y[::-1].copy(), c),
@@ -259,7 +259,7 @@ def test_cuts_of_another_problem_are_not_reused(change):
         "weights": Risk("free", 0.0, loss).pose(features, y, c * np.linspace(0.5, 2.0, len(c))),
         "intercept": Risk("none", 0.0, loss).pose(features, y, c),
     }
-    again, fresh = follow(others[change], solver, 1e-6, runs), solve(others[change], Bundle(), tol=1e-6)
+    again, fresh = follow(others[change], solver, 1e-6, previous), solve(others[change], Bundle(), tol=1e-6)
     assert again.converged
     assert again.certificate == fresh.certificate
     np.testing.assert_array_equal(again.point.coef, fresh.point.coef)
@@ -270,10 +270,10 @@ def test_cuts_of_another_cost_are_reused(method):
     """The same risk at another C begins with the cuts there are; the same problem once more is all but solved."""
     X, y, c = make_data(EXAMPLES["hinge"], n=120, d=6)
     features, formulation = Design(wrap(X)), Risk("free", 0.0, EXAMPLES["hinge"])
-    solver, runs, saved = Bundle(method), RunHistory(), []
+    solver, previous, saved = Bundle(method), PreviousRun(), []
     for factor in (1.0, 1.3, 0.1, 1.0, 1.0):
         problem = formulation.pose(features, y, factor * c)
-        warm, cold = follow(problem, solver, 1e-4, runs), solve(problem, solver, tol=1e-4)
+        warm, cold = follow(problem, solver, 1e-4, previous), solve(problem, solver, tol=1e-4)
         assert warm.converged
         assert warm.certificate.primal == pytest.approx(cold.certificate.primal, rel=1e-4)
         saved.append(cold.counters["oracle_calls"] - warm.counters["oracle_calls"])

@@ -33,7 +33,7 @@ LAYERS = (
     ("__main__",),
 )
 SOLVER_LAYERS = (  # within solvers/; None stands for the families, which do not know one another
-    ("result", "stalling"), ("advancing",), ("quadratic_program",), (None,), ("registry",),
+    ("result", "stalling"), ("advancing", "run_copies"), ("quadratic_program",), (None,), ("registry",),
     ("choice", "neighbours"), ("best_certified",), ("sequence",), ("loop", "minimisation_arguments"), ("minimisation", "paths"),
 )  # fmt: skip
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}

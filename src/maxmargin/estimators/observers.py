@@ -17,10 +17,10 @@ from ..insight.diagnosis import announce
 from ..insight.progress import ProgressLine
 from ..runtime.interpreter import release_interpreter
 from ..runtime.scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
-from ..solvers.advancing import copy_run
 from ..solvers.choice import has_own_stopping_rule
 from ..solvers.loop import solve
 from ..solvers.result import Progress, Result, Status
+from ..solvers.run_copies import copy_run
 from ..solvers.sequence import SolveObserver
 
 

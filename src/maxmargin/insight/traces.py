@@ -14,11 +14,12 @@ from ..model.problem import Point, Problem
 from ..runtime.blas import single_threaded_blas
 from ..runtime.deadline import Stopwatch
 from ..runtime.interrupt import Interrupt
-from ..solvers.advancing import Advancing, copy_run
+from ..solvers.advancing import Advancing
 from ..solvers.best_certified import BestCertified
 from ..solvers.choice import plan
 from ..solvers.loop import advance_to_end
 from ..solvers.result import Outcome, Progress, Status
+from ..solvers.run_copies import copy_run
 
 DENSE_ITERATIONS = 100  # steps that are all judged
 # times the last iteration comes the next one that is judged, so that judging costs less than the run

@@ -1,13 +1,10 @@
-"""What the loop advances, slice by slice; and copies of runs, to be asked for their points."""
+"""What the loop advances, slice by slice."""
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from typing import Any
 
-from ..contracts.solvers import Run
-from ..model.problem import Problem
 from .result import Outcome, Status
 
 
@@ -39,16 +36,3 @@ class Advancing(ABC):
 
     def save_periodically(self) -> None:  # noqa: B027 (most keep no checkpoints)
         """Keep the state on disk, if the last time is long ago."""
-
-
-def copy_run(problem: Problem, run: Run) -> Run:
-    """A copy of the run, to be asked for its point: that may end what the run is at, such as a barrier.
-
-    The copy shares the problem and its data. A run that is `still` is not changed by the question. Runs over blocks and
-    structures hold more than can be copied. Both are asked themselves.
-    """
-    if problem.traits.form != "memory" or run.still:
-        return run
-    owners = [problem, problem.features, problem.features.samples]
-    shared = [part for owner in owners for part in (owner, *vars(owner).values())]
-    return copy.deepcopy(run, {id(part): part for part in shared})

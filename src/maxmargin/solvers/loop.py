@@ -16,7 +16,7 @@ from .advancing import Advancing
 from .best_certified import NOT_CERTIFIED, BestCertified, describe_uncertified
 from .choice import Stage, plan
 from .result import SENTENCES, Outcome, Progress, Result, Status
-from .sequence import RunHistory, SolveObserver, SolverSequence
+from .sequence import PreviousRun, SolveObserver, SolverSequence
 
 SLICE_SECONDS = 0.05  # seconds between two looks at the clock and the keyboard
 UNLIMITED_STEPS = 1 << 30  # of a slice, where there is no max_iter
@@ -119,13 +119,13 @@ def solve_stages(
     callback: Callable[[Progress], bool | None] | None = None,
     interrupt: Interrupt | None = None,
     checkpoint: CheckpointFile | None = None,
-    earlier_runs: RunHistory | None = None,
+    previous_run: PreviousRun | None = None,
 ) -> Result:
-    """`solve` by the solvers of a plan; they may use what `earlier_runs` of other values of C have learned."""
+    """`solve` by the solvers of a plan; they may use what the previous run, at another C, has learned."""
     with watch_interrupt(interrupt) as interrupted, single_threaded_blas():
         deadline = Deadline(problem, max_seconds, interrupted)
         best = BestCertified(problem, tol, deadline)
-        sequence = SolverSequence(problem, stages, best, warm, checkpoint, earlier_runs)
+        sequence = SolverSequence(problem, stages, best, warm, checkpoint, previous_run)
         if isinstance(callback, SolveObserver):
             callback.attach(sequence)
         status, history = advance_to_end(sequence, deadline, interrupted, max_iter, callback)

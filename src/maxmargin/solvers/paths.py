@@ -14,7 +14,7 @@ from .choice import plan
 from .loop import solve_stages
 from .registry import SOLVERS
 from .result import Progress, Result, Status
-from .sequence import RunHistory
+from .sequence import PreviousRun
 
 
 def solve_path(
@@ -35,7 +35,7 @@ def solve_path(
     certify it. The others get None, as they do where a callback stops.
     """
     solver = SOLVERS[solver]() if isinstance(solver, str) and solver in SOLVERS else solver
-    runs = RunHistory() if isinstance(solver, Solver) else None
+    previous_run = PreviousRun() if isinstance(solver, Solver) else None
     order = np.argsort(Cs, kind="stable")
     results: list[Result | None] = [None] * len(Cs)
     previous_solutions: list[tuple[float, Point]] = []
@@ -48,7 +48,7 @@ def solve_path(
             warm = predict(problem, C, previous_solutions)
             results[place] = solve_stages(
                 problem, plan(problem, solver, tol, warm is not None), tol, max_iter, left, warm, callback, interrupt,
-                earlier_runs=runs,
+                previous_run=previous_run,
             )  # fmt: skip
             previous_solutions = [*previous_solutions[-1:], (C, results[place].point)]
             if results[place].status in (Status.STOPPED, Status.INTERRUPTED) or clock.seconds > clock.latest:

@@ -22,22 +22,22 @@ RESTART_TOL_FACTOR = 0.5  # by which the tolerance of a solver falls where round
 MAX_RESTARTS = 3  # of a solver with a smaller tolerance
 
 
-class RunHistory:
-    """The last run of a sequence of problems that differ in C only: what it has learned may serve the next one.
+class PreviousRun:
+    """The last run along a path of problems that differ in C only: what it has learned may serve the next one.
 
-    It belongs to the path along which the problems lie (see paths.py), not to the solver, which does not change.
+    It belongs to the path (see paths.py), not to the solver, which does not change.
     """
 
     def __init__(self) -> None:
-        self.last: Run | None = None
+        self.run: Run | None = None
 
     def start(self, solver: Solver, problem: Problem, tol: float, warm: Point | None) -> Run:
         """A run that knows the last one, and is the last one from now on."""
-        if self.last is None:
-            self.last = solver.start(problem, tol, warm)
+        if self.run is None:
+            self.run = solver.start(problem, tol, warm)
         else:
-            self.last = solver.start_after(self.last, problem, tol, warm)
-        return self.last
+            self.run = solver.start_after(self.run, problem, tol, warm)
+        return self.run
 
 
 class SolverSequence(Advancing):
@@ -52,8 +52,8 @@ class SolverSequence(Advancing):
     warm : Point, optional
         Where the first solver starts.
     store : CheckpointFile, optional
-    earlier_runs : RunHistory, optional
-        Of problems that differ in C only.
+    previous_run : PreviousRun, optional
+        Of a problem that differs in C only.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class SolverSequence(Advancing):
         best: BestCertified,
         warm: Point | None = None,
         store: CheckpointFile | None = None,
-        earlier_runs: RunHistory | None = None,
+        previous_run: PreviousRun | None = None,
     ):
         self.problem, self.remaining_stages, self.best, self.store = problem, stages, best, store
         self.deadline: Deadline = best.deadline
-        self.earlier_runs = earlier_runs
+        self.previous_run = previous_run
         self.n_iter_before, self.notes, self.counted, self.restarts = 0, [], Counter(), 0
         self.deadline.reserve_certificate_time(NotStarted(problem, warm))
         state = None if store is None else store.load(problem.fingerprint())
@@ -88,9 +88,9 @@ class SolverSequence(Advancing):
     def start(self, warm: Point | None) -> Run:
         """A run of the solver at work."""
         arguments = (self.problem, self.stage.tol, warm)
-        if self.earlier_runs is None:
+        if self.previous_run is None:
             return self.attempt(lambda: self.solver.start(*arguments), warm)
-        return self.attempt(lambda: self.earlier_runs.start(self.solver, *arguments), warm)
+        return self.attempt(lambda: self.previous_run.start(self.solver, *arguments), warm)
 
     def attempt(self, start: Callable[[], Run], warm: Point | None) -> Run:
         """The run that `start` returns; where there is no time for it to start, one that stands still."""
