@@ -8,12 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from time_allowances import Stopwatch
+from time_allowances import OwnTimer
 
 
 @contextmanager
-def press_ctrl_c(after: float = 0.2) -> Iterator[list[Stopwatch]]:
-    """Press it so many seconds after a fit has begun to listen; the list will hold a stopwatch started then."""
+def press_ctrl_c(after: float = 0.2) -> Iterator[list[OwnTimer]]:
+    """Press it so many seconds after a fit has begun to listen; the list will hold a timer started then."""
     sent, over = [], threading.Event()
 
     def press() -> None:
@@ -21,7 +21,7 @@ def press_ctrl_c(after: float = 0.2) -> Iterator[list[Stopwatch]]:
             if over.wait(0.001):
                 return
         if not over.wait(after):
-            sent.append(Stopwatch())
+            sent.append(OwnTimer())
             os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=press)

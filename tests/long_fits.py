@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from sklearn.base import clone
-from time_allowances import Stopwatch
+from time_allowances import OwnTimer
 
 from benchmarks.waiting.long_fits import LONG, ONCE, fit_quietly, make_clouds, make_sequences
 
@@ -49,7 +49,7 @@ def interrupt_fit(name: str, after: float, times: int = 1) -> Interruption:
 
     def press() -> None:
         for _ in range(times):
-            sent.append(Stopwatch())
+            sent.append(OwnTimer())
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.exceptions import DataConversionWarning, NotFittedError
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 import maxmargin
 from maxmargin import SMO, SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
@@ -495,7 +495,7 @@ def draw_fit(draw, largest: float):
 
 def assert_refused_or_fitted(model, X, y, weight) -> None:
     """A ValueError or TypeError with a sentence, or a fit in time with finite attributes that predicts."""
-    watch = Stopwatch()
+    watch = OwnTimer()
     try:
         model.fit(X, y, sample_weight=weight)
     except (ValueError, TypeError) as error:

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from block_problems import make_data, pose_in_blocks
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import LinearSVC
 from maxmargin.blocks import ArrayBlocks
@@ -49,7 +49,7 @@ def slow_problem(tol_blocks: int = 10) -> BlockProblem:
 def test_a_budget_holds_with_slow_blocks():
     """max_seconds ends the fit between two blocks, and the certificate still comes."""
     solve(slow_problem(), max_iter=1)  # loads what is compiled
-    watch = Stopwatch()
+    watch = OwnTimer()
     result = solve(slow_problem(), tol=1e-12, max_seconds=1.5)
     assert watch.seconds < 2.5 + SLACK_SECONDS
     assert result.status is Status.MAX_SECONDS
@@ -61,7 +61,7 @@ def test_an_interrupt_ends_a_pass():
     flag = Interrupt()
     timer = threading.Timer(0.7, lambda: setattr(flag, "raised", True))
     timer.start()
-    watch = Stopwatch()
+    watch = OwnTimer()
     result = solve(slow_problem(), tol=1e-12, interrupt=flag)
     assert watch.seconds < 1.5 + SLACK_SECONDS
     assert result.status is Status.INTERRUPTED
@@ -89,7 +89,7 @@ def test_a_disk_that_stalls_is_left():
     X, y = make_data(loss)
     problem = pose_in_blocks(X, y, loss, "free", 10)
     stalled = StalledBlocks(X, y, problem.blocks.rows)
-    flag, watch = Interrupt(), Stopwatch()
+    flag, watch = Interrupt(), OwnTimer()
     timer = threading.Timer(0.3, lambda: setattr(flag, "raised", True))
     timer.start()
     result = solve(BlockProblem(stalled, problem.pose, problem.survey, problem.weight), tol=1e-12, interrupt=flag)
@@ -109,7 +109,7 @@ def test_ctrl_c_ends_the_first_pass():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    watch = Stopwatch()
+    watch = OwnTimer()
     try:
         with pytest.raises(KeyboardInterrupt):
             machine.fit(slow)

@@ -9,7 +9,7 @@ import pytest
 from keyboard import press_ctrl_c
 from long_fits import LONG, ONCE, fit_quietly, load_compiled, make_clouds
 from sklearn.base import clone
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import SVC, LinearSVC, NuSVC, Status, path
 from maxmargin.blocks import ArrayBlocks
@@ -21,7 +21,7 @@ def measure_fit(name: str, budget: float) -> tuple[object, float]:
     """A fit with a budget, and its seconds."""
     model, X, y = LONG[name]()
     model = clone(model).set_params(max_seconds=budget)
-    watch = Stopwatch()
+    watch = OwnTimer()
     fit_quietly(model, X, y)
     return model, watch.seconds
 
@@ -82,10 +82,10 @@ def test_blocks_and_paths_end_in_time():
     X, y = make_clouds(30_000, 60)
     model = LinearSVC(loss="hinge", C=1e3, tol=1e-13, max_seconds=0.5)
     fit_quietly(model, ArrayBlocks(X, y, rows=3000), None)
-    watch = Stopwatch()
+    watch = OwnTimer()
     fit_quietly(model, ArrayBlocks(X, y, rows=3000), None)
     assert watch.seconds < 0.8 + SLACK_SECONDS
-    watch = Stopwatch()
+    watch = OwnTimer()
     with pytest.warns(UserWarning, match="time budget"):
         path(X, y, Cs=np.logspace(-3, 3, 30), tol=1e-13, max_seconds=0.5)
     assert watch.seconds < 0.8 + SLACK_SECONDS
@@ -129,7 +129,7 @@ def test_thousands_of_problems_share_a_budget(model, n_classes):
     """Those that are not begun in time are left out: to start and judge all would take many times the budget."""
     X, y = make_noise(2000, n_classes)
     fit_quietly(clone(model), X[y < 3], y[y < 3])
-    model, watch = clone(model).set_params(max_seconds=0.5), Stopwatch()
+    model, watch = clone(model).set_params(max_seconds=0.5), OwnTimer()
     fit_quietly(model, X, y)
     assert watch.seconds < 0.8 + SLACK_SECONDS
     check_left_out(model, X, Status.MAX_SECONDS)

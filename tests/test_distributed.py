@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from block_tasks import DATA, TARGET
 from clusters import scale
 from selection import leave_long
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.runtime.interruptible import Interrupted, interruptible
@@ -326,7 +326,7 @@ def test_errors_that_look_like_the_cluster_s(two_workers, error):
 def test_a_pass_listens(two_workers):
     """A pass that is asked to stop ends within half a second, and the next pass begins with an empty cluster."""
     blocks = DaskBlocks(*cut(), client=two_workers)
-    watch = Stopwatch()
+    watch = OwnTimer()
     with pytest.raises(Interrupted), interruptible(lambda: watch.seconds > 0.5):
         blocks.run(block_tasks.add_slowly, 0.4)
     assert watch.seconds < 1.0 + SLACK_SECONDS

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from clusters import scale
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 
@@ -137,7 +137,7 @@ def test_sparse_blocks_are_fitted(client):
 def test_a_time_budget_holds_on_a_cluster(client):
     """A fit that is out of time says so, and is not far beyond."""
     slow = cut(LABELS)[0].map_blocks(wait_a_while, meta=np.empty((0, 0)))
-    watch = Stopwatch()
+    watch = OwnTimer()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         LinearSVC(tol=1e-12, max_seconds=1.0).fit(slow, cut(LABELS)[1].persist(scheduler="sync"))

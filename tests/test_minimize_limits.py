@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from textbook_functions import CATALOGUE
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import Status, minimize
 
@@ -62,7 +62,7 @@ def test_max_iter(method, max_iter):
 @pytest.mark.usefixtures("own_clock")
 def test_max_seconds(method):
     """The run ends with the call during which time ran out, give or take what one round asks."""
-    watch, began = Stopwatch(), time.perf_counter()
+    watch, began = OwnTimer(), time.perf_counter()
     found = minimize(Counted(SHOR.fun, 0.05), SHOR.x0, method, bounds=BOX, max_seconds=0.3)
     assert found.status is Status.MAX_SECONDS
     assert "max_seconds" in found.message

@@ -13,7 +13,7 @@ from keyboard import press_ctrl_c
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 
@@ -97,7 +97,7 @@ def fit_within(model, X, y, seconds=BUDGET):
     model.set_params(max_seconds=seconds)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        watch = Stopwatch()
+        watch = OwnTimer()
         model.fit(X, y)
     return watch.seconds, [str(warning.message) for warning in caught]
 
@@ -464,7 +464,7 @@ def test_limits_hold_for_calibration_too(limit):
     """max_seconds is for the fit and its folds together, max_iter for each of them."""
     X, y = make_endless_noise(400)
     model = SVC(C=1e6, kernel="poly", degree=5, tol=1e-13, probability=True, **limit)
-    watch = Stopwatch()
+    watch = OwnTimer()
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     assert watch.seconds < 1.0 + SLACK_SECONDS

@@ -16,7 +16,7 @@ import pytest
 from long_fits import LONG, ONCE, Interruption, fit_quietly, interrupt_fit, load_compiled, make_clouds
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import SVC, LinearSVC, Status
 from maxmargin.model.features import Gram
@@ -120,7 +120,7 @@ def test_before_the_solver_begins():
 
     X, y = make_clouds(200, 5)
     model = SVC(kernel=slow_kernel)
-    watch = Stopwatch()
+    watch = OwnTimer()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert watch.seconds < SOON + SLACK_SECONDS
@@ -253,7 +253,7 @@ def test_a_program_that_reads_a_pipe_ends(name, tmp_path):
             os.write(writer, b"1 1:1\n-1 1:2\n")
             time.sleep(0.3)
             program.send_signal(signal.SIGINT)
-            watch = Stopwatch()
+            watch = OwnTimer()
             err = program.communicate(timeout=30)[1]
             late = watch.seconds
         finally:

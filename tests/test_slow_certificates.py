@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from long_fits import fit_quietly, make_clouds
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify
 from maxmargin.model.features import Gram
@@ -66,7 +66,7 @@ MACHINES = {
 def test_budgets_hold_where_certificates_take_long(name):
     """The end comes in time; a point that could not be judged by then says so."""
     model = MACHINES[name].set_params(max_seconds=0.3)
-    watch = Stopwatch()
+    watch = OwnTimer()
     fit_quietly(model, X, Y)
     assert watch.seconds < 1.1 * 0.3 + 0.5 + SLACK_SECONDS
     assert model.result_.status is Status.MAX_SECONDS
@@ -89,10 +89,10 @@ def test_ctrl_c_is_heard_between_tiles(call):
     """A prediction of 20 s and a certificate of as much end at once, and nothing is left at work."""
     model = SVC(kernel=Slow(seconds=0.0)).fit(X, Y)
     model._kernel = model.kernel = replace(model.kernel, seconds=30.0)
-    sent: list[Stopwatch] = []
+    sent: list[OwnTimer] = []
 
     def press() -> None:
-        sent.append(Stopwatch())
+        sent.append(OwnTimer())
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Timer(0.5, press).start()

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 import maxmargin.runtime.threads
 from maxmargin.runtime.interpreter import InterpreterTurn, cached_property, release_interpreter
@@ -178,7 +178,7 @@ def stalled():
 def test_an_item_that_does_not_come_is_not_waited_for(stalled):
     """Closed while the next item is on its way: control is back at once, and the thread ends when the item comes."""
     items = stalled[0]()
-    watch = Stopwatch()
+    watch = OwnTimer()
     items.close()
     assert watch.seconds < SLACK_SECONDS
     assert len(list_fetchers()) == 1
@@ -186,7 +186,7 @@ def test_an_item_that_does_not_come_is_not_waited_for(stalled):
 
 def test_an_interruptible_caller_does_not_wait(stalled):
     """Asked to stop while the next item is on its way, the caller hears of it."""
-    items, watch = stalled[0](), Stopwatch()
+    items, watch = stalled[0](), OwnTimer()
     with pytest.raises(Interrupted), interruptible(lambda: watch.seconds > 0.1):
         next(items)
     assert 0.1 < watch.seconds < 0.2 + SLACK_SECONDS

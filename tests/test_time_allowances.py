@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 import time_allowances
-from time_allowances import MAIN_THREAD, OWN_CLOCK, OwnClock, Stopwatch
+from time_allowances import MAIN_THREAD, OWN_CLOCK, OwnClock, OwnTimer
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def stolen(monkeypatch) -> dict[str, float]:
     return waits
 
 
-def test_a_stopwatch_leaves_out_the_longest_wait_of_a_thread(stolen):
+def test_a_timer_leaves_out_the_longest_wait_of_a_thread(stolen):
     """Waits before it was made do not count, those of several threads count once, and nothing is counted twice."""
-    watch = Stopwatch()
+    watch = OwnTimer()
     watch.began -= 10.0
     assert watch.seconds >= 10.0
     stolen["1"], stolen["2"] = 8.0, 4.0

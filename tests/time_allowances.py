@@ -1,7 +1,7 @@
 """The seconds that tests grant, and a clock that does not count what other programs took away.
 
 On a busy machine a fit with a budget of half a second may end after four: it was ready to run, and others had the
-cores. Linux counts that time for each thread. A test that asks whether a fit ended in time asks a `Stopwatch`, so that
+cores. Linux counts that time for each thread. A test that asks whether a fit ended in time asks an `OwnTimer`, so that
 it says the same on an idle machine and on a busy one. Where a test asks what a fit had time for, the fit itself looks
 at such a clock: `OwnClock`, by the fixture `own_clock`. How many seconds of the clock on the wall a budget takes, idle
 and busy, is measured by `python -m benchmarks budgets`.
@@ -13,13 +13,13 @@ import os
 from pathlib import Path
 from time import perf_counter
 
-SLACK_SECONDS = 3.0  # for what the stopwatch does not see: disks, caches, hosts of virtual machines
+SLACK_SECONDS = 3.0  # for what the timer does not see: disks, caches, hosts of virtual machines
 HANG_SECONDS = 300.0  # after which a test ends that would run for ever; none asserts that it takes less
 THREADS = Path("/proc/self/task")  # of this process, where the system has such a folder
 MAIN_THREAD = Path("/proc/self/schedstat")
 
 
-class Stopwatch:
+class OwnTimer:
     """Seconds since it was made, without those for which a thread of this process waited for a core.
 
     Threads may wait at the same time, so only the longest wait of one of them is left out.

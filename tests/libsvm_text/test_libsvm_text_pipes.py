@@ -9,7 +9,7 @@ import threading
 
 import pytest
 from text_files import write_text
-from time_allowances import SLACK_SECONDS, Stopwatch
+from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import read_libsvm
 from maxmargin.blocks import libsvm_text
@@ -58,10 +58,10 @@ def test_ctrl_c_ends_the_reading_of_a_pipe(stalled_pipe):
     """Though the other thread is in a read that does not return; nothing is left once the pipe is closed."""
     pipe, write = stalled_pipe
     write(b"1 1:1\n-1 1:2\n")
-    sent: list[Stopwatch] = []
+    sent: list[OwnTimer] = []
 
     def press() -> None:
-        sent.append(Stopwatch())
+        sent.append(OwnTimer())
         os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
