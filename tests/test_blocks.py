@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from maxmargin import LinearSVC, LinearSVR, MetricSVC, RankSVM, RiskClassifier, RiskRegressor
 from maxmargin.blocks import ArrayBlocks, Blocks
-from maxmargin.blocks.problem import BlockPoint, Rest
+from maxmargin.blocks.problem import BlockPoint, ZeroDuals
 from maxmargin.blocks.survey import survey_block
 from maxmargin.certificates.certificate import judge
 from maxmargin.estimators import block_data
@@ -474,6 +474,6 @@ def test_origin_is_judged():
     X, y = make_data(loss)
     problem = pose_in_blocks(X, y, loss, "free")
     found = judge(problem, problem.origin(None))
-    assert isinstance(problem.origin(None).a, Rest)
+    assert isinstance(problem.origin(None).a, ZeroDuals)
     assert found.primal == pytest.approx(0.5 * N)
     assert found.dual == 0.0

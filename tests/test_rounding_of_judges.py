@@ -14,7 +14,7 @@ from structured_problems import PlainChain, build_feature, list_labellings, make
 
 from maxmargin import minimize, solve
 from maxmargin.blocks import ArrayBlocks
-from maxmargin.blocks.problem import BlockFormulation, BlockPoint, BlockProblem, Rest, Targets
+from maxmargin.blocks.problem import BlockFormulation, BlockPoint, BlockProblem, Targets, ZeroDuals
 from maxmargin.blocks.survey import survey_block
 from maxmargin.certificates.certificate import judge
 from maxmargin.model.losses import (
@@ -31,7 +31,7 @@ from maxmargin.model.losses import (
 )
 from maxmargin.solvers.result import Status
 from maxmargin.structures import ChainModel, StructuredPoint
-from maxmargin.structures.labellings import Sheet
+from maxmargin.structures.labellings import WeightedLabelling
 
 NOISE = Decimal("1e-25")  # of the value: what the exact optimum may be off by
 SCALES = [(1.0, 0.0, 1.0), (1e8, 0.0, 1e-8), (1e-8, 0.0, 1e8), (1.0, 1e8, 1.0), (1.0, 0.0, 1e-8), (1.0, 0.0, 1e8)]
@@ -113,7 +113,7 @@ def test_blocks_of_smooth_losses(loss, scale, C, intercept):
             v = np.random.default_rng(seed).normal(size=Z.shape[1])
             free = intercept == "free"
             coef, b = (np.append(v[:-1], 0.0), float(v[-1])) if free else (v, 0.0)
-            for recipe in (Rest(), Answers(coef, b)):
+            for recipe in (ZeroDuals(), Answers(coef, b)):
                 check(judge(problem, BlockPoint(recipe, b, coef)), objective.value(exact(v)), least)
 
 
@@ -147,7 +147,7 @@ def test_blocks_of_many_classes(loss, scale, C, free):
         for seed in range(3):
             v = rng.normal(size=(3, 3)) * 10.0**-seed / np.array([scale, scale, 1.0])
             coef, b = (np.hstack([v[:, :-1], np.zeros((3, 1))]), v[:, -1].copy()) if free else (v, 0.0)
-            for recipe in (Rest(), Answers(coef, b)):
+            for recipe in (ZeroDuals(), Answers(coef, b)):
                 certificate = judge(problem, BlockPoint(recipe, b, coef))
                 check(certificate, objective.value(exact(v.ravel())), least)
                 assert np.isfinite(certificate.dual)
@@ -186,14 +186,16 @@ def test_structures(scale, C, listed):
             check(judge(problem, StructuredPoint(w, sheets)), objective.value(exact(w)), least)
 
 
-def draw_labellings(problem, w: np.ndarray, rng) -> tuple[Sheet, ...]:
+def draw_labellings(problem, w: np.ndarray, rng) -> tuple[WeightedLabelling, ...]:
     """What the oracle answers near w, with weights that sum to anything."""
     sheets = []
     for _ in range(5):
         joint_labelling, values, bounds = problem.examples.blank(), np.empty(problem.n), np.empty(problem.n)
         there = w + 0.1 * np.abs(w).max() * rng.normal(size=len(w))
         problem.examples.maximise(there, 0, problem.n, joint_labelling, values, bounds)
-        sheets.append(Sheet(problem.examples.to_labelling(joint_labelling), problem.c * rng.random(problem.n)))
+        sheets.append(
+            WeightedLabelling(problem.examples.to_labelling(joint_labelling), problem.c * rng.random(problem.n))
+        )
     return tuple(sheets)
 
 

@@ -20,7 +20,7 @@ from structured_problems import (
 )
 
 from maxmargin.certificates.certificate import judge
-from maxmargin.structures import ChainModel, MulticlassModel, Sheet, StructuredPoint
+from maxmargin.structures import ChainModel, MulticlassModel, StructuredPoint, WeightedLabelling
 from maxmargin.structures.labellings import make_key, read_labelling, write_labelling
 
 SHAPES = [(1, 2, 1), (4, 3, 3), (5, 2, 4), (3, 4, 5)]  # features, labels, longest
@@ -158,7 +158,7 @@ def test_the_judge_bounds_the_optimum_from_both_sides(model):
         for _ in range(4):
             labelling = [rng.integers(0, 3, len(labels)) for labels in y]
             labelling = np.concatenate(labelling) if problem.examples.packed else labelling
-            sheets.append(Sheet(labelling, rng.normal(size=6)))  # negative weights, and sums that are not c
+            sheets.append(WeightedLabelling(labelling, rng.normal(size=6)))  # negative weights, and sums that are not c
         certificate = judge(problem, StructuredPoint(scale * rng.normal(size=problem.size), tuple(sheets)))
         assert certificate.dual <= optimum + 1e-8 <= certificate.primal + 2e-8
         assert certificate.kkt >= 0
@@ -172,7 +172,9 @@ def test_the_judge_adds_up_the_definition():
     w = rng.normal(size=problem.size)
     labellings = [[rng.integers(0, 3, len(labels)) for labels in y] for _ in range(2)]
     weights = [np.full(5, 0.2), np.full(5, 0.3)]
-    point = StructuredPoint(w, tuple(Sheet(np.concatenate(z), a) for z, a in zip(labellings, weights, strict=True)))
+    point = StructuredPoint(
+        w, tuple(WeightedLabelling(np.concatenate(z), a) for z, a in zip(labellings, weights, strict=True))
+    )
     certificate = judge(problem, point)
     primal, linear, total = 0.5 * w @ w, 0.0, np.zeros(problem.size)
     for i, (x, right) in enumerate(zip(X, y, strict=True)):

@@ -89,7 +89,7 @@ class BlockPoint(NamedTuple):
     coef: np.ndarray
 
 
-class Rest(NamedTuple):
+class ZeroDuals(NamedTuple):
     """All duals at zero."""
 
     def duals(self, problem: Problem) -> np.ndarray:
@@ -187,7 +187,7 @@ class BlockProblem:
         if warm is not None:
             return warm
         k = self.pose.n_classes
-        return BlockPoint(Rest(), 0.0 if k is None or not self.pose.free else np.zeros(k), np.zeros(self.shape))
+        return BlockPoint(ZeroDuals(), 0.0 if k is None or not self.pose.free else np.zeros(k), np.zeros(self.shape))
 
     def fingerprint(self) -> dict[str, str | int | float]:
         """Which problem it is; not in how many blocks the rows come, nor in which order: neither changes P."""

@@ -69,8 +69,8 @@ class StructuredModel:
 class CertificateTimer(Protocol):
     """How long certificates take."""
 
-    def estimate(self, samples: int, sheets: int) -> float:
-        """Seconds for a certificate of so many samples and sheets."""
+    def estimate(self, samples: int, labellings: int) -> float:
+        """Seconds for a certificate of so many samples and joint labellings."""
 
 
 class Examples(ABC):
@@ -95,7 +95,7 @@ class Examples(ABC):
         The joint labelling of y.
     step : int
         How many samples the oracle is asked for between two looks at the clock.
-    pace : object with `estimate(samples, sheets)`
+    pace : object with `estimate(samples, labellings)`
         How long a certificate takes, in seconds.
     additions : int
         Terms of the longest sum in a weight or a loss, for bounds on rounding.
@@ -171,7 +171,7 @@ class Examples(ABC):
         """Whether labellings of another fit are of these samples, as far as one can tell."""
 
     @abstractmethod
-    def store(self, sheets: list[np.ndarray]) -> dict:
+    def store(self, joint_labellings: list[np.ndarray]) -> dict:
         """Joint labellings as arrays for a checkpoint: "sheets", one row each, and what it takes to restore them."""
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from ..blocks.problem import BlockPoint, Rest
+from ..blocks.problem import BlockPoint, ZeroDuals
 from ..certificates.certificate import Certificate
 from ..model.formulations import NuClassification, NuRegression, OneClass, Risk
 from ..model.kernels import KERNELS
@@ -15,14 +15,23 @@ from ..solvers.bundle.blocks import Places
 from ..solvers.newton.blocks import Steps
 from ..solvers.newton.feature_space import FeatureSpace
 from ..solvers.newton.kernel_interior_point import KernelInteriorPoint
-from ..structures import ChainModel, MulticlassModel, Sheet, StructuredPoint
+from ..structures import ChainModel, MulticlassModel, StructuredPoint, WeightedLabelling
+
+# The names in files of classes that were called otherwise when the format was made.
+SAVED_NAMES: dict[type, str] = {WeightedLabelling: "Sheet", ZeroDuals: "Rest"}
+
+
+def name_record(kind: type) -> str:
+    """How a class is called in model files."""
+    return SAVED_NAMES.get(kind, kind.__name__)
+
 
 RECORDS: dict[str, type] = {
-    kind.__name__: kind
+    name_record(kind): kind
     for kind in (
         *KERNELS.values(), *LOSSES.values(), *METRICS.values(), *SOLVERS.values(), Certificate, Point, Mixture,
-        BlockPoint, Rest, Steps, Places, StructuredPoint, Sheet, ChainModel, MulticlassModel, FeatureSpace,
-        KernelInteriorPoint,
+        BlockPoint, ZeroDuals, Steps, Places, StructuredPoint, WeightedLabelling, ChainModel, MulticlassModel,
+        FeatureSpace, KernelInteriorPoint,
     )
 }  # fmt: skip
 TYPES: dict[str, type] = {kind.__name__: kind for kind in (Risk, OneClass, NuClassification, NuRegression)}

@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..blocks.problem import BlockPoint, Rest
+from ..blocks.problem import BlockPoint, ZeroDuals
 from ..certificates.certificate import Certificate, worst
 from ..contracts.estimators import Estimator
 from ..estimators.certified import CertifiedMachine
@@ -149,12 +149,12 @@ def check_block_point(model: CertifiedMachine, point: BlockPoint) -> None:
         sound = is_array(recipe.coefs, "f", None, width) or is_array(recipe.coefs, "f", None, None, width)
         sound = sound and len(recipe.weights) == len(recipe.coefs) == len(recipe.tails)
     else:
-        sound = isinstance(recipe, Rest)
+        sound = isinstance(recipe, ZeroDuals)
     require(sound, "the recipe of a point")
 
 
 def check_structured_point(model: StructuredSVM) -> None:
-    """w as long as the weights, and sheets of numbers; whether they are of the samples, a warm fit asks again."""
+    """w as long as the weights, and labellings of numbers; whether they are of the samples, a warm fit asks again."""
     point = model.result_.point
     require(isinstance(point, StructuredPoint) and is_array(point.w, "f", len(model.coef_)), "a point of the fit")
     for joint_labelling in point.sheets:

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .archive import DTYPE_KINDS, DamagedFileError
-from .records import OBSOLETE_FIELDS, RECORDS, TYPES, list_record_fields
+from .records import OBSOLETE_FIELDS, RECORDS, TYPES, list_record_fields, name_record
 
 CSR_TYPES = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
 CSR_PARTS = ("data", "indices", "indptr")
@@ -90,7 +90,7 @@ class Packer:
 
     def pack_record(self, value, name: str):
         """The class and the fields of an object."""
-        kind = type(value).__name__
+        kind = name_record(type(value))
         if RECORDS.get(kind) is not type(value):
             raise UnsupportedValueError(describe(value))
         fields = {field: self.pack(getattr(value, field), f"{name}.{field}") for field in list_record_fields(kind)}

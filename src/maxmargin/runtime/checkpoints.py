@@ -43,6 +43,11 @@ def is_same(kept, value) -> bool:
     return math.isclose(kept, value, rel_tol=FINGERPRINT_REL_TOL) if both else kept == value
 
 
+def describe_failure(error: OSError | ValueError) -> str:
+    """Why a file could not be written."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
 class CheckpointFile:
     """The checkpoint of a run; where it cannot be written the run goes on, and says so once."""
 
@@ -78,7 +83,7 @@ class CheckpointFile:
         except (OSError, ValueError) as error:  # a full disk, or a folder that has gone
             if not self.failed:
                 warnings.warn(
-                    f"{getattr(error, 'strerror', None) or error} The run goes on without it.",
+                    f"{describe_failure(error)} The run goes on without it.",
                     RuntimeWarning,
                     stacklevel=4,
                 )

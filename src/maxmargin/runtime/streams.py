@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 from .atomic_file import write_atomically
 
@@ -19,6 +19,14 @@ OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 CLOSE_WAIT_SECONDS = 0.05  # seconds for a file to be closed in which another thread may be reading
 COMPRESSION_SAMPLE_BYTES = 1 << 21  # bytes that tell how well a file is packed
 GZIP_LEVEL = 6  # of gzip, as its program has it: 9 takes twice as long for a percent or two
+
+
+@runtime_checkable
+class Writable(Protocol):
+    """A file that is open for writing."""
+
+    def write(self, data: bytes, /) -> Any:
+        """Write some bytes."""
 
 
 def is_packed(path: Path) -> bool:
@@ -113,7 +121,7 @@ def write_file(path: str | os.PathLike | BinaryIO, name: str = "path") -> Iterat
 
     The same bytes are packed into the same bytes: neither the name nor the date is part of it.
     """
-    if hasattr(path, "write"):
+    if isinstance(path, Writable):
         yield path
         return
     with write_atomically(path, name) as file:

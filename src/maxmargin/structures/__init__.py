@@ -2,15 +2,15 @@
 
 from ..contracts.structures import StructuredModel
 from .chain import ChainModel
-from .labellings import Sheet
+from .labellings import WeightedLabelling
 from .multiclass import MulticlassModel
 from .problem import StructuredPoint, StructuredProblem
 
 __all__ = [
     "ChainModel",
     "MulticlassModel",
-    "Sheet",
     "StructuredModel",
     "StructuredPoint",
     "StructuredProblem",
+    "WeightedLabelling",
 ]

@@ -134,7 +134,7 @@ class ChainModel(StructuredModel):
         return unary, w[base:tail].reshape(k, k), w[tail : tail + k], w[tail + k :]
 
     def read(self, joint_labelling: np.ndarray, X) -> list:
-        """A sheet as labels, one array for each sequence."""
+        """A joint labelling as labels, one array for each sequence."""
         lengths = [np.shape(x)[0] for x in X]
         return np.split(self.labels_[joint_labelling], np.cumsum(lengths)[:-1])
 

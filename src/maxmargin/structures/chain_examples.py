@@ -18,7 +18,7 @@ LABELS_PER_SLICE = 8192  # labels of the sequences between two looks at the cloc
 
 
 class ChainExamples(Examples):
-    """Sequences packed into one CSR matrix, their labels into one array; a sheet is an array of the same length.
+    """Sequences packed into one CSR matrix, their labels into one array; a joint labelling is an array of that length.
 
     All sequences are asked at once, on all cores, in strips that do not depend on their number.
     """
@@ -91,7 +91,7 @@ class ChainExamples(Examples):
         return np.add.reduceat(values, self.chains.starts[:-1])
 
     def bound_rounding(self, joint_labelling: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """By how much the heights of a sheet may be off, or of any other: by the largest weights of any label.
+        """By how much heights may be off, of this joint labelling or any other: by the largest weights of any label.
 
         A height is Delta + <w, psi(x, z)> - <w, psi(x, y)>, each a sum of unary terms, transitions, start and end.
         """
@@ -126,11 +126,11 @@ class ChainExamples(Examples):
         return joint_labelling
 
     def to_labelling(self, joint_labelling: np.ndarray) -> np.ndarray:
-        """A sheet speaks for itself."""
+        """A joint labelling is its labellings already."""
         return joint_labelling
 
     def from_labelling(self, labelling: np.ndarray) -> np.ndarray:
-        """A sheet speaks for itself, if its labels are some of ours."""
+        """The array itself, if its labels are some of ours."""
         if labelling.shape != self.right.shape or labelling.min() < 0 or labelling.max() >= self.chains.n_labels:
             raise ValueError("The labellings of the point are not of these sequences.")
         return np.ascontiguousarray(labelling, np.int16)
@@ -141,12 +141,12 @@ class ChainExamples(Examples):
             return False
         return labelling.min() >= 0 and labelling.max() < self.chains.n_labels
 
-    def store(self, sheets: list[np.ndarray]) -> dict:
-        """Sheets as one array."""
-        return {"sheets": np.array(sheets, np.int16).reshape(len(sheets), len(self.right))}
+    def store(self, joint_labellings: list[np.ndarray]) -> dict:
+        """Joint labellings as one array."""
+        return {"sheets": np.array(joint_labellings, np.int16).reshape(len(joint_labellings), len(self.right))}
 
     def restore(self, state: dict) -> list[np.ndarray]:
-        """The sheets of a stored state."""
+        """The joint labellings of a stored state."""
         return [self.from_labelling(joint_labelling) for joint_labelling in state["sheets"]]
 
     def fingerprint(self) -> dict:

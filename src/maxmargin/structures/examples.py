@@ -211,7 +211,7 @@ class ListedExamples(Examples):
         return self.n
 
     def bound_rounding(self, joint_labelling: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """By how much the heights of a sheet may be off: those formed here, and those by which an oracle compares."""
+        """By how much heights may be off: those formed here, and those by which an oracle compares."""
         sizes, errors = np.abs(w), np.empty(self.n)
         for i, row in enumerate(joint_labelling):
             (places, features), (indices, values) = self.true_features[i], self.entries[row]
@@ -241,7 +241,7 @@ class ListedExamples(Examples):
         return [self.labellings[row] for row in joint_labelling]
 
     def from_labelling(self, labelling: list) -> np.ndarray:
-        """The sheet of some labellings; None stands for y itself."""
+        """The joint labelling of some labellings; None stands for y itself."""
         return np.array(
             [self.right[i] if z is None else self.add_labelling(i, z) for i, z in enumerate(labelling)], np.int64
         )
@@ -250,14 +250,15 @@ class ListedExamples(Examples):
         """Whether labellings of another fit are of these samples, as far as one can tell."""
         return isinstance(labelling, list) and len(labelling) == self.n
 
-    def store(self, sheets: list[np.ndarray]) -> dict:
-        """Sheets as arrays: rows, and the text of each labelling."""
-        used = np.unique(np.concatenate([*sheets, self.right]))
+    def store(self, joint_labellings: list[np.ndarray]) -> dict:
+        """Joint labellings as arrays: rows, and the text of each labelling."""
+        used = np.unique(np.concatenate([*joint_labellings, self.right]))
         texts = [write_labelling(self.labellings[row]) for row in used]
-        return {"sheets": np.searchsorted(used, np.array(sheets).reshape(len(sheets), self.n)), "labels": texts}
+        table = np.array(joint_labellings).reshape(len(joint_labellings), self.n)
+        return {"sheets": np.searchsorted(used, table), "labels": texts}
 
     def restore(self, state: dict) -> list[np.ndarray]:
-        """The sheets of a stored state."""
+        """The joint labellings of a stored state."""
         labels = [read_labelling(text) for text in state["labels"].tolist()]
         return [self.from_labelling([labels[row] for row in joint_labelling]) for joint_labelling in state["sheets"]]
 

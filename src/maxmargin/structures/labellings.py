@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Sheet(NamedTuple):
+class WeightedLabelling(NamedTuple):
     """One labelling per sample, and the weight of each of them: alpha_i(z_i)."""
 
     labelling: object

@@ -74,7 +74,7 @@ class MulticlassModel(ChainModel):
         return np.asarray(w).reshape(self.n_features_, len(self.labels_)).T
 
     def read(self, joint_labelling: np.ndarray, X) -> np.ndarray:
-        """A sheet as classes."""
+        """A joint labelling as classes."""
         return self.labels_[joint_labelling]
 
 

@@ -16,18 +16,18 @@ import numpy as np
 
 from ..contracts.traits import Traits
 from ..model.problem import FLOOR
-from .labellings import Sheet
+from .labellings import WeightedLabelling
 
 
 class StructuredPoint(NamedTuple):
-    """A candidate: w, and sheets of labellings with their weights alpha."""
+    """A candidate: w, and joint labellings with their weights alpha."""
 
     w: np.ndarray
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[WeightedLabelling, ...]
 
     @property
     def a(self) -> np.ndarray:
-        """The weights, one row a sheet."""
+        """The weights, one row per joint labelling."""
         return np.array([joint_labelling.weight for joint_labelling in self.sheets])
 
     @property
@@ -82,13 +82,13 @@ class StructuredProblem:
         if warm is not None:
             return warm
         labelling = self.examples.to_labelling(self.examples.blank())
-        return StructuredPoint(np.zeros(self.size), (Sheet(labelling, self.c.copy()),))
+        return StructuredPoint(np.zeros(self.size), (WeightedLabelling(labelling, self.c.copy()),))
 
     def measure_pace(self) -> None:
         """Nothing: every pass is timed."""
 
     def estimate_seconds(self, support: int) -> float:
-        """How long a certificate of so many sheets takes."""
+        """How long a certificate of so many joint labellings takes."""
         return self.examples.pace.estimate(self.n, support)
 
     def fingerprint(self) -> dict[str, str | int | float]:

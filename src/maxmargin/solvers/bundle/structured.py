@@ -21,7 +21,7 @@ import numpy as np
 from ...contracts.solvers import Run, Solver
 from ...contracts.traits import Takes
 from ...runtime.interruptible import Interrupted
-from ...structures.labellings import Sheet
+from ...structures.labellings import WeightedLabelling
 from ...structures.problem import StructuredPoint, StructuredProblem
 from ..result import Outcome, Progress
 from ..stalling import StallDetector
@@ -194,7 +194,7 @@ class StructuredBundleRun(Run):
         to_labelling, c = self.problem.examples.to_labelling, self.problem.c
         w = self.x0 if self.descent is None else self.descent.best.x
         return StructuredPoint(
-            w.copy(), tuple(Sheet(to_labelling(labellings), weight * c) for weight, labellings in self.kept)
+            w.copy(), tuple(WeightedLabelling(to_labelling(labellings), weight * c) for weight, labellings in self.kept)
         )
 
     def refresh(self, scores) -> None:

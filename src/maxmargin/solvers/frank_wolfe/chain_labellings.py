@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...structures.labellings import Sheet
+from ...structures.labellings import WeightedLabelling
 from ...structures.problem import StructuredProblem
 from .kept_labellings import KeptLabellings
 
@@ -55,12 +55,12 @@ class ChainLabellings(KeptLabellings):
             if first < last:
                 self.reserve(2 * len(self.kept))
 
-    def sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[WeightedLabelling]:
         """The labellings that have weight; slots that a sequence does not use hold its labels."""
         found, free = [], ~np.repeat(np.arange(len(self.kept))[:, None] < self.used, self.lengths, axis=1)
         for s in range(int(self.used.max())):
             if self.a[s].any():
-                found.append(Sheet(np.where(free[s], self.examples.right, self.kept[s]), self.a[s].copy()))
+                found.append(WeightedLabelling(np.where(free[s], self.examples.right, self.kept[s]), self.a[s].copy()))
         return found
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...structures.labellings import Sheet
+from ...structures.labellings import WeightedLabelling
 
 
 class KeptLabellings(ABC):
@@ -44,11 +44,11 @@ class KeptLabellings(ABC):
         """Slots in use."""
 
     @abstractmethod
-    def sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[WeightedLabelling]:
         """The labellings that have weight, one for each sample on a sheet."""
 
     @abstractmethod
-    def set_labellings(self, sheets: Iterable[Sheet]) -> None:
+    def set_labellings(self, sheets: Iterable[WeightedLabelling]) -> None:
         """Stand at these labellings, each kept once, with weights that sum to c_i."""
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...structures.examples import freeze
-from ...structures.labellings import Sheet
+from ...structures.labellings import WeightedLabelling
 from ...structures.problem import StructuredProblem
 from .kept_labellings import KeptLabellings
 
@@ -94,11 +94,11 @@ class ListedLabellings(KeptLabellings):
             table[: len(each), i] = each
         return table
 
-    def sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[WeightedLabelling]:
         """The labellings that have weight; slots that a sample does not use hold its labels."""
         rows, a = self.tabulate(self.rows, -1), self.a
         rows = np.where(rows < 0, self.examples.right, rows)
-        return [Sheet(self.examples.to_labelling(rows[s]), a[s]) for s in range(len(a)) if a[s].any()]
+        return [WeightedLabelling(self.examples.to_labelling(rows[s]), a[s]) for s in range(len(a)) if a[s].any()]
 
     def set_labellings(self, sheets) -> None:
         """Stand at these labellings, each kept once, with weights that sum to c_i."""
