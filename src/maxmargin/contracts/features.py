@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Features(ABC):
     offset: float = 0.0
     n: int
     kernel: Kernel
-    counters: Counter
+    counters: Counter[str]
 
     @abstractmethod
     def combine(self, a: np.ndarray) -> np.ndarray:
@@ -115,7 +115,9 @@ class Features(ABC):
 
     def bound_penalty_conjugate(self, penalty: float, remainder: Remainder) -> float:
         """R*(v) = |v|^2 / 2, from above: |v| is at most |w| + |w - v|."""
-        return 0.5 * (np.sqrt(2.0 * np.maximum(penalty, 0.0)) + remainder.distance) ** 2 * (1.0 + 16.0 * UNIT)
+        length = np.sqrt(2.0 * np.maximum(penalty, 0.0)) + remainder.distance
+        conjugate: float = 0.5 * length**2 * (1.0 + 16.0 * UNIT)
+        return conjugate
 
     # ---- how long certificates take -------------------------------------------------------------------------
 
@@ -149,7 +151,7 @@ class KernelMatrix(Features):
 
     has_kernel_rows = True
     whole: np.ndarray | None = None
-    segments: list | None = None
+    segments: list[Any] | None = None
     diagonal: np.ndarray
     sizes: np.ndarray
     largest_size: float
@@ -172,7 +174,7 @@ class KernelMatrix(Features):
     def evaluate(self, rows: np.ndarray, columns: np.ndarray | slice | None) -> np.ndarray:
         """K[rows, columns], evaluated and not counted."""
 
-    def source(self) -> tuple | None:
+    def source(self) -> tuple[Any, ...] | None:
         """What `compiled.single_rows` evaluates rows from; None if rows must be fetched, or are all there."""
         return None
 
@@ -185,7 +187,7 @@ class KernelMatrix(Features):
         if coef is not pulled and (coef != pulled).any():
             apart = coef - pulled
             half = self.enclose_penalty(apart, self.enclose(apart, closely))
-            distance, plain = distance + float(np.sqrt(2.0 * max(half.high, 0.0))), max(half.value, 0.0)
+            distance, plain = distance + float(np.sqrt(2.0 * max(half.high, 0.0))), max(float(half.value), 0.0)
         if np.size(a) > len(pulled) or apart is not None:  # duals of a sample are added up, with a rounding each
             distance += 2.0 * UNIT * float(np.abs(coef) @ self.sizes + np.abs(pulled) @ self.sizes)
         return Remainder(0.5 * distance * distance * (1.0 + 8.0 * UNIT), plain, distance)

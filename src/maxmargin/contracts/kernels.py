@@ -81,7 +81,8 @@ class Kernel(ABC):
         pass over all of them. One that knows a bound gives it here instead.
         """
         if self.psd:
-            return np.sqrt(np.maximum(self.diagonal(samples), 0.0)) * BOUND_INFLATION
+            sizes: np.ndarray = np.sqrt(np.maximum(self.diagonal(samples), 0.0)) * BOUND_INFLATION
+            return sizes
         largest, step = 0.0, max(1, TILE_VALUES // max(samples.n, 1))
         for start in range(0, samples.n, step):
             check_interrupt()
@@ -98,7 +99,7 @@ class Kernel(ABC):
 
     def cost(self, samples: Any) -> float:
         """Nanoseconds of a kernel value on one core in float32; in float64 twice as many."""
-        return 0.8 + (samples.entries_per_sample / 30.0 if samples.sparse else samples.d / 50.0)
+        return 0.8 + float(samples.entries_per_sample / 30.0 if samples.sparse else samples.d / 50.0)
 
     def bound_rounding(self, samples: Any) -> float:
         """A bound on the error of a kernel value that is evaluated in float32; infinite where none is known."""

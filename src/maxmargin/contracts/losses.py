@@ -44,6 +44,10 @@ class Terms(ABC):
     def response(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The interval of duals a with -a in c dl(f; y): both of its ends, each with the shape of f."""
 
+    def conjugate(self, a: np.ndarray) -> np.ndarray:
+        """conj(a) = c l*(-a/c; y), of shape (n,); a loss that does not split over samples has none of single duals."""
+        raise TypeError(f"{type(self).__name__} has no conjugate of single duals.")
+
     def repair(self, a: np.ndarray, balance: float | np.ndarray | None) -> np.ndarray:
         """The duals a, put into the domain of the conjugate; unchanged by default, since responses are in it."""
         return np.asarray(a, float)
@@ -157,11 +161,14 @@ class JointTerms(Terms):
         Required: the largest |a_i| that any cut has, which is how fast C R changes with each score.
     shift_invariant : bool
         Whether R(f + t) = R(f) for every number t.
+    k : int or None
+        How many samples every labelling of a metric has as positive; None where any number may be.
     """
 
     joint = True
     steepness: np.ndarray
     shift_invariant: bool = False
+    k: int | None = None
 
     @abstractmethod
     def cut(self, f: np.ndarray) -> tuple[float, np.ndarray]:
@@ -220,19 +227,21 @@ class Loss(ABC):
         What a solver made for one formula can rely on: "hinge" for c max(margin - y f, 0), "softmax" for terms with
         the shares `softmax(f)`, "simplex" for the multiclass hinge whose errors all cost the same, "quadratic" for
         c (f - y)' M (f - y) / 2 with a matrix `M`; "" for all others.
-    curvature : float
-        sup l''(f; y), the Lipschitz constant of the derivative; infinite for a kinked loss.
     """
 
     name: ClassVar[str]
     target: ClassVar[str]
     grows_exponentially: ClassVar[bool] = False
     structure: str = ""
-    curvature: float = np.inf
 
     @abstractmethod
     def terms(self, y: np.ndarray, c: np.ndarray) -> Terms:
         """c l(.; y) and its conjugate, for targets and weights of the same shape."""
+
+    @property
+    def curvature(self) -> float:
+        """sup l''(f; y), the Lipschitz constant of the derivative; infinite for a kinked loss."""
+        return np.inf
 
     def row(self, y: np.ndarray, c: np.ndarray) -> PiecewiseConjugate | None:
         """The five numbers (p, d, e, lo, hi) of c l(.; y), or None if the loss is not piecewise."""

@@ -11,7 +11,8 @@ from ...contracts.samples import VectorSamples
 from ...runtime.interpreter import cached_property
 from ...runtime.rounding import UNIT, Enclosed, Remainder, bound_absolute_sum, bound_sum
 from ..kernels import Linear
-from .gram import Gram, take_submatrix
+from .gram import Gram
+from .submatrix import take_submatrix
 
 L1_DUAL_LIMIT = 1.0 + 1e-12  # of duals on a feature that counts as 1, its limit with the penalty |w|_1
 

@@ -8,7 +8,6 @@ from math import fsum
 
 import numpy as np
 
-from ...contracts.features import KernelMatrix
 from ...contracts.kernels import Kernel
 from ...contracts.samples import Samples
 from ...runtime.interpreter import cached_property
@@ -18,12 +17,10 @@ from ..kernels import choose_formula, has_formula
 from ..samples import choose_storage_format
 from ..tiles import SMALL_TILE, count_rows, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square
 from .segments import Segment, pack_segments
+from .submatrix import take_submatrix
+from .timing import PACE_SAMPLES, TimedMatrix
 
 MAX_FULL_GRAM_SAMPLES = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
-PACE_SAMPLES = 1024  # samples whose kernel values among each other are timed
-PACE_PRODUCT_ENTRIES = 1 << 23  # numbers of a linear product that is timed: more than caches hold
-PRODUCTS_PER_CERTIFICATE = 3  # of the data with w or with the duals, in a certificate of a linear machine
-PACE_SECONDS = 0.02  # of a measurement: shorter ones see a busy machine between two turns of other programs only
 SINGLE_ROWS_MIN_SAMPLES = 1000  # samples up to which the whole matrix takes no longer than the rows that are needed
 SINGLE_ROWS_MAX_FEATURES = 100  # up to which rows are evaluated one at a time although the whole matrix could be formed
 FLOAT32_MIN_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
@@ -34,7 +31,7 @@ def is_small(n: int) -> bool:
     return n <= MAX_FULL_GRAM_SAMPLES
 
 
-class Gram(KernelMatrix):
+class Gram(TimedMatrix):
     """K_ij = k(x_i, x_j) + offset, never formed whole unless small; w lives as coefficients of phi(x_i).
 
     The constant feature of a regularised intercept adds its square, the offset, to every kernel value.
@@ -107,47 +104,10 @@ class Gram(KernelMatrix):
         """Nanoseconds of a kernel value on one core, in float32."""
         return self.kernel.cost(self.samples)
 
-    def measure_pace(self) -> None:
-        """Measure the pace of scores on some of the samples and all cores, if that was not done lately."""
-        if self.is_quick or not self.pace.is_stale:
-            return
-        if self.by_weights:
-            self.measure_product_pace(-(-self.n * PACE_PRODUCT_ENTRIES // self.samples.size))
-        else:
-            if self.pace.work == 0.0:  # few first, on one core: a kernel of the user's own may be slow
-                self.measure_kernel_pace(PACE_SAMPLES // 8)
-            if self.pace.estimate(PACE_SAMPLES**2) < 10 * PACE_SECONDS:
-                self.measure_kernel_pace(PACE_SAMPLES)
-
-    def measure_product_pace(self, rows: int) -> None:
-        """Time X w over some rows."""
-        part = self.samples.take(slice(0, rows))
-        w = np.ones(part.d)
-        self.pace.sample(lambda: part.project(w), part.size, PACE_SECONDS)
-
-    def measure_kernel_pace(self, rows: int) -> None:
-        """Time the kernel values of some rows among each other."""
-        part, coef = self.samples.take(slice(0, rows)), np.ones(rows)
-        self.pace.sample(lambda: evaluate_scores(self.kernel, part, part, coef), rows**2, PACE_SECONDS)
-
-    def estimate_seconds(self, support: int) -> float:
-        """How long a certificate takes with so many nonzero coefficients, at the pace of this run."""
-        if self.is_quick:
-            return 0.0
-        return self.pace.estimate(PRODUCTS_PER_CERTIFICATE * self.samples.size if self.by_weights else self.n * support)
-
     @property
     def by_weights(self) -> bool:
         """Whether scores are products of the samples with w itself, as those of a linear kernel are."""
         return self.kernel.linear
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether scores take next to no time whatever the coefficients."""
-        if self.by_weights:
-            return self.samples.size < PACE_PRODUCT_ENTRIES
-        own = has_formula(self.kernel)  # else one of the user's, which may be slow
-        return self.whole is not None or self.n <= (max(MAX_FULL_GRAM_SAMPLES, PACE_SAMPLES) if own else PACE_SAMPLES)
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """The coefficients of w = sum_i a_i phi(x_i): a itself, its layers added up."""
@@ -334,18 +294,3 @@ class Gram(KernelMatrix):
     def formula(self) -> tuple[int, float, float, int, float]:
         """Kind, gamma, coef0, degree and offset of the kernel, as `compiled.single_rows` knows them."""
         return *choose_formula(self.kernel, self.samples), self.offset
-
-
-def take_submatrix(whole: np.ndarray | None, index: np.ndarray) -> np.ndarray | None:
-    """whole[index, index]; by blocks where the index is a few runs, which is five times faster."""
-    if whole is None:
-        return None
-    breaks = np.flatnonzero(np.diff(index) != 1) + 1
-    if len(breaks) > 3:
-        return whole[np.ix_(index, index)]
-    starts, stops = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(index)]])
-    part = np.empty((len(index), len(index)))
-    for r, s in zip(starts, stops, strict=True):
-        for k, m in zip(starts, stops, strict=True):
-            part[r:s, k:m] = whole[index[r] : index[s - 1] + 1, index[k] : index[m - 1] + 1]
-    return part

@@ -7,7 +7,8 @@ import numpy as np
 from ...contracts.features import KernelMatrix
 from ...runtime.interpreter import cached_property
 from ...runtime.rounding import Enclosed
-from .gram import Gram, is_small, take_submatrix
+from .gram import Gram, is_small
+from .submatrix import take_submatrix
 
 
 class SignedGram(KernelMatrix):
