@@ -34,7 +34,8 @@ LAYERS = (
 )
 SOLVER_LAYERS = (  # within solvers/; None stands for the families, which do not know one another
     ("result", "stalling"), ("advancing", "run_copies"), ("quadratic_program",), (None,), ("registry",),
-    ("choice", "neighbours"), ("best_certified",), ("sequence",), ("loop", "minimisation_arguments"), ("minimisation", "paths"),
+    ("choice", "neighbours"), ("best_certified",), ("sequence",), ("loop", "minimisation_arguments"),
+    ("minimisation", "paths"),
 )  # fmt: skip
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 COMPILED_GUESTS = ("model", "structures", "blocks", "certificates", "solvers", "files")

@@ -16,11 +16,12 @@ from ..certificates.in_memory import enclose_machine
 from ..model.problem import Point, Problem
 from ..runtime.rounding import UNIT
 
-MIN_MARGIN_TO_SCALE = 0.5  # of every sample, for w to be stretched: with less, the classes are far from separated
+# margin that every sample must have for w to be stretched: with less, the classes are far from separated
+MIN_MARGIN_TO_SCALE = 0.5
 
 
-def find_neighbours(problem, point) -> Iterator[Point]:
-    """The points that are worth judging."""
+def find_neighbours(problem: Problem, point: Point) -> Iterator[Point]:
+    """The points that are worth judging; none where data are not in memory, or the loss is not piecewise."""
     if problem.traits.form == "memory" and problem.row is not None and problem.y.ndim == 1:
         candidates = (make(problem, point) for make in (scale_to_margin, snap_intercept, set_weights_to_zero))
         yield from (candidate for candidate in candidates if candidate is not None)
@@ -47,7 +48,7 @@ def scale_to_margin(problem: Problem, point: Point) -> Point | None:
     """(t w, t b) with the least t for which no hinge has a loss, and s a with the s for which D is largest.
 
     D(s a) = s sum_i a_i y_i - s^2 |v|^2 / 2 is largest at s = sum_i a_i y_i / |v|^2. None where the loss is not a
-    hinge, or where the margin of some sample is not above LEAST_MARGIN.
+    hinge, or where the margin of some sample is not above MIN_MARGIN_TO_SCALE.
     """
     if not consists_of_hinges(problem):
         return None
