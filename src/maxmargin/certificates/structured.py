@@ -76,7 +76,9 @@ def add_weighted_values(weights: np.ndarray, values: np.ndarray, errors: np.ndar
     return Enclosed(float(weights @ values), (float(weights @ errors) + slack * size) * (1.0 + 2.0 * slack))
 
 
-def sum_labellings(problem: StructuredProblem, examples, sheets: tuple[WeightedLabelling, ...], w: np.ndarray) -> LabellingSums:
+def sum_labellings(
+    problem: StructuredProblem, examples, sheets: tuple[WeightedLabelling, ...], w: np.ndarray
+) -> LabellingSums:
     """The sums over all labellings, with weights scaled so that those of each sample sum to at most c_i.
 
     The weights are reduced by a few rounding errors, so that this holds in exact arithmetic. The rest of the weight is

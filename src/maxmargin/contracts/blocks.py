@@ -70,7 +70,7 @@ class Blocks(ABC):
     first_index: int | None = None
 
     def __init__(self) -> None:
-        self.counters: Counter = Counter()
+        self.counters: Counter[str] = Counter()
         self.seconds = 0.0
 
     @abstractmethod

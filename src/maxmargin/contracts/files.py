@@ -58,7 +58,7 @@ class DataRequest(NamedTuple):
     n_features: int | None = None
     features: Sequence[str] | None = None
     target: str | int | None = None
-    weight: str | int | os.PathLike | None = None
+    weight: str | int | os.PathLike[str] | None = None
     query: str | int | None = None
     zero_based: bool | str = "auto"
     header: bool | str = "auto"
@@ -124,7 +124,7 @@ class DataFormat(FileFormat):
         """All of a file; what is missing, not finite or not as requested is a ValueError with its line and column."""
         raise NotImplementedError(f"{self.title} is not read as a whole.")
 
-    def write(self, path: str | os.PathLike | BinaryIO, data: Data) -> None:
+    def write(self, path: str | os.PathLike[str] | BinaryIO, data: Data) -> None:
         """Write a file, whole or not at all; what the format has no place for is a ValueError."""
         raise NotImplementedError(f"{self.title} is not written.")
 
@@ -170,12 +170,12 @@ class ModelFormat(FileFormat):
             The index of the first feature in the file that it is trained on; None if features have no index.
         """
 
-    def read(self, path: str | os.PathLike, n_features: int | None = None) -> Any:
+    def read(self, path: str | os.PathLike[str], n_features: int | None = None) -> Any:
         """The fitted estimator of a file."""
         raise NotImplementedError(f"{self.title} is not read.")
 
     def write(
-        self, model: Any, path: str | os.PathLike, X: Any = None, y: Any = None, sample_weight: Any = None
+        self, model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, sample_weight: Any = None
     ) -> dict[str, float]:
         """Write a fitted estimator, whole or not at all; returns numbers that tell how well it went, by their names.
 
@@ -183,6 +183,6 @@ class ModelFormat(FileFormat):
         """
         raise NotImplementedError(f"{self.title} is not written.")
 
-    def read_label_order(self, path: str | os.PathLike) -> list[float] | None:
+    def read_label_order(self, path: str | os.PathLike[str]) -> list[float] | None:
         """The labels in the order in which a file lists them; None if that is the ascending one."""
         return None

@@ -171,11 +171,11 @@ class Examples(ABC):
         """Whether labellings of another fit are of these samples, as far as one can tell."""
 
     @abstractmethod
-    def store(self, joint_labellings: list[np.ndarray]) -> dict:
+    def store(self, joint_labellings: list[np.ndarray]) -> dict[str, Any]:
         """Joint labellings as arrays for a checkpoint: "sheets", one row each, and what it takes to restore them."""
 
     @abstractmethod
-    def restore(self, state: dict) -> list[np.ndarray]:
+    def restore(self, state: dict[str, Any]) -> list[np.ndarray]:
         """The joint labellings of a stored state."""
 
     @abstractmethod
