@@ -9,9 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import column_or_1d
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,13 +19,10 @@ from ..runtime.scikit_learn import (
     PROBABILITY_CONSTRAINT,
     StrOptions,
     count_votes,
-    deprecate_with_probability,
     fit_context,
     warn_of_probability,
 )
-from ..runtime.user_warnings import warn_user
 from .kernel_problems import KernelFit, KernelProblems
-from .machine import KernelMachine
 from .multiclass import (
     order_support,
     pack_pairs,
@@ -38,21 +33,13 @@ from .multiclass import (
     vote,
     weigh_classes,
 )
-from .observers import Observation
-from .probability import FOLDS, FoldSolves, calibrate_pairs, couple_pairs
-from .tasks import Budget, Task
+from .pair_probabilities import PairProbabilities
+from .tasks import Task
 from .training_set import Rows
 from .validation import CONSTRAINTS, INTERCEPT_CONSTRAINT, JOBS_CONSTRAINT, check_loss_weights
 
 
-def _wants_probability(estimator) -> bool:
-    """predict_proba exists only where probability=True asked for it."""
-    if estimator.probability == "deprecated" or not estimator.probability:
-        raise AttributeError("predict_proba is not available when probability=False")
-    return True
-
-
-class KernelClassifier(ClassifierMixin, KernelMachine):
+class KernelClassifier(ClassifierMixin, PairProbabilities):
     """Binary machines for every pair of classes (one-vs-one) or every class (one-vs-rest), and their vote."""
 
     task = "classification"
@@ -162,23 +149,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided
         self._match_sparsity()
 
-    def _count_solves(self, problems: KernelProblems) -> int:
-        """Every task once, and five times more for the folds of its probabilities."""
-        return len(problems) * (1 + FOLDS if self.wants_probabilities else 1)
-
-    def _finish_fit(self, problems: KernelProblems, budget: Budget, observation: Observation) -> None:
-        """Probabilities, where they were asked for."""
-        if not self.wants_probabilities:
-            return
-        folds = FoldSolves(problems, self._solver(), self.tol, self.max_iter, budget, observation)
-        self._probA, self._probB = calibrate_pairs(folds, self.random_state)
-        ended = budget.interrupt or observation.stopped or not all(result.converged for result in self.results_)
-        if not (len(self._probA) or ended):  # else it is said elsewhere that the fit was ended
-            warn_user(
-                "The fit ended before the probabilities were there; raise max_seconds, or go on with warm_start=True.",
-                ConvergenceWarning,
-            )
-
     # ---- prediction ---------------------------------------------------------------------------------------
 
     def _expansion(self) -> np.ndarray:
@@ -250,63 +220,3 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         check_is_fitted(self)
         with np.errstate(divide="ignore"):
             return 2.0 / self._norms
-
-    # ---- probabilities ------------------------------------------------------------------------------------
-
-    @property
-    def wants_probabilities(self) -> bool:
-        """Whether probability=True asks for folds after the solves."""
-        return self.probability is True
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the folds were fitted."""
-        return self.wants_probabilities and len(self._probA) > 0
-
-    @available_if(_wants_probability)
-    def predict_proba(self, X) -> np.ndarray:
-        """P(y = k | x) by a sigmoid for each pair, fitted on held-out decisions, and pairwise coupling.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            For two classes the larger probability is always that of the predicted class.
-        """
-        check_is_fitted(self)
-        if self._probA.size == 0:
-            raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False, nor where the fit ended before "
-                "the probabilities were there: fit again, for instance with warm_start=True."
-            )
-        decisions = self._decision_values(X)
-        return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self.is_one_vs_rest)
-
-    @available_if(_wants_probability)
-    def predict_log_proba(self, X) -> np.ndarray:
-        """log P(y = k | x).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return np.log(self.predict_proba(X))
-
-    @deprecate_with_probability
-    @property
-    def probA_(self) -> np.ndarray:
-        """Slopes A of the sigmoids 1 / (1 + exp(A f + B))."""
-        return self._probA
-
-    @deprecate_with_probability
-    @property
-    def probB_(self) -> np.ndarray:
-        """Shifts B of the sigmoids 1 / (1 + exp(A f + B))."""
-        return self._probB

@@ -30,7 +30,7 @@ class KernelPrediction(CertifiedMachine):
         check_is_fitted(self)
         vectors = self.support_vectors_
         altered = self.kernel_is_formula and vectors.shape[0] and self.n_support_.sum() != vectors.shape[0]
-        support = getattr(self, "support_", ())  # a model file of LIBSVM does not name them
+        support = vars(self).get("support_", ())  # a model file of LIBSVM does not name them
         if altered or (len(support) and self._dual_coef_.shape[1] != len(support)):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
         return check_new_samples(self, X)

@@ -168,7 +168,7 @@ class MetricSVC(LinearClassifier):
         w, b = super()._read(problem, point)
         if self.intercept == "none" or problem.loss.sees_intercept:
             return w, b
-        k = getattr(problem.terms, "k", None)
+        k = problem.terms.k
         wanted = problem.c[problem.y > 0].sum() if k is None else k * problem.c.mean()
         return w, np.asarray(-choose_threshold(problem.features.samples.project(w), problem.c, float(wanted)))
 

@@ -102,7 +102,7 @@ def pack_pairs(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray
 
 
 def unpack_pairs(table: np.ndarray, n_support: np.ndarray) -> np.ndarray:
-    """The coefficients of each pair over all support vectors, one column a pair, from LIBSVM's table."""
+    """The coefficients of each pair over all support vectors, one column per pair, from LIBSVM's table."""
     n_classes = len(n_support)
     ends = np.concatenate([[0], np.cumsum(n_support)])
     columns = np.zeros((table.shape[1], n_classes * (n_classes - 1) // 2))

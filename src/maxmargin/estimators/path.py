@@ -17,6 +17,7 @@ from ..runtime.blas import single_threaded_blas
 from ..runtime.user_warnings import warn_user
 from ..solvers.paths import solve_path
 from ..solvers.result import Progress, Result
+from .linear_problems import LinearProblems
 from .risk_classifier import CLASSIFICATION_LOSSES, RiskClassifier
 from .risk_regressor import RiskRegressor
 from .tasks import Budget
@@ -138,28 +139,39 @@ def path(
                 f"path takes two classes, and y has {len(problems)}; call it for each class against the rest."
             )
         check_loss_weights(np.outer([Cs.min(), Cs.max()], problems.tasks[0].c))
-        posed = count()
-
-        def pose(C: float) -> Problem:
-            line.solved = next(posed)  # the values of C before this one
-            return problems.scaled_problem(0, C)
-
-        def report_progress(progress: Progress) -> bool | None:
-            line.show(progress)
-            return None if callback is None else callback(progress)
-
         with line:
             results = solve_path(
-                pose, Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
-                max_seconds=budget.share(), callback=report_progress if line.live else callback,
+                count_posed(problems, line), Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
+                max_seconds=budget.share(), callback=show_progress(line, callback) if line.live else callback,
             )  # fmt: skip
-            solved = np.array([result is not None for result in results])
-            results = [result for result in results if result is not None]
-            problem = problems.problem(0)
-            fits = [problems.read(problem, result) for result in results]
+        solved = np.array([result is not None for result in results])
+        results = [result for result in results if result is not None]
+        problem = problems.problem(0)
+        fits = [problems.read(problem, result) for result in results]
     report(rows.X, problems.kernel, results, Cs[solved], tol, left_out=len(Cs) - len(results))
     w, b = np.stack([fit.w for fit in fits]), np.stack([fit.b for fit in fits])
     return Path(Cs[solved], w, np.array(problems.kernel.move_to_origin(w, b), float), results, loss)
+
+
+def count_posed(problems: LinearProblems, line: ProgressLine) -> Callable[[float], Problem]:
+    """The problem at each C, in the order in which they are solved; the line counts those before."""
+    posed = count()
+
+    def pose(C: float) -> Problem:
+        line.solved = next(posed)
+        return problems.scaled_problem(0, C)
+
+    return pose
+
+
+def show_progress(line: ProgressLine, callback: Callable | None) -> Callable[[Progress], bool | None]:
+    """The callback, with the line before it."""
+
+    def report_progress(progress: Progress) -> bool | None:
+        line.show(progress)
+        return None if callback is None else callback(progress)
+
+    return report_progress
 
 
 def make_machine(loss: str, class_weight, loss_parameters: dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..certificates.class_pairs import ClassPairs
-from ..model.formulations import Machine, Risk
+from ..model.formulations import Machine
 from ..solvers.choice import Automatic
 from ..solvers.smo import SMO
 from ..solvers.smo.together import MAX_SAMPLES_PER_PAIR, is_default_smo, solve_together
@@ -46,7 +46,7 @@ def solve_batch(posed: KernelProblems, chosen: list[int], smo: SMO, tol: float, 
 
 def can_solve_jointly(posed: KernelProblems) -> bool:
     """Whether pairs may be solved together: a risk with a free intercept, and rows evaluated within compiled loops."""
-    free = isinstance(posed.formulation, Risk) and posed.formulation.free
+    free = posed.formulation.is_risk and posed.formulation.free
     return free and posed.features.segments is not None and posed.features.kernel.psd
 
 

@@ -108,5 +108,5 @@ def run_side_by_side(
         done = True
         return outcomes
     finally:
-        order.clear()  # who is still at work after a failure finds no other task
+        order.clear()  # threads still at work after a failure find no other task
         pool.shutdown(wait=done)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,5 +67,5 @@ class Structures(TrainingSet):
     X: Any
     y: Any
     weight: np.ndarray
-    observed: tuple = field(default=(None, None, None))
+    observed: tuple = (None, None, None)
     form: ClassVar[str] = "structures"

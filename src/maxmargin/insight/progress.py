@@ -21,11 +21,12 @@ import numpy as np
 from ..solvers.result import Progress
 
 REFRESH_SECONDS = 0.1  # seconds between two changes of the line
-MIN_OBSERVATIONS, MIN_FORECAST_SECONDS = 5, 0.3  # looks at the gap, and seconds, before the time left is guessed at
-# times its least is a gap that counts as another one: samples that were set aside are looked at again, say
+MIN_OBSERVATIONS = 5  # looks at the gap before the time left is estimated
+MIN_FORECAST_SECONDS = 0.3  # seconds before the time left is estimated
+# times the least gap so far: a gap that large is a new beginning, for instance when shrunk samples are looked at again
 GAP_RESET_FACTOR = 3.0
-MAX_OBSERVATIONS = 1000  # looks that are remembered; of more every second one is forgotten
-FIT_WINDOW_SHARE = 0.5  # of the time so far is what a guess goes by: the gap falls in phases, and the last one counts
+MAX_OBSERVATIONS = 1000  # looks that are remembered; beyond them, every second one is dropped
+FIT_WINDOW_SHARE = 0.5  # of the time so far: the estimate uses the end of it, since the gap falls in phases
 
 
 class Forecast:
@@ -53,7 +54,7 @@ class Forecast:
         self.gaps.append(min(gap, self.gaps[-1]) if self.gaps else gap)
 
     def seconds_left(self, tol: float | None) -> float | None:
-        """Seconds until the gap is tol, or None where nobody knows: too early, or the gap does not fall."""
+        """Seconds until the gap is tol, or None where that is not known: too early, or the gap does not fall."""
         if (
             tol is None
             or not tol > 0
@@ -97,13 +98,13 @@ class ProgressLine:
     title : str
         What the line begins with, such as the name of an estimator.
     tol : float, optional
-        The relative gap to be reached; without it nobody says how long it will take.
+        The relative gap to be reached; without it there is no estimate of the time left.
     solves : int
         How many problems are to be solved.
     max_seconds : float, optional
         The budget of all of them.
     quiet : bool
-        True for a line that nobody sees.
+        True for a line that is not shown.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class ProgressLine:
 
     @property
     def live(self) -> bool:
-        """Whether anybody can see it."""
+        """Whether it is shown."""
         return self.screen is not None
 
     def show(self, progress: Progress) -> None:
@@ -178,7 +179,7 @@ class ProgressLine:
         return f"{self.title}: " * bool(self.title) + ", ".join(part for part in parts if part)
 
     def say_left(self, seconds: float) -> str:
-        """How long it may still take, at most what the budget leaves; a question mark where nobody knows."""
+        """How long it may still take, at most what the budget leaves; a question mark where that is not known."""
         if self.solves == 1:
             left = self.forecast.seconds_left(self.tol)
         else:  # those to come at the pace of those that are solved

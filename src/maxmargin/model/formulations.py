@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Formulation:
 
     intercept: str = "free"
     scaling: float = 1.0
+    is_risk: ClassVar[bool] = False  # whether the problem is a loss of the scores of the samples as they are
 
     @property
     def offset(self) -> float:
@@ -74,6 +75,7 @@ class Risk(Formulation):
     """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i): SVC and SVR with any loss."""
 
     loss: Loss = HINGE
+    is_risk: ClassVar[bool] = True
 
     def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
         """The canonical problem itself."""

@@ -20,7 +20,6 @@ from .canvas import (
     set_limits,
 )  # fmt: skip
 from .support import (
-    HINGE_LOSSES,
     MARGIN_TOLERANCE,
     Support,
     as_matrix,
@@ -28,7 +27,11 @@ from .support import (
     check_rows,
     draw_rings,
     final_estimator,
+    find_loss,
     has_bounded_duals,
+    has_classes,
+    has_margin,
+    has_support,
     match_container,
     split_duals,
 )  # fmt: skip
@@ -82,7 +85,7 @@ def plot_decision_boundary(model, X, y=None, *, ax=None, resolution: int = 300):
 
 def find_labels(model, y: np.ndarray | None) -> np.ndarray:
     """The classes of the model, none for one class; refuses labels that it does not know."""
-    classes = np.asarray(getattr(model, "classes_", []))
+    classes = np.asarray(model.classes_ if has_classes(model) else [])
     if y is None or not len(classes):
         if len(classes):
             raise ValueError("y must be given for a classifier, got None.")
@@ -96,9 +99,7 @@ def find_labels(model, y: np.ndarray | None) -> np.ndarray:
 def has_margins(model) -> bool:
     """Whether f = +-1 has a meaning: for machines with support vectors and for hinges."""
     machine = final_estimator(model)
-    return hasattr(model, "classes_") and (
-        hasattr(machine, "support_") or getattr(machine, "loss", None) in HINGE_LOSSES
-    )
+    return has_classes(model) and (has_support(machine) or has_margin(find_loss(machine)))
 
 
 def draw_samples(ax, X: np.ndarray, y: np.ndarray | None, labels: np.ndarray) -> None:
@@ -113,7 +114,7 @@ def draw_samples(ax, X: np.ndarray, y: np.ndarray | None, labels: np.ndarray) ->
 def mark_support(ax, model, data, X: np.ndarray, y: np.ndarray | None) -> None:
     """Rings around the support vectors, where there are any."""
     machine = final_estimator(model)
-    if hasattr(machine, "support_"):
+    if has_support(machine):
         support = split_duals(machine)
         if has_bounded_duals(machine):
             draw_rings(ax, X, support, ("free support vectors", "at the bound"))
@@ -133,7 +134,7 @@ def mark_support(ax, model, data, X: np.ndarray, y: np.ndarray | None) -> None:
 def paint_scores(ax, axes, f: np.ndarray, model) -> None:
     """f(x) from the colour of one side over white to that of the other, the line f = 0, and the margins."""
     f = f.reshape(len(axes[1]), len(axes[0]))
-    if hasattr(model, "classes_"):
+    if has_classes(model):
         shade = np.tanh(f / SHADE_SCALE) if has_margins(model) else f / max(np.abs(f).max(), TINY)
         draw_background(ax, shade, blend(COLOURS[0], "white", COLOURS[1]))
     else:  # one class: f is much smaller inside than it may be outside

@@ -97,8 +97,9 @@ def read_descent(run) -> Descent:
     """The numbers of a Trajectory, or of the history of a Result."""
     if isinstance(run, Result):
         steps = [step for step in run.history if np.isfinite(step.primal)]
-        columns = (np.array([getattr(step, name) for step in steps], float) for name in ("n_iter", "seconds", "primal"))
-        return Descent(*columns, run.certificate.dual)
+        n_iter = np.array([step.n_iter for step in steps], float)
+        seconds = np.array([step.seconds for step in steps], float)
+        return Descent(n_iter, seconds, np.array([step.primal for step in steps], float), run.certificate.dual)
     return Descent(run.n_iter, run.seconds, run.primal, float(np.max(run.dual)))
 
 
@@ -109,7 +110,7 @@ def find_optimum(descents: dict[str, Descent]) -> float:
 
 def truncate_descent(descent: Descent, against: str, best: float) -> tuple[np.ndarray, np.ndarray]:
     """x and P - P* from the first step on, up to where the difference is rounding."""
-    x = getattr(descent, against)
+    x = descent.iterations if against == "iterations" else descent.seconds
     excess = descent.primal - best
     level = ROUNDING_SHARE * max(abs(best), np.finfo(float).tiny)
     ended = np.flatnonzero(excess <= level)

@@ -74,7 +74,7 @@ def list_losses(losses) -> list[Loss]:
 
 
 def find_loss(loss) -> Loss:
-    """The loss of a name, or the loss itself if it has one score a sample."""
+    """The loss of a name, or the loss itself if it has one score per sample."""
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss]()
     if isinstance(loss, Loss) and loss.target in AXIS_LABELS:

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ..contracts.losses import Loss
+from ..model.losses import LOSSES
 from ..model.sparse_format import check_sparse
 from .canvas import INK
 
-TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
-HINGE_LOSSES = ("hinge", "squared_hinge")
 MARGIN_TOLERANCE = 0.01  # of the margin: so near to it, a sample counts as being on it where the duals are not known
 
 
@@ -25,7 +26,7 @@ class Support(NamedTuple):
 
 def final_estimator(model):
     """The last step of a pipeline, or the model itself."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def check_model(model, is_classifier: bool) -> None:
@@ -33,9 +34,25 @@ def check_model(model, is_classifier: bool) -> None:
     if not hasattr(model, "predict"):
         raise ValueError(f"model must have predict, and {type(model).__name__} has not.")
     check_is_fitted(final_estimator(model))
-    if is_classifier != (hasattr(model, "classes_") or hasattr(model, "decision_function")):
+    if is_classifier != (has_classes(model) or hasattr(model, "decision_function")):
         wanted = "a classifier or a OneClassSVM" if is_classifier else "a regressor"
         raise ValueError(f"model must be {wanted}, got {type(final_estimator(model)).__name__}.")
+
+
+def has_classes(model) -> bool:
+    """Whether a fitted model of any library is a classifier."""
+    return hasattr(model, "classes_")
+
+
+def has_support(machine) -> bool:
+    """Whether a fitted model of any library knows its support vectors by number."""
+    return hasattr(machine, "support_")
+
+
+def find_loss(machine) -> Loss | None:
+    """The loss of a model of any library by its name, with default parameters; None if it has no such parameter."""
+    name = getattr(machine, "loss", None)
+    return LOSSES[name]() if isinstance(name, str) and name in LOSSES else None
 
 
 def check_rows(model, X: np.ndarray, y: np.ndarray | None, name: str) -> None:
@@ -58,9 +75,21 @@ def match_container(points: np.ndarray, like):
     return type(like)(points, columns=like.columns) if hasattr(like, "columns") else points
 
 
+def has_margin(loss: Loss | None) -> bool:
+    """Whether a loss is zero beyond a margin: the hinges."""
+    return loss is not None and loss.target == "label" and loss.row(np.ones(1), np.ones(1)) is not None
+
+
+def has_tube(loss: Loss | None) -> bool:
+    """Whether a loss is zero within a tube of half-width epsilon."""
+    return loss is not None and "epsilon" in loss.__dataclass_fields__
+
+
 def has_bounded_duals(machine) -> bool:
     """Whether the duals have an upper bound: not so for squared losses."""
-    return not str(getattr(machine, "loss", "")).startswith("squared")
+    loss = find_loss(machine)
+    row = None if loss is None else loss.row(np.ones(1), np.ones(1))
+    return row is None or bool(np.isfinite(row.hi[0]))
 
 
 def split_duals(machine) -> Support:

@@ -7,13 +7,15 @@ from sklearn.utils.validation import column_or_1d
 
 from .canvas import COLOURS, FAINT, INK, add_legend, check_resolution, open_axes, set_limits
 from .support import (
-    TUBE_LOSSES,
     Support,
     as_matrix,
     check_model,
     check_rows,
     final_estimator,
+    find_loss,
     has_bounded_duals,
+    has_support,
+    has_tube,
     match_container,
     split_duals,
 )
@@ -69,13 +71,14 @@ def plot_regression_tube(model, x, y, *, ax=None, resolution: int = 400):
 def find_width(model, residuals: np.ndarray) -> float | None:
     """epsilon: a parameter, what the fit found, or what the support vectors show; None where there is no tube."""
     machine = final_estimator(model)
-    loss = getattr(machine, "loss", "epsilon_insensitive" if hasattr(machine, "support_") else None)
-    if loss not in TUBE_LOSSES:
+    loss = find_loss(machine)
+    tube = has_support(machine) if loss is None else has_tube(loss)  # SVR of scikit-learn has no parameter loss
+    if not tube:
         return None
     if "epsilon" in machine.get_params():
         return float(machine.epsilon)
-    if hasattr(machine, "result_"):
-        walls = np.atleast_1d(machine.result_.point.b)  # b + epsilon and b - epsilon, or epsilon alone
+    if (result := vars(machine).get("result_")) is not None:  # of a fit of ours
+        walls = np.atleast_1d(result.point.b)  # b + epsilon and b - epsilon, or epsilon alone
         return abs(float(walls[0] - walls[1])) / 2.0 if len(walls) == 2 else abs(float(walls[0]))
     free, bounded = split_duals(machine)
     known = np.abs(residuals[free if len(free) else bounded])
@@ -92,7 +95,7 @@ def choose_groups(
     if not has_bounded_duals(machine):
         outside = np.flatnonzero(np.abs(residuals) > epsilon)
         return Support(none, outside), ("", "support vectors")
-    if hasattr(machine, "support_"):
+    if has_support(machine):
         return split_duals(machine), ("free support vectors", "at the bound")
     beyond = np.abs(residuals) - epsilon
     on, outside = np.abs(beyond) <= TUBE_TOLERANCE * spread, beyond > TUBE_TOLERANCE * spread

@@ -1,0 +1,105 @@
+"""Probabilities of a kernel classifier: a sigmoid for each of its binary machines, fitted on held-out decisions."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..runtime.scikit_learn import deprecate_with_probability
+from ..runtime.user_warnings import warn_user
+from .kernel_problems import KernelProblems
+from .machine import KernelMachine
+from .observers import Observation
+from .probability import FOLDS, FoldSolves, calibrate_pairs, couple_pairs
+from .tasks import Budget
+
+
+def _wants_probability(estimator) -> bool:
+    """predict_proba exists only where probability=True asked for it."""
+    if estimator.probability == "deprecated" or not estimator.probability:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
+
+
+class PairProbabilities(KernelMachine):
+    """P(y = k | x) of binary machines, one for each pair of classes or for each class against the rest."""
+
+    classes_: np.ndarray
+    is_one_vs_rest: bool
+
+    def _count_solves(self, problems: KernelProblems) -> int:
+        """Every task once, and five times more for the folds of its probabilities."""
+        return len(problems) * (1 + FOLDS if self.wants_probabilities else 1)
+
+    def _finish_fit(self, problems: KernelProblems, budget: Budget, observation: Observation) -> None:
+        """Probabilities, where they were asked for."""
+        if not self.wants_probabilities:
+            return
+        folds = FoldSolves(problems, self._solver(), self.tol, self.max_iter, budget, observation)
+        self._probA, self._probB = calibrate_pairs(folds, self.random_state)
+        ended = budget.interrupt or observation.stopped or not all(result.converged for result in self.results_)
+        if not (len(self._probA) or ended):  # else it is said elsewhere that the fit was ended
+            warn_user(
+                "The fit ended before the probabilities were there; raise max_seconds, or go on with warm_start=True.",
+                ConvergenceWarning,
+            )
+
+    @property
+    def wants_probabilities(self) -> bool:
+        """Whether probability=True asks for folds after the solves."""
+        return self.probability is True
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the folds were fitted."""
+        return self.wants_probabilities and len(self._probA) > 0
+
+    @available_if(_wants_probability)
+    def predict_proba(self, X) -> np.ndarray:
+        """P(y = k | x) by a sigmoid for each pair, fitted on held-out decisions, and pairwise coupling.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            For two classes the larger probability is always that of the predicted class.
+        """
+        check_is_fitted(self)
+        if self._probA.size == 0:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, nor where the fit ended before "
+                "the probabilities were there: fit again, for instance with warm_start=True."
+            )
+        decisions = self._decision_values(X)
+        return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self.is_one_vs_rest)
+
+    @available_if(_wants_probability)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """log P(y = k | x).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.log(self.predict_proba(X))
+
+    @deprecate_with_probability
+    @property
+    def probA_(self) -> np.ndarray:
+        """Slopes A of the sigmoids 1 / (1 + exp(A f + B))."""
+        return self._probA
+
+    @deprecate_with_probability
+    @property
+    def probB_(self) -> np.ndarray:
+        """Shifts B of the sigmoids 1 / (1 + exp(A f + B))."""
+        return self._probB
