@@ -3,7 +3,7 @@
 Measured on two cores at C = 1, seconds to a certified relative gap of 1e-6 (`python -m benchmarks linear_fits`):
 
     hinge, dense, 3 to 54 features, 50,000 to 580,000 rows: multipliers 0.06 to 2.5, interior point 3 to 10 times that
-    hinge, sparse, 15 to 200 entries a row: coordinate to 1e-5, then multipliers: 0.3 to 0.8; multipliers alone 0.5 to
+    hinge, sparse, 15 to 200 entries per row: coordinate to 1e-5, then multipliers: 0.3 to 0.8; multipliers alone 0.5 to
         8, coordinate alone 0.3 to 1.5
     squared hinge, up to 784 features: Newton 0.02 to 2.6, coordinate 5 to 100 times that
     squared hinge, 55,000 features: coordinate 0.05 to 0.1, Newton 2 to 3
@@ -45,19 +45,19 @@ from .smo import is_small
 AnyProblem = Problem | BlockProblem | StructuredProblem
 
 HANDOVER_GAP = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
+COORDINATE_UPDATES_PER_SAMPLE = 600.0  # updates per sample that coordinate descent has for that
 CLASS_COORDINATE_MAX_PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
 CUTTING_PLANE_MAX_COORDINATES = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
-COORDINATE_UPDATES_PER_SAMPLE = 600.0  # updates a sample that coordinate descent has for that
-LAST_UPDATES_PER_SAMPLE, LAST_UPDATES_TOTAL = (
-    2000.0,
-    5e6,
-)  # updates a sample, or in all, that it has where no other solver waits
-# per sample that SMO has where a linear kernel can be solved in the space of its features instead,
+# Updates that coordinate descent has where no other solver is in reserve: per sample, or in all if that is more.
+LAST_UPDATES_PER_SAMPLE = 2000.0
+LAST_UPDATES_TOTAL = 5e6
+# Steps that SMO has before another solver takes over, the largest of: so many per sample; as many as update so many
+# scores, which takes less than a tenth of a second; and what the other solver would take, which is so many times the
+# square of the features for Newton steps, or so many times the entries of the kernel matrix for interior point.
 PAIR_STEPS_PER_SAMPLE = 20
-PAIR_SCORE_UPDATES = 1e8  # or so many scores, if that is more: less than a tenth of a second,
-# or times the square of the features, which is what Newton steps would take in its place
+PAIR_SCORE_UPDATES = 1e8
 PAIR_STEPS_PER_SQUARED_FEATURE = 4
-PAIR_STEPS_PER_KERNEL_ENTRY = 0.5  # of the kernel matrix, which is what interior point would take
+PAIR_STEPS_PER_KERNEL_ENTRY = 0.5
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
 
 
 def choose_last_effort(problem: Problem) -> float:
-    """Updates a sample of a solver behind which none waits: many, and yet an end comes whatever the data are."""
+    """Updates per sample of a solver with none in reserve: many, and yet an end comes whatever the data are."""
     return max(LAST_UPDATES_PER_SAMPLE, LAST_UPDATES_TOTAL / problem.n)
 
 
