@@ -15,7 +15,7 @@ from maxmargin.cli.fitting import keep_known_parameters
 from maxmargin.cli.machines import make_machine, make_solver, read_class_weight
 from maxmargin.cli.options import ESTIMATOR_NAMES, OPTIONS, PARAMETERS_WITHOUT_OPTION
 from maxmargin.cli.short_options import (
-    FAMILIES,
+    IMITATED_PROGRAMS,
     LIBLINEAR_OPTIONS,
     LIBSVM_OPTIONS,
     PREDICT_OPTIONS,
@@ -154,11 +154,11 @@ def machine_of(*argv: str):
     return make_machine(name, parameters), arguments
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", IMITATED_PROGRAMS)
 @pytest.mark.parametrize("solver", range(22))
 def test_every_solver_type_makes_a_machine(family, solver):
     """-s of either family: a machine whose parameters are sound, or a refusal."""
-    table, _ = FAMILIES[family]
+    table, _ = IMITATED_PROGRAMS[family]
     try:
         table["-s"].expand(str(solver))
     except ValueError:
@@ -170,7 +170,7 @@ def test_every_solver_type_makes_a_machine(family, solver):
     assert parameters.get("nu", 0.3) == 0.3
     assert parameters.get("epsilon", 0.2) == 0.2
     assert parameters["tol"] == pytest.approx(0.005 if family == "libsvm" else 1e-6)
-    assert arguments.family == family
+    assert arguments.imitated_program == family
 
 
 def test_defaults_of_libsvm():
@@ -180,7 +180,7 @@ def test_defaults_of_libsvm():
         assert isinstance(machine, maxmargin.SVC)
         assert (machine.gamma, machine.tol, machine.cache_size, machine.C) == ("auto", 5e-4, 100.0, 1.0)
         assert machine.solver == maxmargin.SMO(stop="kkt", cache_size=100.0)
-        assert arguments.family == "libsvm"
+        assert arguments.imitated_program == "libsvm"
 
 
 def test_defaults_of_liblinear():
@@ -195,7 +195,7 @@ def test_words_alone_have_our_defaults():
     """Without a letter nothing is as in svm-train; -q is not one of training."""
     machine, arguments = machine_of("--C", "2", "-q")
     assert machine.get_params() == maxmargin.SVC(C=2.0).get_params()
-    assert arguments.family is None
+    assert arguments.imitated_program is None
     assert arguments.quiet
 
 
@@ -220,7 +220,7 @@ def test_every_parameter_has_a_word():
     known = {name for each in ESTIMATOR_NAMES for name in getattr(maxmargin, each)().get_params()}
     assert known - {option.name for option in OPTIONS} == PARAMETERS_WITHOUT_OPTION
     assert {option.name for option in OPTIONS} <= known
-    assert ESTIMATOR_NAMES == tuple(name for name, kind in ESTIMATORS.items() if kind.family != "structured")
+    assert tuple(name for name, kind in ESTIMATORS.items() if kind.family != "structured") == ESTIMATOR_NAMES
 
 
 # ---- solvers with knobs, weights of classes -------------------------------------------------------------------------

@@ -137,9 +137,9 @@ def check_default_estimator(y: np.ndarray | None, path: str) -> None:
 def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     """Fit, save and report; the exit code says how it ended."""
     machine = training.machine
-    path = arguments.model or arguments.resume or default_model_path(arguments.data, arguments.family)
-    kind = choose_format(path, arguments.to, arguments.family, type(machine))
-    check_destination(training, path, kind, arguments.data, careful=arguments.family is None)
+    path = arguments.model or arguments.resume or default_model_path(arguments.data, arguments.imitated_program)
+    kind = choose_format(path, arguments.to, arguments.imitated_program, type(machine))
+    check_destination(training, path, kind, arguments.data, careful=arguments.imitated_program is None)
     temporary_parameters = {"verbose": int(sys.stderr.isatty() and not arguments.quiet)}
     began = time.perf_counter()
     with treat_sigterm_as_interrupt() as terminated:
@@ -147,7 +147,7 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
             training, temporary_parameters | ({"warm_start": True} if arguments.resume else {})
         )
         seconds = time.perf_counter() - began
-        store_feature_origin(training, arguments.family)
+        store_feature_origin(training, arguments.imitated_program)
         # A first Ctrl-C that comes now waits for the file: the fit is over, and would be lost.
         with nullcontext() if interrupted else watch_interrupt() as late:
             save_model(training, path, kind)
@@ -196,13 +196,13 @@ def fit_until_interrupted(training: Training, temporary_parameters: dict) -> boo
     return False
 
 
-def store_feature_origin(training: Training, family: str | None) -> None:
+def store_feature_origin(training: Training, imitated_program: str | None) -> None:
     """What the features were called in the file: tables may have another order, texts may lack the first feature.
 
     Model files of LIBSVM have the labels in the order in which they came, but 1 before -1 (svm.cpp, svm_train).
     """
     machine = training.machine
-    if family == "libsvm" and (machine.family, machine.task) == ("kernel", "classification"):
+    if imitated_program == "libsvm" and (machine.family, machine.task) == ("kernel", "classification"):
         labels, first = np.unique(training.y, return_index=True)
         signed = np.array_equal(labels, [-1, 1])
         machine._preference = np.array([1, 0]) if signed else np.argsort(first)

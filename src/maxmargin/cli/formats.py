@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 PROGRAM_SUFFIX = ".model"  # of the model files of LIBSVM and LIBLINEAR
 
 
-def choose_format(path: str, asked: str | None, program: str | None, estimator: type[Estimator]) -> ModelFormat:
+def choose_format(
+    path: str, asked: str | None, imitated_program: str | None, estimator: type[Estimator]
+) -> ModelFormat:
     """The format of a model file.
 
     What is asked for comes first, then the suffix: .maxmargin, .onnx, or .model for the text of LIBSVM (kernel
@@ -23,13 +25,13 @@ def choose_format(path: str, asked: str | None, program: str | None, estimator: 
     """
     if asked is not None:
         return MODEL_FORMATS[asked]
-    default = DEFAULT_MODEL_FORMAT if program is None else find_model_format(PROGRAM_SUFFIX, estimator)
+    default = DEFAULT_MODEL_FORMAT if imitated_program is None else find_model_format(PROGRAM_SUFFIX, estimator)
     return find_model_format(Path(path).suffix, estimator) or default
 
 
-def default_model_path(data: str, program: str | None) -> str:
+def default_model_path(data: str, imitated_program: str | None) -> str:
     """Where a model goes if the command line does not say: into this folder, under the name of the data."""
-    suffix = DEFAULT_MODEL_FORMAT.suffixes[0] if program is None else PROGRAM_SUFFIX
+    suffix = DEFAULT_MODEL_FORMAT.suffixes[0] if imitated_program is None else PROGRAM_SUFFIX
     return f"{Path(data).name}{suffix}"
 
 

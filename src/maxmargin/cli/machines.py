@@ -109,9 +109,8 @@ def read_class_weight(texts: list[str], y: np.ndarray | None, strict: bool) -> d
                 raise ValueError(told + ".")
             warnings.warn(f"{told}; it is left out.", UserWarning, stacklevel=2)
             continue
-        weights[matched_label] = (
-            value if strict else value * weights.get(matched_label, 1.0)
-        )  # svm-train multiplies them
+        # svm-train multiplies the weights of a label that is given twice
+        weights[matched_label] = value if strict else value * weights.get(matched_label, 1.0)
     return weights or None
 
 

@@ -38,9 +38,13 @@ def make_parser(program: str) -> argparse.ArgumentParser:
     )
     kind.add_argument("--decisions", action="store_true", help="decision values behind each label")
     parser.add_argument("--blocks", action="store_true", help="read DATA block by block, never whole")
-    family = parser.add_mutually_exclusive_group()
-    family.add_argument("--libsvm", dest="family", action="store_const", const="libsvm", help="say it as svm-predict")
-    family.add_argument("--liblinear", dest="family", action="store_const", const="liblinear", help="as LIBLINEAR's")
+    imitated = parser.add_mutually_exclusive_group()
+    imitated.add_argument(
+        "--libsvm", dest="imitated_program", action="store_const", const="libsvm", help="say it as svm-predict"
+    )
+    imitated.add_argument(
+        "--liblinear", dest="imitated_program", action="store_const", const="liblinear", help="as LIBLINEAR's"
+    )
     add_data_options(parser)
     add_output_options(parser)
     return parser
@@ -83,7 +87,7 @@ def report(score: Score, arguments: argparse.Namespace) -> None:
         print_json({"command": "predict", **score.describe(),
                     "files": {"data": arguments.data, "model": arguments.model, "out": arguments.out}})  # fmt: skip
     elif not arguments.quiet and score.n:
-        for line in score.list_lines(note="" if arguments.family == "liblinear" else "classification"):
+        for line in score.list_lines(note="" if arguments.imitated_program == "liblinear" else "classification"):
             print(line, file=stream)
 
 
@@ -121,10 +125,10 @@ class PredictionFormatter:
         if self.decisions and model.task not in ("classification", "novelty"):
             raise ValueError(f"--decisions needs decision values, and {type(model).__name__} predicts numbers.")
         self.order = order_labels(model, arguments.model) if self.probability else None
-        if self.probability and self.order is None and arguments.family is None:
+        if self.probability and self.order is None and arguments.imitated_program is None:
             raise ValueError(f"--probability (-b 1) needs classes, and {type(model).__name__} has none.")
         if self.order is not None and not model.has_probabilities:
-            short_options = "-s 0, 6 or 7" if arguments.family == "liblinear" else "--probability (-b 1)"
+            short_options = "-s 0, 6 or 7" if arguments.imitated_program == "liblinear" else "--probability (-b 1)"
             remedy = f"train it with {short_options}"
             if model.wants_probabilities:
                 remedy = "its fit ended before they were there, and `maxmargin train --resume` goes on with it"

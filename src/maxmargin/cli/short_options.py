@@ -41,9 +41,8 @@ def make_switch(short_option: str, off: list[str], on: list[str]) -> ShortOption
     return make_choice(short_option, {"0": off, "1": on})
 
 
-CLASS_WEIGHT_OPTION = ShortOption(
-    1, lambda label, value: [f"--class-weight={label}={value}"]
-)  # -w1 5: the label is part of the option
+# -w1 5: the label is part of the option.
+CLASS_WEIGHT_OPTION = ShortOption(1, lambda label, value: [f"--class-weight={label}={value}"])
 FOLDS_OPTION = make_alias("folds")
 
 LIBSVM_OPTIONS = {
@@ -136,10 +135,9 @@ SCALE_OPTIONS = {
 }
 PREDICT_OPTIONS = {"-b": make_switch("-b", [], ["--probability"])}
 
-FAMILIES = {"libsvm": (LIBSVM_OPTIONS, LIBSVM_DEFAULTS), "liblinear": (LIBLINEAR_OPTIONS, LIBLINEAR_DEFAULTS)}
-IGNORED_PARAMETERS = {
-    "NuSVC": ("class_weight",)
-}  # what a program reads and does not look at, beside what a machine has not
+IMITATED_PROGRAMS = {"libsvm": (LIBSVM_OPTIONS, LIBSVM_DEFAULTS), "liblinear": (LIBLINEAR_OPTIONS, LIBLINEAR_DEFAULTS)}
+# What svm-train reads and ignores, beside the parameters that a machine does not have.
+IGNORED_PARAMETERS = {"NuSVC": ("class_weight",)}
 
 
 def reads_as_zero(value: str) -> bool:

@@ -7,7 +7,7 @@ import argparse
 from ..files.formats import MODEL_FORMATS
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
 from .parser import Parser
-from .short_options import FAMILIES, LIBLINEAR_OPTIONS, LIBSVM_DEFAULTS, LIBSVM_OPTIONS, expand_short_options
+from .short_options import IMITATED_PROGRAMS, LIBLINEAR_OPTIONS, LIBSVM_DEFAULTS, LIBSVM_OPTIONS, expand_short_options
 
 USAGE = "[options] DATA [MODEL]"
 DESCRIPTION = """Fit a machine to the rows of DATA and save it as MODEL, with its certificate: how far from optimal it
@@ -33,10 +33,14 @@ def make_parser(program: str, usage: str, description: str) -> argparse.Argument
     group.add_argument("--resume", metavar="MODEL", help="go on with a model that was saved early, on the same data")
     group.add_argument("--to", choices=MODEL_FORMATS, help="format of MODEL, if its suffix does not say it")
     group.add_argument("--blocks", action="store_true", help="read DATA block by block, never whole; linear machines")
-    family = group.add_mutually_exclusive_group()
-    for name in FAMILIES:
-        family.add_argument(
-            f"--{name}", dest="family", action="store_const", const=name, help=f"options, defaults and files of {name}"
+    imitated = group.add_mutually_exclusive_group()
+    for name in IMITATED_PROGRAMS:
+        imitated.add_argument(
+            f"--{name}",
+            dest="imitated_program",
+            action="store_const",
+            const=name,
+            help=f"options, defaults and files of {name}",
         )
     add_data_options(parser)
     add_output_options(parser)
@@ -57,18 +61,18 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
 def parse(argv: list[str], program: str, usage: str = USAGE, description: str = DESCRIPTION) -> argparse.Namespace:
     """The arguments: long options, over short ones, over the defaults of the program whose short options they are."""
     parser = make_parser(program, usage, description)
-    family = next((name for name in FAMILIES if f"--{name}" in argv), None)
+    imitated_program = next((name for name in IMITATED_PROGRAMS if f"--{name}" in argv), None)
     argv = join_weights(argv)
-    table, defaults = FAMILIES.get(family, (LIBSVM_OPTIONS, LIBSVM_DEFAULTS))
+    table, defaults = IMITATED_PROGRAMS.get(imitated_program, (LIBSVM_OPTIONS, LIBSVM_DEFAULTS))
     try:
         short_options, long_options = expand_short_options(argv, table)
     except ValueError as error:
         parser.error(str(error))
     arguments = parser.parse_intermixed_args(long_options)
-    if short_options and family is None:
-        arguments.family = "libsvm"
+    if short_options and imitated_program is None:
+        arguments.imitated_program = "libsvm"
     short_option_parameters = (
-        parse_short_options(short_options, defaults, program) if arguments.family else argparse.Namespace()
+        parse_short_options(short_options, defaults, program) if arguments.imitated_program else argparse.Namespace()
     )
     said = {"estimator": None, "folds": None, "find_C": False, **vars(short_option_parameters), **vars(arguments)}
     arguments.estimator, arguments.folds, arguments.find_C = said["estimator"], said["folds"], said["find_C"]
@@ -109,7 +113,7 @@ def check_switches(arguments: argparse.Namespace, parser: argparse.ArgumentParse
     exclusive = [argument for argument, on in (("--folds", arguments.folds), ("--find-C", arguments.find_C)) if on]
     if exclusive and (arguments.resume or arguments.blocks):
         parser.error(f"{exclusive[0]} goes neither with --resume nor with --blocks")
-    if arguments.resume and arguments.family:
+    if arguments.resume and arguments.imitated_program:
         parser.error("--resume goes on with a model of our format, and takes no letters")
 
 

@@ -109,9 +109,8 @@ def estimate_length(path: Path) -> int:
     with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), open(path, "rb") as raw:  # said when it is read
         with OPENERS[path.suffix.lower()](raw, "rb") as file:
             part = len(file.read(COMPRESSION_SAMPLE_BYTES))
-        return (
-            part if part < COMPRESSION_SAMPLE_BYTES else int(1.3 * part / raw.tell() * size)
-        )  # the next block is in hand, unpacked or not
+        # 1.3: the next block may be read already without being unpacked
+        return part if part < COMPRESSION_SAMPLE_BYTES else int(1.3 * part / raw.tell() * size)
     return 0
 
 
