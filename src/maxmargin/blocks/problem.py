@@ -135,6 +135,7 @@ class BlockProblem:
         return Traits(
             form="blocks",
             n_scores=1 if many is None else many,
+            vector=many is not None,
             piecewise=many is None and self.loss.row(np.ones(1), np.ones(1)) is not None,
             kinked=self.kinked,
             exponential=self.loss.grows_exponentially,

@@ -35,6 +35,8 @@ class Traits:
         Whether rows of the kernel matrix can be had, and whether all of it fits into memory.
     n_scores : int
         Scores per sample: 1, or one for each class or target.
+    vector : bool
+        Whether the scores of a sample are a vector, one for each class or target, even if there is only one of them.
     layers : int
         Rows of y, c and a over the same samples: 2 for the nu machines, which have two free intercepts.
     signed : bool
@@ -63,6 +65,7 @@ class Traits:
     kernel_rows: bool = False
     kernel_matrix: bool = False
     n_scores: int = 1
+    vector: bool = False
     layers: int = 1
     signed: bool = False
     joint: bool = False
@@ -124,9 +127,10 @@ class Takes:
         """What the solver has against the scores, the features, the penalty or the layers."""
         if traits.joint and not self.joint:
             return f"takes losses that split over samples, and {traits.loss!r} does not{remedy(traits)}"
-        if self.scores == "one" and traits.n_scores > 1:
-            return f"takes one score per sample, and this problem has {traits.n_scores}{remedy(traits)}"
-        if self.scores == "many" and traits.n_scores == 1:
+        if self.scores == "one" and traits.vector:
+            held = traits.n_scores if traits.n_scores > 1 else "a vector of them"
+            return f"takes one score per sample, and this problem has {held}{remedy(traits)}"
+        if self.scores == "many" and not traits.vector:
             return f"takes several scores per sample, and this problem has one{remedy(traits)}"
         if self.features == "linear" and not traits.linear:
             return f"works on linear machines, and these features have a kernel{remedy(traits)}"
@@ -152,7 +156,7 @@ class Takes:
         if self.loss == "smooth" and traits.kinked:
             return f"needs a smooth loss, and {traits.loss!r} has a kink{remedy(traits)}"
         if self.structure and traits.structure != self.structure:
-            able = suggest_solver(traits) if traits.n_scores > 1 else "bundle"
+            able = suggest_solver(traits) if traits.vector else "bundle"
             return f"is for {STRUCTURE_PHRASES[self.structure]}, not for {traits.loss!r}; use {able!r}"
         if traits.free_intercept and not self.free_intercept:
             return "has no free intercept; make it regularised or none, or use 'bundle'"
@@ -179,7 +183,7 @@ def suggest_solver(traits: Traits) -> str | None:
         return "frank_wolfe"
     if traits.joint:
         return "bundle" if traits.linear and traits.penalty == "l2" else None
-    if traits.n_scores > 1:
+    if traits.vector:
         return "bundle" if traits.form == "blocks" else CLASS_SOLVERS.get(traits.structure, "bundle")
     if traits.layers > 1:
         return "smo" if traits.free_intercept and traits.piecewise else None

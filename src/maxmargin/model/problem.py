@@ -97,6 +97,7 @@ class Problem:
             kernel_rows=kernel_rows,
             kernel_matrix=kernel_rows and features.small,
             n_scores=1 if many is None else many,
+            vector=many is not None,
             layers=len(self.y) if many is None and self.y.ndim > 1 else 1,
             signed=features.signed,
             joint=self.terms.joint,

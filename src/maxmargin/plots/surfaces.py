@@ -92,7 +92,7 @@ def name_coordinates(problem: Problem) -> list[str]:
     """One name for each coordinate: those of w, and that of the intercept if there is one."""
     features = problem.features
     traits = problem.traits
-    if not traits.linear or traits.n_scores > 1 or traits.layers > 1:
+    if not traits.linear or traits.vector or traits.layers > 1:
         raise ValueError(
             "problem must have linear features and one score per sample: a surface needs coordinates of w."
         )

@@ -134,7 +134,7 @@ def propose(problem: Any, tol: float, warm: bool, smo: SMO) -> list[Stage]:
         return propose_for_structures(problem, tol)
     if traits.joint:
         return [Stage(Bundle(), tol, f"{traits.loss} is a loss of all scores at once")]
-    if traits.n_scores > 1:
+    if traits.vector:
         return propose_for_classes(problem, tol)
     if not traits.linear and not traits.piecewise:
         reason = f"the features have a kernel, and {traits.loss} is no piecewise loss"
@@ -179,7 +179,7 @@ def propose_for_blocks(problem: BlockProblem, tol: float) -> list[Stage]:
     """Second order where a matrix of the features is small, cuts else, and in reserve."""
     traits = problem.traits
     cuts = Stage(Bundle(), tol, f"a cut of {traits.d} features is all that a block returns")
-    if traits.n_scores > 1 or traits.d > BLOCK_MATRIX_MAX_FEATURES:
+    if traits.vector or traits.d > BLOCK_MATRIX_MAX_FEATURES:
         return [cuts]
     reason = f"blocks return matrices of {traits.d + 1} x {traits.d + 1} numbers"
     return [Stage(Multipliers() if traits.kinked else Newton(), tol, reason), cuts]

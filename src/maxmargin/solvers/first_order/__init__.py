@@ -40,7 +40,7 @@ class FirstOrder(Solver):
     def refuse(self, problem: Problem) -> str | None:
         """Refuse free intercepts of several scores if the loss has kinks."""
         traits = problem.traits
-        if traits.n_scores > 1 and traits.kinked and traits.free_intercept:
+        if traits.vector and traits.kinked and traits.free_intercept:
             return (
                 f"needs a regularised intercept or none for {traits.loss!r} with many classes, since no step is right "
                 "for free intercepts over kinks; use 'bundle'"
