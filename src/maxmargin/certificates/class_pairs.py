@@ -42,7 +42,7 @@ class ClassPairs:
     y, c : ndarray
         Signs and weights of all problems, one after the other.
     loss : Loss
-        One that has a row.
+        A piecewise one.
     """
 
     features: Gram

@@ -68,7 +68,7 @@ def add_matrix(digest, X) -> None:
 
 
 def cut_entries(X) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
-    """Of each strip of rows: entries a row, their columns, their values; the strips depend on the shape only."""
+    """Of each strip of rows: entries per row, their columns, their values; the strips depend on the shape only."""
     step = max(1, STRIP_ENTRIES // max(int(np.prod(X.shape[1:])), 1))
     for start in range(0, X.shape[0], step):
         part = X[start : start + step]

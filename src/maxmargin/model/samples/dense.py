@@ -47,18 +47,18 @@ class Dense(SampleRows):
 
     def distances(self, other: Dense, out: np.ndarray | None = None) -> np.ndarray:
         """|x_i - z_j|_1."""
-        from ...compiled.kernel_rows import dense_differences
-
-        out = np.empty((self.n, other.n), self.dtype) if out is None else out
-        dense_differences(out, np.ascontiguousarray(self.values), np.ascontiguousarray(other.values), None)
-        return out
+        return self._differences(other, out, None)
 
     def squares(self, other: Dense, out: np.ndarray | None = None) -> np.ndarray:
         """|x_i - z_j|^2, from differences."""
+        return self._differences(other, out, True)
+
+    def _differences(self, other: Dense, out: np.ndarray | None, squares: bool | None) -> np.ndarray:
+        """|x_i - z_j|^2, or |x_i - z_j|_1 where `squares` is None: compiled code is made for each of the two."""
         from ...compiled.kernel_rows import dense_differences
 
         out = np.empty((self.n, other.n), self.dtype) if out is None else out
-        dense_differences(out, np.ascontiguousarray(self.values), np.ascontiguousarray(other.values), True)
+        dense_differences(out, np.ascontiguousarray(self.values), np.ascontiguousarray(other.values), squares)
         return out
 
     def to_float32(self, megabytes: float = np.inf) -> Dense:
