@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-import maxmargin.model.features
+import maxmargin.model.features.gram
 
 
 @pytest.fixture(autouse=True)
@@ -19,4 +19,4 @@ def _shrink_early(monkeypatch):
 @pytest.fixture
 def row_by_row(monkeypatch):
     """No Gram matrix is formed whole, as if n were large."""
-    monkeypatch.setattr(maxmargin.model.features, "MAX_FULL_GRAM_SAMPLES", 0)
+    monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", 0)
