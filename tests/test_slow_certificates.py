@@ -143,7 +143,7 @@ def test_a_certificate_that_cannot_end_in_time_is_given_up():
     problem = Problem(features, 2.0 * Y - 1.0, np.ones(N), Hinge(), 0.0)
 
     class Run:
-        support = 5
+        support, reserve = 5, 0.0
 
     deadline = Deadline(problem, 100.0, Interrupt())
     deadline.support = 5  # it has not grown
