@@ -17,19 +17,10 @@ from .system import NORMAL_MATRIX_MAX_FEATURES
 __all__ = ["InteriorPoint", "Multipliers", "Newton", "ProximalNewton"]
 
 
-@dataclass(frozen=True)
-class Newton(Solver):
-    """min P(w, b) for a smooth loss: (R + Z' diag(l'') Z) step = -gradient, and an exact line search.
+class NewtonSolver(Solver):
+    """Newton steps on the primal of linear machines, in memory or in blocks: what Newton and Multipliers share."""
 
-    Only rows whose second derivative is not zero enter the matrix (for the squared hinge those within the margin). The
-    step solves the system of the features or that of these rows, or runs conjugate gradients, whichever is cheapest.
-    """
-
-    hasty = False  # does not give up after failed rounds
-    name = "newton"
-    formulation = "primal"
     forms = ("memory", "blocks")
-    takes = Takes("Newton's method", features="linear", loss="smooth")
 
     def refuse(self, problem: Problem | BlockProblem) -> str | None:
         """Refuse too many features for a matrix that is summed over blocks."""
@@ -46,7 +37,21 @@ class Newton(Solver):
 
 
 @dataclass(frozen=True)
-class Multipliers(Solver):
+class Newton(NewtonSolver):
+    """min P(w, b) for a smooth loss: (R + Z' diag(l'') Z) step = -gradient, and an exact line search.
+
+    Only rows whose second derivative is not zero enter the matrix (for the squared hinge those within the margin). The
+    step solves the system of the features or that of these rows, or runs conjugate gradients, whichever is cheapest.
+    """
+
+    hasty = False  # does not give up after failed rounds
+    name = "newton"
+    formulation = "primal"
+    takes = Takes("Newton's method", features="linear", loss="smooth")
+
+
+@dataclass(frozen=True)
+class Multipliers(NewtonSolver):
     """max D(a) - (width/2) sum_i (a_i - a0_i)^2 / span_i, a0 the last solution, width falling: each by Newton's method.
 
     The proximal method of multipliers (Rockafellar 1976) with semismooth Newton steps: a kink of the loss becomes an
@@ -64,21 +69,7 @@ class Multipliers(Solver):
 
     name = "multipliers"
     formulation = "primal and Wolfe dual"
-    forms = ("memory", "blocks")
     takes = Takes("The method of multipliers", features="linear", loss="piecewise")
-
-    def refuse(self, problem: Problem | BlockProblem) -> str | None:
-        """Refuse too many features for a matrix that is summed over blocks."""
-        return refuse_width(problem.traits)
-
-    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun | BlockNewtonRun:
-        """A run at `warm`, or at zero."""
-        kind = BlockNewtonRun if problem.traits.form == "blocks" else NewtonRun
-        return kind(self, problem, tol, warm)
-
-    def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockNewtonRun:
-        """A run in the state that `pack` returned."""
-        return BlockNewtonRun(self, problem, tol, None, state)
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...contracts.solvers import Run, Solver
+from ...contracts.solvers import Solver
 from ...contracts.traits import Takes
 from ...model.normal_equations import form_normal_matrix
 from ...model.problem import Point, Problem
-from ..result import Outcome, Progress
+from ..result import Progress
 from ..stalling import StallDetector
+from .descent import DescentRun
 from .oracle import RowOracle, TermOracle
 
 WORKING_SET_FEATURES = 1000  # with more features, a step takes those in use and those of largest derivative
@@ -37,7 +37,7 @@ class ProximalNewton(Solver):
         return ProximalNewtonRun(self, problem, tol, warm)
 
 
-class ProximalNewtonRun(Run):
+class ProximalNewtonRun(DescentRun):
     """The coefficients u, the last one the intercept, and the scores f = Z u."""
 
     def __init__(self, solver: ProximalNewton, problem: Problem, tol: float, warm: Point | None):
@@ -68,20 +68,6 @@ class ProximalNewtonRun(Run):
         self.primal = float(self.weight @ np.abs(u)) + self.response.losses
         self.shrink = 1.0 / max(1.0, float((self.weight * np.abs(self.pull)).max()))
         self.dual = -float(self.problem.terms.conjugate(self.shrink * self.response.a).sum())
-
-    def advance(self, max_steps: int, seconds: float) -> Outcome:
-        """Steps for about `seconds`, at most `max_steps`."""
-        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
-        while True:
-            if self.reached():
-                self.balance_duals()
-                if self.reached():
-                    return Outcome.DONE
-            if self.n_iter >= last or time.perf_counter() >= end:
-                return Outcome.GOING
-            self.take_step()
-            if self.stall_detector.is_stalled(self.gap):
-                return Outcome.STALLED
 
     def take_step(self) -> None:
         """The minimum of the quadratic model, halved until P falls."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve
 
-from ...contracts.solvers import Run, Solver
+from ...contracts.solvers import Solver
 from ...contracts.traits import Takes
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Point, Problem
 from ...runtime.interruptible import abortable
-from ..result import Outcome, Progress
+from ..result import Progress
 from ..stalling import StallDetector
+from .descent import DescentRun
 
 # features up to which the preconditioner of a class is its own Hessian, else its diagonal
 PRECONDITIONER_MAX_FEATURES = 400
@@ -38,7 +38,7 @@ class ClassNewton(Solver):
         return ClassNewtonRun(self, problem, tol, warm)
 
 
-class ClassNewtonRun(Run):
+class ClassNewtonRun(DescentRun):
     """The coefficients U of all classes, one row each; the last column is the intercept."""
 
     def __init__(self, solver: ClassNewton, problem: Problem, tol: float, warm: Point | None):
@@ -83,20 +83,6 @@ class ClassNewtonRun(Run):
         return (
             0.5 * float(np.sum(self.ridge * U * U)) + float(self.problem.terms.value(f).sum()) + self.problem.offset(b)
         )
-
-    def advance(self, max_steps: int, seconds: float) -> Outcome:
-        """Newton steps for about `seconds`, at most `max_steps`."""
-        end, last = time.perf_counter() + seconds, self.n_iter + max_steps
-        while True:
-            if self.reached():
-                self.balance_duals()
-                if self.reached():
-                    return Outcome.DONE
-            if self.n_iter >= last or time.perf_counter() >= end:
-                return Outcome.GOING
-            self.take_step()
-            if self.stall_detector.is_stalled(self.gap):
-                return Outcome.STALLED
 
     def take_step(self) -> None:
         """Newton's direction, halved until P falls."""
