@@ -21,7 +21,7 @@ from maxmargin.solvers.choice import plan
 from maxmargin.solvers.loop import solve, solve_stages
 from maxmargin.solvers.paths import solve_path
 from maxmargin.solvers.result import Outcome, Result
-from maxmargin.solvers.sequence import PreviousRun
+from maxmargin.solvers.sequence import PreviousSolve
 
 STRUCTURED = ("frank_wolfe", "structured_bundle")
 METHODS = ("ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle")
@@ -33,7 +33,7 @@ every_loss = pytest.mark.parametrize("name", EXAMPLES)
 both_intercepts = pytest.mark.parametrize("intercept", ["free", "regularised"])
 
 
-def follow(problem: Problem, solver: Bundle, tol: float, previous: PreviousRun) -> Result:
+def follow(problem: Problem, solver: Bundle, tol: float, previous: PreviousSolve) -> Result:
     """A solve that knows the last run, as those along a path do."""
     return solve_stages(problem, plan(problem, solver, tol), tol, previous_run=previous)
 
@@ -248,7 +248,7 @@ def test_memory_is_not_leaked():
 @pytest.mark.parametrize("change", ["data", "labels", "loss", "weights", "intercept"])
 def test_cuts_of_another_problem_are_not_reused(change):
     """A run takes the cuts of the one before it for the same risk at another C only."""
-    solver, previous, loss = Bundle(), PreviousRun(), EXAMPLES["hinge"]
+    solver, previous, loss = Bundle(), PreviousSolve(), EXAMPLES["hinge"]
     X, y, c = make_data(loss)
     features = Design(wrap(X))
     follow(Risk("free", 0.0, loss).pose(features, y, c), solver, 1e-6, previous)
@@ -270,7 +270,7 @@ def test_cuts_of_another_cost_are_reused(method):
     """The same risk at another C begins with the cuts there are; the same problem once more is all but solved."""
     X, y, c = make_data(EXAMPLES["hinge"], n=120, d=6)
     features, formulation = Design(wrap(X)), Risk("free", 0.0, EXAMPLES["hinge"])
-    solver, previous, saved = Bundle(method), PreviousRun(), []
+    solver, previous, saved = Bundle(method), PreviousSolve(), []
     for factor in (1.0, 1.3, 0.1, 1.0, 1.0):
         problem = formulation.pose(features, y, factor * c)
         warm, cold = follow(problem, solver, 1e-4, previous), solve(problem, solver, tol=1e-4)

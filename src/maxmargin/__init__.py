@@ -7,7 +7,7 @@ second to import, and `maxmargin --help` is to answer at once.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .runtime.version import __version__ as __version__
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .public import *  # noqa: F403
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """A public name, the list of them, or a module that came with them."""
     if name.startswith("__") and name != "__all__":  # asked for by the import system, on every import
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

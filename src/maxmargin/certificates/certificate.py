@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from math import isfinite
-
+from typing import Any
 import numpy as np
 
 from ..model.problem import FLOOR
@@ -92,7 +92,7 @@ class Certificate:
 
 
 @singledispatch
-def judge(problem, point, closely: bool = False) -> Certificate:
+def judge(problem: Any, point: Any, closely: bool = False) -> Certificate:
     """P(w, b), D(a) and their gap at a point, from nothing but the problem and the point.
 
     There is one judge for each form of problem, registered by the type of the problem: `in_memory`, `in_blocks` and
@@ -102,7 +102,7 @@ def judge(problem, point, closely: bool = False) -> Certificate:
     raise TypeError(f"There is no judge for a problem of type {type(problem).__name__}.")
 
 
-def judge_with_refinement(problem, point) -> Certificate:
+def judge_with_refinement(problem: Any, point: Any) -> Certificate:
     """The certificate of a point, as if in twice the precision where rounding may be a large part of the gap."""
     certificate = judge(problem, point)
     hidden = max(certificate.rounding, certificate.primal - certificate.dual - certificate.gap) / certificate.size

@@ -39,8 +39,9 @@ def __getattr__(name: str) -> type:
     """A contract, from its module."""
     if name not in LAZY_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)
-    return globals()[name]
+    base: type = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)
+    globals()[name] = base
+    return base
 
 
 def __dir__() -> list[str]:

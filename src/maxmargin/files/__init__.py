@@ -1,7 +1,7 @@
 """Files that travel: data as text and tables, models of ours and of others."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..contracts.files import Data
@@ -34,7 +34,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """A name of this package, from its module."""
     if name not in LAZY_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

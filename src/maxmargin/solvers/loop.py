@@ -16,7 +16,7 @@ from .advancing import Advancing
 from .best_certified import NOT_CERTIFIED, BestCertified, describe_uncertified
 from .choice import Stage, plan
 from .result import SENTENCES, Outcome, Progress, Result, Status
-from .sequence import PreviousRun, SolveObserver, SolverSequence
+from .sequence import PreviousSolve, SolveObserver, SolverSequence
 
 SLICE_SECONDS = 0.05  # seconds between two looks at the clock and the keyboard
 UNLIMITED_STEPS = 1 << 30  # of a slice, where there is no max_iter
@@ -119,7 +119,7 @@ def solve_stages(
     callback: Callable[[Progress], bool | None] | None = None,
     interrupt: Interrupt | None = None,
     checkpoint: CheckpointFile | None = None,
-    previous_run: PreviousRun | None = None,
+    previous_run: PreviousSolve | None = None,
 ) -> Result:
     """`solve` by the solvers of a plan; they may use what the previous run, at another C, has learned."""
     with watch_interrupt(interrupt) as interrupted, single_threaded_blas():

@@ -14,7 +14,7 @@ from .choice import plan
 from .loop import solve_stages
 from .registry import SOLVERS
 from .result import Progress, Result, Status
-from .sequence import PreviousRun
+from .sequence import PreviousSolve
 
 
 def solve_path(
@@ -35,7 +35,7 @@ def solve_path(
     certify it. The others get None, as they do where a callback stops.
     """
     solver = SOLVERS[solver]() if isinstance(solver, str) and solver in SOLVERS else solver
-    previous_run = PreviousRun() if isinstance(solver, Solver) else None
+    previous_run = PreviousSolve() if isinstance(solver, Solver) else None
     order = np.argsort(Cs, kind="stable")
     results: list[Result | None] = [None] * len(Cs)
     previous_solutions: list[tuple[float, Point]] = []

@@ -22,7 +22,7 @@ RESTART_TOL_FACTOR = 0.5  # by which the tolerance of a solver falls where round
 MAX_RESTARTS = 3  # of a solver with a smaller tolerance
 
 
-class PreviousRun:
+class PreviousSolve:
     """The last run along a path of problems that differ in C only: what it has learned may serve the next one.
 
     It belongs to the path (see paths.py), not to the solver, which does not change.
@@ -63,7 +63,7 @@ class SolverSequence(Advancing):
         best: BestCertified,
         warm: Point | None = None,
         store: CheckpointFile | None = None,
-        previous_run: PreviousRun | None = None,
+        previous_run: PreviousSolve | None = None,
     ):
         self.problem, self.remaining_stages, self.best, self.store = problem, stages, best, store
         self.deadline: Deadline = best.deadline

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from ..contracts.structures import StructuredModel
 from ..model.sparse_format import check_sparse
 from .chain_examples import ChainExamples
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 MAX_CHAIN_LABELS = 32767  # a labelling is kept in two bytes per label
 
@@ -31,8 +36,11 @@ class ChainModel(StructuredModel):
     """
 
     edges = True
+    n_features_: int
+    labels_: np.ndarray
+    costs_: np.ndarray
 
-    def __init__(self, label_costs=None):
+    def __init__(self, label_costs: ArrayLike | None = None) -> None:
         self.label_costs = label_costs
 
     def __repr__(self) -> str:
@@ -40,7 +48,7 @@ class ChainModel(StructuredModel):
 
     # ---- the training data ----------------------------------------------------------------------------------
 
-    def prepare(self, X, y) -> int:
+    def prepare(self, X: Any, y: Any) -> int:
         """d k + k^2 + 2 k weights: the labels are those of y."""
         sequences = [check_labels(labels, i) for i, labels in enumerate(y)]
         rows, starts = self.stack(X)
@@ -63,13 +71,13 @@ class ChainModel(StructuredModel):
         self.costs_ = check_costs(self.label_costs, k)
         return d * k + (k * k + 2 * k if self.edges else 0)
 
-    def gather(self, X, y=None, n_jobs: int | None = None) -> ChainExamples:
+    def gather(self, X: Any, y: Any = None, n_jobs: int | None = None) -> ChainExamples:
         """All sequences in one matrix."""
         rows, starts = self.stack(X, self.n_features_)
         encoded = None if y is None else np.concatenate([self.encode(labels, i) for i, labels in enumerate(y)])
         return ChainExamples(rows, starts, encoded, self.costs_, self.edges)
 
-    def stack(self, X, n_features: int | None = None) -> tuple[sp.csr_array, np.ndarray]:
+    def stack(self, X: Any, n_features: int | None = None) -> tuple[sp.csr_array, np.ndarray]:
         """The rows of all sequences, and where each of them starts."""
         if sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim != 3):
             raise ValueError(
@@ -87,7 +95,7 @@ class ChainModel(StructuredModel):
             return sp.csr_array(sp.vstack([sp.csr_array(x) for x in sequences], format="csr")), starts
         return sp.csr_array(np.concatenate(sequences)), starts
 
-    def encode(self, labels, i: int) -> np.ndarray:
+    def encode(self, labels: Any, i: int) -> np.ndarray:
         """Labels as numbers."""
         labels = check_labels(labels, i)
         found = np.minimum(np.searchsorted(self.labels_, labels), len(self.labels_) - 1)
@@ -98,7 +106,7 @@ class ChainModel(StructuredModel):
 
     # ---- one sequence ---------------------------------------------------------------------------------------
 
-    def joint_feature(self, x, y) -> tuple[np.ndarray, np.ndarray]:
+    def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """psi(x, y) as indices and values."""
         rows, z, k = sp.csr_array(check_sequence(x, 0)), self.encode(y, 0), len(self.labels_)
         base = self.n_features_ * k
@@ -108,21 +116,21 @@ class ChainModel(StructuredModel):
             indices += [base + z[:-1] * k + z[1:], [base + k * k + z[0]], [base + k * k + k + z[-1]]]
         return np.concatenate(indices), np.append(rows.data, np.ones(sum(map(len, indices)) - rows.nnz))
 
-    def loss(self, y, z) -> float:
+    def loss(self, y: Any, z: Any) -> float:
         """The costs of the wrong labels."""
         right, answer = self.encode(y, 0), self.encode(z, 0)
         if len(right) != len(answer):
             raise ValueError(f"y has {len(right)} labels and z has {len(answer)}.")
         return float(self.costs_[right, answer].sum())
 
-    def argmax(self, x, w, y=None) -> np.ndarray:
+    def argmax(self, x: Any, w: np.ndarray, y: Any = None) -> np.ndarray:
         """argmax_z <w, psi(x, z)> (+ Delta(y, z)), by Viterbi's algorithm."""
         examples = self.gather([x], None if y is None else [y])
         joint_labelling = examples.blank()
         examples.decode(np.ascontiguousarray(w, float), 0, 1, y is not None, joint_labelling, np.empty(1))
         return self.labels_[joint_labelling]
 
-    def parts(self, y) -> float:
+    def parts(self, y: Any) -> float:
         """Labels."""
         return float(len(y))
 
@@ -133,13 +141,13 @@ class ChainModel(StructuredModel):
         unary = np.asarray(w[:base]).reshape(self.n_features_, k).T
         return unary, w[base:tail].reshape(k, k), w[tail : tail + k], w[tail + k :]
 
-    def read(self, joint_labelling: np.ndarray, X) -> list:
+    def read(self, joint_labelling: np.ndarray, X: Any) -> list[np.ndarray]:
         """A joint labelling as labels, one array for each sequence."""
         lengths = [np.shape(x)[0] for x in X]
         return np.split(self.labels_[joint_labelling], np.cumsum(lengths)[:-1])
 
 
-def check_sequence(x, i: int):
+def check_sequence(x: Any, i: int) -> Any:
     """A finite matrix of at least one row."""
     check_sparse(x, f"X[{i}]")
     if not sp.issparse(x):
@@ -157,7 +165,7 @@ def check_sequence(x, i: int):
     return x
 
 
-def check_labels(labels, i: int) -> np.ndarray:
+def check_labels(labels: Any, i: int) -> np.ndarray:
     """An array of labels, one for each row."""
     try:
         labels = np.asarray(labels)
@@ -170,7 +178,7 @@ def check_labels(labels, i: int) -> np.ndarray:
     return labels
 
 
-def check_costs(costs, k: int) -> np.ndarray:
+def check_costs(costs: ArrayLike | None, k: int) -> np.ndarray:
     """The costs of labels, 0 on the diagonal."""
     if costs is None:
         return 1.0 - np.eye(k)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -29,18 +31,18 @@ class MulticlassModel(ChainModel):
 
     edges = False
 
-    def prepare(self, X, y) -> int:
+    def prepare(self, X: Any, y: Any) -> int:
         """d k weights: the classes are those of y."""
         rows, _ = self.stack(X)
         self.n_features_ = rows.shape[1]
         return self.set_labels(check_labels(y, 0))
 
-    def gather(self, X, y=None, n_jobs: int | None = None) -> ChainExamples:
+    def gather(self, X: Any, y: Any = None, n_jobs: int | None = None) -> ChainExamples:
         """Every row is a sequence of one label."""
         rows, starts = self.stack(X, self.n_features_)
         return ChainExamples(rows, starts, None if y is None else self.encode(y, 0), self.costs_, self.edges)
 
-    def stack(self, X, n_features: int | None = None) -> tuple[sp.csr_array, np.ndarray]:
+    def stack(self, X: Any, n_features: int | None = None) -> tuple[sp.csr_array, np.ndarray]:
         """The matrix itself."""
         from sklearn.utils import check_array
 
@@ -50,34 +52,34 @@ class MulticlassModel(ChainModel):
             raise ValueError(f"X has {rows.shape[1]} features, and the model was fitted on {n_features}.")
         return sp.csr_array(rows), np.arange(rows.shape[0] + 1)
 
-    def joint_feature(self, x, y) -> tuple[np.ndarray, np.ndarray]:
+    def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """psi(x, y): the features of x in the place of class y."""
         return super().joint_feature(as_row(x), [y])
 
-    def loss(self, y, z) -> float:
+    def loss(self, y: Any, z: Any) -> float:
         """The cost of class z where y is right."""
         return super().loss([y], [z])
 
-    def argmax(self, x, w, y=None):
+    def argmax(self, x: Any, w: np.ndarray, y: Any = None) -> Any:
         """argmax_z <u[z], x> (+ Delta(y, z))."""
         examples = self.gather(as_row(x), None if y is None else [y])
         joint_labelling = examples.blank()
         examples.decode(np.ascontiguousarray(w, float), 0, 1, y is not None, joint_labelling, np.empty(1))
         return self.labels_[joint_labelling][0]
 
-    def parts(self, y) -> float:
+    def parts(self, y: Any) -> float:
         """One."""
         return 1.0
 
-    def split(self, w: np.ndarray) -> np.ndarray:
+    def split(self, w: np.ndarray) -> np.ndarray:  # type: ignore[override]
         """The weights of classes and features (k, d)."""
         return np.asarray(w).reshape(self.n_features_, len(self.labels_)).T
 
-    def read(self, joint_labelling: np.ndarray, X) -> np.ndarray:
+    def read(self, joint_labelling: np.ndarray, X: Any) -> np.ndarray:  # type: ignore[override]
         """A joint labelling as classes."""
         return self.labels_[joint_labelling]
 
 
-def as_row(x):
+def as_row(x: Any) -> Any:
     """One sample as a matrix of one row."""
     return x if sp.issparse(x) else np.reshape(x, (1, -1))

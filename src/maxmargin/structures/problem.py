@@ -10,7 +10,7 @@ Any labellings with any weights on those simplices give a true lower bound D, ho
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from ..contracts.traits import Traits
 from ..model.problem import FLOOR
 from .labellings import WeightedLabelling
 
-
+if TYPE_CHECKING:
+    from ..contracts.structures import Examples
 class StructuredPoint(NamedTuple):
     """A candidate: w, and joint labellings with their weights alpha."""
 
@@ -47,13 +48,13 @@ class StructuredProblem:
 
     Parameters
     ----------
-    examples : ListedExamples or ChainExamples
+    examples : Examples
         The samples, as a model gathers them.
     c : ndarray of shape (n,)
         C times sample weight, all positive.
     """
 
-    examples: object
+    examples: Examples
     c: np.ndarray
     supports_close_certificate = False  # the model's oracle computes its own scores
 

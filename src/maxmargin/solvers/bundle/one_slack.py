@@ -1,11 +1,11 @@
-"""The cutting plane algorithm of Joachims (2006) for linear SVMs, to be read beside Wu (2014).
+"""The cutting plane algorithm of Joachims (2006) for linear SVMs, to be read beside Schmidt-Thieme (n.d.).
 
     min over w, xi   1/2 |w|^2 + gamma n xi
     subject to       1/n sum_i c_i y_i <w, x_i> >= |c|_1 / n - xi   for every c in {0, 1}^n,   xi >= 0
 
 One slack for all constraints instead of one for each sample: the problem is that of the plain linear SVM with C = gamma
 (a lemma of Wu 2014; a test holds it), and the number of rounds does not depend on n. With sample weights, s_i / sum s
-takes the place of 1/n. The dual of Wu (2014) lacks a 1/2 before the quadratic term, and its multipliers sum to at most
+takes the place of 1/n. The dual of Schmidt-Thieme (n.d.) lacks a 1/2 before the quadratic term, and its multipliers sum to at most
 gamma n, not gamma.
 """
 
@@ -35,7 +35,7 @@ class OneSlack(Solver):
     Parameters
     ----------
     epsilon : float, optional
-        Stop once the newest constraint is violated by at most epsilon more than xi, line (11) of Wu (2014). By
+        Stop once the newest constraint is violated by at most epsilon more than xi, line (11) of Schmidt-Thieme (n.d.). By
         default the certified gap decides, as for every solver.
     """
 
@@ -47,7 +47,7 @@ class OneSlack(Solver):
 
     @property
     def stop(self) -> str:
-        """Which rule ends a run: that of Wu (2014), or that of the gap."""
+        """Which rule ends a run: that of Schmidt-Thieme (n.d.), or that of the gap."""
         return "gap" if self.epsilon is None else "epsilon"
 
     def refuse(self, problem: Problem) -> str | None:
@@ -61,7 +61,7 @@ class OneSlack(Solver):
 
 
 class OneSlackRun(Run):
-    """Constraints c, their q_c and |c|_1 / n, and multipliers alpha; line numbers are those of Wu (2014)."""
+    """Constraints c, their q_c and |c|_1 / n, and multipliers alpha; line numbers are those of Schmidt-Thieme (n.d.)."""
 
     def __init__(self, solver: OneSlack, problem: Problem, tol: float):
         self.solver, self.problem, self.tol = solver, problem, tol
@@ -123,7 +123,7 @@ class OneSlackRun(Run):
                 return Outcome.STALLED
 
     def reached(self) -> bool:
-        """The rule of Wu (2014) if epsilon is given, else the gap."""
+        """The rule of Schmidt-Thieme (n.d.) if epsilon is given, else the gap."""
         if self.solver.epsilon is not None:
             return self.violation <= self.solver.epsilon
         return np.isfinite(self.dual) and self.primal - self.dual <= 0.9 * self.tol * abs(self.primal)

@@ -1,4 +1,4 @@
-"""Where the next cut is made: the five methods of Wu (2014), each a rule for one step of a `Descent`.
+"""Where the next cut is made: the five methods of Schmidt-Thieme (n.d.), each a rule for one step of a `Descent`.
 
 All of them minimise the model of the cuts; they differ in what keeps the step from running away.
 
