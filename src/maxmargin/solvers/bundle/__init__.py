@@ -24,7 +24,7 @@ class Bundle(Solver):
     ----------
     method : {"ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle"}, default="ocas"
         Where the next cut is made: at the minimum of the model (BMRM, Teo et al. 2010; the 1-slack method of Joachims
-        2006), on the line to it (OCAS, Franc and Sonnenburg 2008), or as the bundle methods of Schmidt-Thieme (n.d.) do.
+        2006), on the line to it (OCAS, Franc and Sonnenburg 2008), or by the bundle methods of Schmidt-Thieme (n.d.).
         "cutting-plane" and "cutting-plane-line-search" are other names of the first two.
     max_cuts : int, default=300
         Cuts that are held at most; beyond that they are aggregated into their mean.

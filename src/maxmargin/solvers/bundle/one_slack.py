@@ -4,9 +4,9 @@
     subject to       1/n sum_i c_i y_i <w, x_i> >= |c|_1 / n - xi   for every c in {0, 1}^n,   xi >= 0
 
 One slack for all constraints instead of one for each sample: the problem is that of the plain linear SVM with C = gamma
-(a lemma of Wu 2014; a test holds it), and the number of rounds does not depend on n. With sample weights, s_i / sum s
-takes the place of 1/n. The dual of Schmidt-Thieme (n.d.) lacks a 1/2 before the quadratic term, and its multipliers sum to at most
-gamma n, not gamma.
+(a lemma of Schmidt-Thieme, n.d.; a test holds it), and the number of rounds does not depend on n. With sample weights,
+s_i / sum s takes the place of 1/n. The dual of Schmidt-Thieme (n.d.) lacks a 1/2 before the quadratic term, and its
+multipliers sum to at most gamma n, not gamma.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class OneSlack(Solver):
     Parameters
     ----------
     epsilon : float, optional
-        Stop once the newest constraint is violated by at most epsilon more than xi, line (11) of Schmidt-Thieme (n.d.). By
-        default the certified gap decides, as for every solver.
+        Stop once the newest constraint is violated by at most epsilon more than xi: line (11) of Schmidt-Thieme (n.d.).
+        By default the certified gap decides, as for every solver.
     """
 
     epsilon: float | None = None
@@ -61,7 +61,7 @@ class OneSlack(Solver):
 
 
 class OneSlackRun(Run):
-    """Constraints c, their q_c and |c|_1 / n, and multipliers alpha; line numbers are those of Schmidt-Thieme (n.d.)."""
+    """Constraints c, their q_c and |c|_1 / n, and multipliers alpha; line numbers as in Schmidt-Thieme (n.d.)."""
 
     def __init__(self, solver: OneSlack, problem: Problem, tol: float):
         self.solver, self.problem, self.tol = solver, problem, tol
