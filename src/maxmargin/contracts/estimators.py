@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from ..model.problem import Problem
-
+    from .solvers import Solver
 EstimatorTask = Literal["classification", "regression", "novelty", "ranking", "structured"]
 EstimatorFamily = Literal["kernel", "linear", "structured"]
 
@@ -48,6 +48,10 @@ class Estimator(ABC):
         model of that name from any library poses the same problem.
     has_risk_bounds : bool
         Whether the theorems behind `risk_bounds` are about this estimator.
+    tol : float
+        A parameter of all of them: the certified relative gap (P - D) / max(|P|, |D|) to reach.
+    solver : str or Solver
+        A parameter of all of them: "auto", a name of `solvers.registry`, or a solver.
     local_parameters : tuple of str
         Parameters that mean something on this machine only, such as paths; model files do not hold them.
     """
@@ -65,6 +69,8 @@ class Estimator(ABC):
     is_drop_in: ClassVar[bool] = False
     has_risk_bounds: ClassVar[bool] = False
     local_parameters: ClassVar[tuple[str, ...]] = ()
+    tol: float
+    solver: str | Solver
 
     @abstractmethod
     def fit(self, X: Any, y: Any) -> Estimator:

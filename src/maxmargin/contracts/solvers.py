@@ -171,7 +171,7 @@ class Solver(ABC):
     formulation: ClassVar[str] = "primal"
     forms: ClassVar[tuple[str, ...]] = ("memory",)
     stop: str = "gap"
-    own_rule: str = ""
+    own_rule: ClassVar[str] = ""
     takes: ClassVar[Takes] = Takes()
 
     def __init_subclass__(cls, **options: Any) -> None:

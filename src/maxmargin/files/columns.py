@@ -106,7 +106,7 @@ def show_column(names: Sequence[str] | int, place: int) -> str:
     return f"column {place + 1}" if isinstance(names, int) else f"column {names[place]!r}"
 
 
-def read_weights(path: str | os.PathLike, n: int) -> np.ndarray:
+def read_weights(path: str | int | os.PathLike[str], n: int) -> np.ndarray:
     """One weight per line for each of n samples; such a file is LIBSVM text that has labels only."""
     path = find_file(path, "weight")
     X, weights, _ = read_libsvm(path)

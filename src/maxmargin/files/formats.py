@@ -7,6 +7,7 @@ A new format is a class that derives from `contracts.files.DataFormat` or `Model
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from .model_formats import LiblinearModel, LibsvmModel, MaxmarginArchive, OnnxMo
 if TYPE_CHECKING:
     from ..contracts.blocks import Blocks
     from ..contracts.estimators import Estimator
-
+    from ..contracts.inputs import VectorLike
 DATA_FORMATS: dict[str, DataFormat] = {
     kind.name: kind for kind in (LibsvmText(), CsvTable(), ParquetTable(), NpyArray())
 }
@@ -33,14 +34,18 @@ LONGEST_FIRST_BYTES = 16  # bytes that are read to recognise a model file
 # ---- data -----------------------------------------------------------------------------------------------------------
 
 
-def find_data_format(path: str | os.PathLike) -> DataFormat:
+def find_data_format(path: str | os.PathLike[str]) -> DataFormat:
     """The format in which a data file is read or written as a whole, by its suffix beneath that of a compression."""
     suffix = find_suffix(Path(path))
     readable = (kind for kind in DATA_FORMATS.values() if kind.can_read and kind.has_suffix(suffix))
     return next(readable, DEFAULT_DATA_FORMAT)
 
 
-def open_blocks(path, y=None, **options) -> Blocks:
+def open_blocks(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    y: str | os.PathLike[str] | VectorLike | None = None,
+    **options: Any,
+) -> Blocks:
     """The blocks of a file, by its suffix: .npy, .parquet, or .svm, .libsvm, .svmlight and .txt, also compressed.
 
     Parameters
@@ -84,7 +89,7 @@ def describe_streaming_formats() -> str:
 # ---- models ---------------------------------------------------------------------------------------------------------
 
 
-def detect_model_format(path: str | os.PathLike) -> ModelFormat | None:
+def detect_model_format(path: str | os.PathLike[str]) -> ModelFormat | None:
     """The format of a model file by its first bytes; None if it is no model that can be read."""
     with open_file(Path(path)) as file:
         begin = file.read(LONGEST_FIRST_BYTES)
@@ -107,7 +112,7 @@ def check_place(kind: ModelFormat, estimator: type[Estimator]) -> None:
 # ---- for messages ---------------------------------------------------------------------------------------------------
 
 
-def list_suffixes(kinds: Any) -> list[str]:
+def list_suffixes(kinds: Iterable[DataFormat]) -> list[str]:
     """The suffixes of some formats that messages name."""
     return [suffix for kind in kinds for suffix in kind.suffixes]
 

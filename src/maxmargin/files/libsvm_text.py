@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,10 @@ from ..runtime.prefetch import fetch_ahead
 from ..runtime.streams import estimate_length, find_file, open_file, write_file
 from ..runtime.threads import run_strips
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..contracts.inputs import MatrixLike, VectorLike
 VALUES_PER_STRIP = 1 << 15  # values that a thread writes at a time
 STRIPS_PER_BATCH = 16  # strips that are in memory together
 MAX_EXACT_INTEGER = 1 << 53  # integers up to here are floats
@@ -32,12 +36,12 @@ class LibsvmData(NamedTuple):
 
 
 def read_libsvm(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
     n_features: int | None = None,
     zero_based: bool | str = "auto",
     query: bool | str = False,
-    dtype=np.float64,
+    dtype: DTypeLike = np.float64,
 ) -> LibsvmData:
     """Read lines of `label [qid:query] index:value index:value ...  # comment`.
 
@@ -82,7 +86,7 @@ def read_text(path: Path, request: DataRequest) -> Data:
 
 
 def read_with_first_index(
-    path: str | os.PathLike, n_features: int | None, zero_based: bool | str, query: bool | str, dtype
+    path: str | os.PathLike[str], n_features: int | None, zero_based: bool | str, query: bool | str, dtype: DTypeLike
 ) -> tuple[LibsvmData, int]:
     """The data, and the index that the first feature has in the file, 0 or 1."""
     if not any(query is each for each in (True, False)) and query != "auto":
@@ -123,7 +127,14 @@ def choose_queries(rows: CsrBuilder, query: bool | str, path: Path) -> np.ndarra
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_libsvm(path: str | os.PathLike | BinaryIO, X, y, *, query=None, zero_based: bool = False) -> None:
+def write_libsvm(
+    path: str | os.PathLike[str] | BinaryIO,
+    X: MatrixLike,
+    y: VectorLike,
+    *,
+    query: VectorLike | None = None,
+    zero_based: bool = False,
+) -> None:
     """Write lines of `label [qid:query] index:value index:value ...`.
 
     Each number is the shortest text that reads as the same float64, so what is read back is what was written. Of dense
@@ -152,15 +163,15 @@ def write_libsvm(path: str | os.PathLike | BinaryIO, X, y, *, query=None, zero_b
             file.write(text)
 
 
-def format_rows(X, y: np.ndarray, query: np.ndarray | None, first: int) -> Iterator[bytes]:
+def format_rows(X: Any, y: np.ndarray, query: np.ndarray | None, first: int) -> Iterator[bytes | memoryview]:
     """The lines of all rows, strip by strip, formatted on all cores."""
     n = X.shape[0]
     step = max(1, VALUES_PER_STRIP * n // max(X.nnz if sp.issparse(X) else X.size, 1))
     for start in range(0, n, STRIPS_PER_BATCH * step):
         starts = range(start, min(start + STRIPS_PER_BATCH * step, n), step)
-        texts: list = [b""] * len(starts)
+        texts: list[bytes | memoryview] = [b""] * len(starts)
 
-        def format_some(low: int, high: int, starts=starts, texts=texts) -> None:
+        def format_some(low: int, high: int, starts: range = starts, texts: list[Any] = texts) -> None:
             for k in range(low, high):
                 part = slice(starts[k], min(starts[k] + step, n))
                 texts[k] = format_strip(X[part], y[part], None if query is None else query[part], first)
@@ -169,7 +180,7 @@ def format_rows(X, y: np.ndarray, query: np.ndarray | None, first: int) -> Itera
         yield from texts
 
 
-def format_strip(X, y: np.ndarray, query: np.ndarray | None, first: int) -> memoryview:
+def format_strip(X: Any, y: np.ndarray, query: np.ndarray | None, first: int) -> memoryview:
     """The lines of some rows."""
     from ..compiled.libsvm_text import MAX_FIELD_CHARACTERS, format_lines
 
@@ -184,7 +195,7 @@ def format_strip(X, y: np.ndarray, query: np.ndarray | None, first: int) -> memo
     return out[:length].data
 
 
-def check_matrix(X) -> np.ndarray | sp.csr_array:
+def check_matrix(X: Any) -> Any:
     """X as rows of finite numbers that float64 holds, columns in order."""
     check_sparse(X)
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
@@ -203,7 +214,7 @@ def check_matrix(X) -> np.ndarray | sp.csr_array:
     return X
 
 
-def check_numbers(values, name: str, n: int) -> np.ndarray:
+def check_numbers(values: Any, name: str, n: int) -> np.ndarray:
     """One finite number for each of n samples, in float64."""
     values = check_type(np.asarray(values), name)
     if values.shape != (n,):
@@ -226,7 +237,7 @@ def check_type(values: np.ndarray, name: str) -> np.ndarray:
     return values
 
 
-def find_unrepresentable(values: np.ndarray) -> tuple | None:
+def find_unrepresentable(values: np.ndarray) -> tuple[int, ...] | None:
     """The place of a number that is not finite, or an integer that no float64 is; None if there is none."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         wrong = (
@@ -241,7 +252,7 @@ def find_unrepresentable(values: np.ndarray) -> tuple | None:
     return tuple(np.argwhere(wrong)[0].tolist()) if wrong.any() else None
 
 
-def check_queries(query, n: int) -> np.ndarray:
+def check_queries(query: Any, n: int) -> np.ndarray:
     """Whole numbers, none negative, in int64."""
     numbers = check_numbers(query, "query", n)
     wrong = np.flatnonzero((numbers < 0) | (numbers != np.floor(numbers)))

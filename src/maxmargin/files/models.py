@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,10 +15,21 @@ from .fitted_state import DERIVED_ATTRIBUTES, extract_state, list_state_names, r
 from .formats import MODEL_FORMATS, detect_model_format, join_words
 from .values import Packer, Unpacker, UnsupportedValueError
 
+if TYPE_CHECKING:
+    from ..contracts.estimators import Estimator
+    from ..contracts.inputs import VectorLike
 FORMAT, VERSION = "maxmargin model", 1
 
 
-def save(model, path: str | os.PathLike, *, X=None, y=None, sample_weight=None, compact: bool = False) -> None:
+def save(
+    model: Estimator,
+    path: str | os.PathLike[str],
+    *,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: VectorLike | None = None,
+    compact: bool = False,
+) -> None:
     """A fitted model as one file: a zip archive of arrays and JSON, without pickles, that ends in a digest.
 
     The file holds the class, the parameters, all that prediction, `certify` and a warm start need, the certificates,
@@ -52,14 +64,14 @@ def save(model, path: str | os.PathLike, *, X=None, y=None, sample_weight=None, 
     write_archive(path, {**describe_format(kind), "parameters": parameters, "fitted": state}, packer.arrays)
 
 
-def describe_format(kind: str) -> dict:
+def describe_format(kind: str) -> dict[str, Any]:
     """What a file says of itself."""
     from ..runtime.version import __version__
 
     return {"format": FORMAT, "version": VERSION, "library": __version__, "class": kind}
 
 
-def refuse_unknown_attributes(model) -> None:
+def refuse_unknown_attributes(model: Any) -> None:
     """An attribute that is not part of the estimator would be lost."""
     known = {*model.get_params(deep=False), *list_state_names(model), *DERIVED_ATTRIBUTES}
     for name in vars(model):
@@ -67,7 +79,7 @@ def refuse_unknown_attributes(model) -> None:
             raise ValueError(f"{type(model).__name__} has the attribute {name!r}, which a model file cannot hold.")
 
 
-def pack_named(packer: Packer, value, name: str, kind: str):
+def pack_named(packer: Packer, value: Any, name: str, kind: str) -> Any:
     """A parameter or an attribute as JSON."""
     try:
         return packer.pack(value, name)
@@ -75,7 +87,7 @@ def pack_named(packer: Packer, value, name: str, kind: str):
         raise ValueError(f"{name} of this {kind} cannot be kept in a model file: it is {error}.") from None
 
 
-def load(path: str | os.PathLike, *, n_features: int | None = None):
+def load(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     """The fitted model of a file: one that `save` wrote, or a model file of LIBSVM or LIBLINEAR.
 
     Its first bytes tell which it is. No code of the file is run, wherever it comes from; a file that was cut off or
@@ -99,7 +111,7 @@ def load(path: str | os.PathLike, *, n_features: int | None = None):
     return found.read(path, n_features)
 
 
-def read_saved(path: str | os.PathLike, n_features: int | None):
+def read_saved(path: str | os.PathLike[str], n_features: int | None) -> Any:
     """The fitted estimator of a file of `save`."""
     try:
         with open(path, "rb") as file:
@@ -114,7 +126,7 @@ def read_saved(path: str | os.PathLike, n_features: int | None):
     return model
 
 
-def read_model(archive: Archive):
+def read_model(archive: Archive) -> Any:
     """The estimator of an archive, every name in it a known one."""
     document = archive.read_document()
     if document.get("format") != FORMAT:
@@ -127,7 +139,7 @@ def read_model(archive: Archive):
         )
     if kind not in ESTIMATORS:
         raise DamagedFileError(f"it names the unknown class {str(kind)[:60]!r}")
-    make = ESTIMATORS[kind]
+    make: Any = ESTIMATORS[kind]
     known = set(make._get_param_names()) - set(make.local_parameters)
     unpacker = Unpacker(archive.read_array)
     strange = sorted(set(document["parameters"]) - known)

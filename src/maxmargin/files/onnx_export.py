@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,11 +36,14 @@ from .onnx_outputs import (
     summarise_pairs,
 )  # fmt: skip
 
+if TYPE_CHECKING:
+    from ..contracts.estimators import Estimator
+
 N_COMPARED_ROWS = 100  # rows that are made up where none are given
 MAX_RELATIVE_DIFFERENCE = 1e-6  # of the largest decision value: exports that differ by more are not written
 
 
-def export_onnx(model, path: str | os.PathLike, X=None) -> float:
+def export_onnx(model: Estimator, path: str | os.PathLike[str], X: Any = None) -> float:
     """A fitted model as an ONNX file, and the largest difference of decision values when onnxruntime runs it.
 
     The input is "X", float64, of shape (n, n_features), or rows of kernel values for a precomputed kernel. Outputs of
@@ -82,10 +85,10 @@ class BuiltGraph(NamedTuple):
     """A graph, and the shapes of its outputs; the first of them is compared."""
 
     graph: Graph
-    outputs: dict[str, list]
+    outputs: dict[str, list[Any]]
 
 
-def build(model) -> BuiltGraph:
+def build(model: Any) -> BuiltGraph:
     """The operators of a model."""
     graph = Graph()
     if model.family == "structured":
@@ -121,19 +124,20 @@ def score_kernel_machine(graph: Graph, model: KernelMachine) -> str:
         coef, support = np.zeros((1, *coef.shape[1:])), np.zeros((1, model.n_features_in_))
     else:
         support = model.support_vectors_
-    support = model.support_ if isinstance(kernel, Precomputed) else support
-    return graph.shift(graph.matmul(add_kernel(graph, kernel, "X", support), coef), b)
+    against = model.support_ if isinstance(kernel, Precomputed) else support
+    return graph.shift(graph.matmul(add_kernel(graph, kernel, "X", against), coef), b)
 
 
-def multiply(matrix, coef: np.ndarray) -> np.ndarray:
+def multiply(matrix: Any, coef: np.ndarray) -> np.ndarray:
     """A product, dense whatever the matrix is."""
-    product = matrix @ coef
+    product: Any = matrix @ coef
     return product.toarray() if sp.issparse(product) else np.asarray(product)
 
 
 def score_linear_machine(graph: Graph, model: LinearMachine) -> str:
     """<w, x> + b of each machine, a column each; one vector if there is one machine."""
-    w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    held: Any = model.coef_
+    w = held.toarray() if sp.issparse(held) else np.asarray(held)
     b = np.ravel(model.intercept_)
     if w.ndim == 2 and len(w) == 1 and not model.is_vector_valued:
         w = w[0]
@@ -210,11 +214,12 @@ def build_structure(graph: Graph, model: StructuredSVM) -> BuiltGraph:
     if not isinstance(structure, ChainModel):
         got = type(structure).__name__
         raise ValueError(f"model.model must be a ChainModel or a MulticlassModel to be exported, got {got}.")
+    weights: Any = structure.split(model.coef_)
     if not structure.edges:
-        decision = graph.name(graph.matmul("X", structure.split(model.coef_).T), "decision")
+        decision = graph.name(graph.matmul("X", weights.T), "decision")
         choose_label(graph, decision, structure.labels_)
         return BuiltGraph(graph, {"decision": ["n", len(structure.labels_)], "label": ["n"]})
-    unary, transitions, start, end = structure.split(model.coef_)
+    unary, transitions, start, end = weights
     labels, score = decode_chain(graph, graph.matmul("X", unary.T), transitions, start, end)
     graph.name(score, "decision")
     gather_labels(graph, labels, structure.labels_)
@@ -224,12 +229,12 @@ def build_structure(graph: Graph, model: StructuredSVM) -> BuiltGraph:
 # ---- the file -------------------------------------------------------------------------------------------------------
 
 
-def count_inputs(model) -> int:
+def count_inputs(model: Any) -> int:
     """Numbers of a row."""
     return model.model_.n_features_ if model.family == "structured" else int(model.n_features_in_)
 
 
-def serialise(model, built: BuiltGraph) -> bytes:
+def serialise(model: Any, built: BuiltGraph) -> bytes:
     """The file of a graph, looked over by the checker of ONNX."""
     from ..runtime.version import __version__
 
@@ -254,13 +259,13 @@ def find_type(graph: Graph) -> int:
     return held.get(names.get("label"), 0)
 
 
-def generate_rows(model) -> np.ndarray | list[np.ndarray]:
+def generate_rows(model: Any) -> np.ndarray | list[np.ndarray]:
     """Rows like those of the fit as far as they are known: support vectors with some noise, or noise alone."""
     rng, d = np.random.default_rng(0), count_inputs(model)
     noise = rng.normal(size=(N_COMPARED_ROWS, d))
     if model.family == "structured" and model.model_.edges:
         return [noise[:1], noise[1:10], noise[10:]]
-    vectors = model.support_vectors_ if model.family == "kernel" else noise[:0]
+    vectors: Any = model.support_vectors_ if model.family == "kernel" else noise[:0]
     if not vectors.shape[0]:
         return noise
     chosen = vectors[rng.integers(0, vectors.shape[0], N_COMPARED_ROWS)]
@@ -268,7 +273,7 @@ def generate_rows(model) -> np.ndarray | list[np.ndarray]:
     return chosen + 0.1 * chosen.std() * noise
 
 
-def compare(model, built: BuiltGraph, file: bytes, X) -> tuple[float, float]:
+def compare(model: Any, built: BuiltGraph, file: bytes, X: Any) -> tuple[float, float]:
     """The largest difference of decisions between the file and the model, and the largest decision."""
     session = open_session(file)
     parts = X if model.family == "structured" and model.model_.edges else [X]
@@ -278,11 +283,12 @@ def compare(model, built: BuiltGraph, file: bytes, X) -> tuple[float, float]:
         dense = np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, np.float64)
         theirs.append(np.ravel(session.run([next(iter(built.outputs))], {"X": dense})[0]))
         ours.append(np.ravel(evaluate_model(model, rows)))
-    theirs, ours = np.concatenate(theirs), np.concatenate(ours)
-    return float(np.abs(theirs - ours).max(initial=0.0)), float(np.abs(ours).max(initial=0.0))
+    decisions = np.concatenate(ours)
+    difference = np.abs(np.concatenate(theirs) - decisions).max(initial=0.0)
+    return float(difference), float(np.abs(decisions).max(initial=0.0))
 
 
-def open_session(file: bytes):
+def open_session(file: bytes) -> Any:
     """onnxruntime with a file."""
     _, onnxruntime = import_onnx()
     options = onnxruntime.SessionOptions()
@@ -290,7 +296,7 @@ def open_session(file: bytes):
     return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 
 
-def evaluate_model(model, X) -> np.ndarray:
+def evaluate_model(model: Any, X: Any) -> np.ndarray:
     """What the model itself says: its decision function, its prediction, or the score of its best labelling."""
     if model.family != "structured":
         return (model.decision_function if model.task in ("classification", "novelty") else model.predict)(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,8 +20,13 @@ from .kernel_models import pose_kernel_machine
 from .linear_models import pose_foreign_linear_machine, pose_linear_machine
 from .posed_machine import PosedMachine, name_type, refuse_unknown
 
+if TYPE_CHECKING:
+    from ..contracts.inputs import VectorLike
 
-def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) -> Certificate:
+
+def certify(
+    model: Any, X: Any, y: Any = None, sample_weight: VectorLike | None = None, *, max_seconds: float = 30.0
+) -> Certificate:
     """P, D, their gap and the KKT violation of any fitted SVM, in float64, from its coefficients alone.
 
     Parameters
@@ -45,7 +51,7 @@ def certify(model, X, y=None, sample_weight=None, *, max_seconds: float = 30.0) 
         return worst([judge_with_refinement(problem, point) for problem, point, _ in posed])
 
 
-def compare_data(model, X, y, sample_weight) -> None:
+def compare_data(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Warn if a model file says that the model was fitted on other data."""
     kept = getattr(model, "data_hash_", None)  # of our own models, loaded from a file that was given the data
     if kept is not None and hash_data(X, y if model.takes_targets else None, sample_weight) != kept:
@@ -53,7 +59,7 @@ def compare_data(model, X, y, sample_weight) -> None:
 
 
 def pose_model(
-    model, X, y, sample_weight, max_seconds: float, interrupt: Interrupt | None = None
+    model: Any, X: Any, y: Any, sample_weight: Any, max_seconds: float, interrupt: Interrupt | None = None
 ) -> Iterator[PosedMachine]:
     """The binary machines of a fitted model, one after the other; duals that it does not keep are looked for."""
     own_linear = isinstance(model, LinearMachine)
@@ -67,7 +73,7 @@ def pose_model(
     return pose_kernel_machine(model, kind, X, y, sample_weight)
 
 
-def find_kind(model) -> type[Estimator]:
+def find_kind(model: Any) -> type[Estimator]:
     """Our class of a model that is one, or that has the name of one which stands for those of scikit-learn."""
     kind = find_estimator(model, is_drop_in)
     if kind is None:

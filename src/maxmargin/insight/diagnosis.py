@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,9 @@ from ..contracts.estimators import Estimator
 from ..model.kernels import Kernel, translate
 from ..model.sparse_format import check_sparse
 from ..solvers.result import Result, Status
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import VectorLike
 
 WIDE_SPREAD_RATIO = 1e3  # a feature this many times wider than the others drowns them
 FAR_MEAN_RATIO = 50.0  # a feature whose mean is this many times its spread wastes the digits of the kernel
@@ -26,7 +30,7 @@ MIN_ANNOUNCED_ENTRIES = 5_000_000  # entries without which no fit takes that lon
 # ---- the scale of the features --------------------------------------------------------------------------------------
 
 
-def measure_spans(X) -> tuple[np.ndarray, np.ndarray]:
+def measure_spans(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """The mean and the standard deviation of each feature, on at most MAX_SAMPLED_ENTRIES entries."""
     step = max(1, X.shape[0] * X.shape[1] // MAX_SAMPLED_ENTRIES)
     part = X[::step]
@@ -39,7 +43,7 @@ def measure_spans(X) -> tuple[np.ndarray, np.ndarray]:
         return part.mean(axis=0), part.std(axis=0)
 
 
-def find_odd_feature(X) -> str | None:
+def find_odd_feature(X: Any) -> str | None:
     """A feature that spans many times the others, or lies far from zero, if there is one."""
     if not hasattr(X, "shape") or len(X.shape) != 2 or X.shape[0] < 2:
         return None
@@ -55,7 +59,7 @@ def find_odd_feature(X) -> str | None:
     return None
 
 
-def describe_scale(X) -> list[str]:
+def describe_scale(X: Any) -> list[str]:
     """What is odd about the features: one that drowns the others, constant ones, spreads that differ."""
     odd, (_, spans) = find_odd_feature(X), measure_spans(X)
     said = [] if odd is None else [odd]
@@ -120,7 +124,7 @@ class Diagnosis:
         return "\n".join([self.headline, f"Solver: {self.solver}", *self.scale])
 
 
-def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
+def diagnose(model: Estimator, X: Any, y: Any = None, sample_weight: VectorLike | None = None) -> Diagnosis:
     """How long a fit takes, T(n) = fixed + slope n^growth, what memory, which solver and why, and what X looks like.
 
     Small parts of the data are fitted for it, which takes a few per cent of the time of a long fit, and about a second
@@ -162,7 +166,7 @@ def diagnose(model, X, y=None, sample_weight=None) -> Diagnosis:
     )  # fmt: skip
 
 
-def announce(model, X, y, sample_weight) -> str | None:
+def announce(model: Any, X: Any, y: Any, sample_weight: Any) -> str | None:
     """The headline and the worst of what is odd about X, before a fit that will take long; None before others.
 
     Where `max_seconds` says how long it takes, there is nothing to announce. Nor is there where the prediction fails:
@@ -184,14 +188,14 @@ def announce(model, X, y, sample_weight) -> str | None:
 # ---- after a fit ----------------------------------------------------------------------------------------------------
 
 
-def suggest_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
+def suggest_remedy(X: Any, kernel: Kernel, result: Result, C: float | None) -> str:
     """What the data, the kernel and the solver suggest to do about a fit that did not reach its tolerance."""
     linear = kernel.name == "linear" and result.solver.name == "smo"
     hint = " With the linear kernel, LinearSVC(loss='hinge') and LinearSVR are the quicker way." if linear else ""
     return find_remedy(X, kernel, result, C) + hint
 
 
-def find_remedy(X, kernel: Kernel, result: Result, C: float | None) -> str:
+def find_remedy(X: Any, kernel: Kernel, result: Result, C: float | None) -> str:
     """One sentence: features, kernel, C, or patience."""
     if kernel.name not in ("precomputed", "callable") and X is not None:  # of data in blocks there is no X to look at
         X = translate(X, kernel.shift) if kernel.linear else X  # what the solver saw of them

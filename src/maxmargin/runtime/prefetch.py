@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import ClassVar, TypeVar
@@ -79,7 +79,7 @@ class Fetcher:
                 self.left.remove(self)
 
 
-def fetch_ahead(items: Iterable[Item], owner: object = None) -> Iterator[Item]:
+def fetch_ahead(items: Iterable[Item], owner: object = None) -> Generator[Item, None, None]:
     """The items in order, the next one fetched by another thread while this one is worked on.
 
     A caller that stops early, by Ctrl-C say, waits for the item in hand a moment only. Where the items have an owner,

@@ -53,7 +53,7 @@ def list_paths(path) -> list[Path]:
     return paths
 
 
-def find_file(path: str | os.PathLike, name: str = "path") -> Path:
+def find_file(path: object, name: str = "path") -> Path:
     """A path at which there is something to read; `name` is the parameter that gave it."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} must be the path of a file, got {path!r}.")

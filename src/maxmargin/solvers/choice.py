@@ -67,7 +67,7 @@ class Automatic:
     smo: SMO = field(default_factory=SMO)
 
 
-def apply_smo_settings(solver: str | Solver, **settings) -> str | Solver | Automatic:
+def apply_smo_settings(solver: str | Solver, **settings: Any) -> str | Solver | Automatic:
     """The solver of an estimator that has settings for SMO: they go with "auto" and "smo", and with no other."""
     if not isinstance(solver, str) or solver not in ("auto", "smo"):
         return solver

@@ -6,8 +6,9 @@ import os
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,7 +53,7 @@ class QP(Solver):
     formulation: ClassVar[str] = "Wolfe dual"
     takes: ClassVar[Takes] = TAKES
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.backend, str):
             raise ValueError(f"backend must be the name of a solver of quadratic programs, got {self.backend!r}.")
 
@@ -123,7 +124,8 @@ class Cvxopt:
         self.program = [matrix(program.Q), matrix(program.q), G, matrix(h), None]
         if program.balance is not None:
             self.program += [matrix(program.sign[None, :]), matrix(program.balance)]
-        self.m, self.state, self.free = m, None, program.balance is not None
+        self.m, self.free = m, program.balance is not None
+        self.state: dict[str, Any] | None = None
 
     def step(self) -> BackendSolution | None:
         """One iteration; None where rounding has made the system singular."""
@@ -151,7 +153,7 @@ class Cvxopt:
         above[self.finite] = z[self.m :]
         return BackendSolution(x, z[: self.m], above, float(y[0]) if self.free else 0.0)
 
-    def call_locked(self, coneqp, options: dict) -> dict:
+    def call_locked(self, coneqp: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
         """One call at a time: the BLAS of cvxopt has no locks, and an interrupted call may still be running."""
         with open_library_lock("cvxopt", os.getpid()):
             return coneqp(*self.program, initvals=self.state, options=options)
@@ -164,7 +166,7 @@ class Backend:
 
     def __init__(self, program: QuadraticProgram, name: str):
         self.program, self.name = program, name
-        self.settings = [TIGHT_SETTINGS[name], {}] if name in TIGHT_SETTINGS else [{}]
+        self.settings: list[dict[str, Any]] = [TIGHT_SETTINGS[name], {}] if name in TIGHT_SETTINGS else [{}]
 
     @property
     def exhausted(self) -> bool:
@@ -289,6 +291,6 @@ class QPRun(Run):
         """The judge found a wider gap than the run did: aim at a smaller one."""
         self.tol *= 0.5
 
-    def count(self) -> Counter:
+    def count(self) -> Counter[str]:
         """Variables of the program."""
         return Counter(variables=len(self.program.q))

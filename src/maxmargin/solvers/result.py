@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from ..certificates.certificate import Certificate
-from ..contracts.solvers import Outcome, Progress
-from ..model.problem import Point
+from ..contracts.solvers import Outcome, Progress, Solver
 
 __all__ = ["SENTENCES", "Outcome", "Progress", "Result", "Status"]
 
@@ -41,14 +41,14 @@ class Result:
     """The outcome of `solve`: a point, its certificate, and how it came about."""
 
     status: Status
-    point: Point
+    point: Any  # a Point, a BlockPoint or a StructuredPoint, by the form of the problem
     certificate: Certificate
-    solver: object
+    solver: Solver
     n_iter: int
     seconds: float
     message: str
     history: list[Progress] = field(default_factory=list, repr=False)
-    counters: Counter = field(default_factory=Counter, repr=False)
+    counters: Counter[str] = field(default_factory=Counter, repr=False)
 
     @property
     def converged(self) -> bool:

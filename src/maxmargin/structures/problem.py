@@ -20,6 +20,8 @@ from .labellings import WeightedLabelling
 
 if TYPE_CHECKING:
     from ..contracts.structures import Examples
+
+
 class StructuredPoint(NamedTuple):
     """A candidate: w, and joint labellings with their weights alpha."""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ...certificates.certificate import Certificate, judge_with_refinement, worst
 from ...contracts.estimators import Estimator
 from ...estimators.registry import find_estimator, list_names
+from ...model.losses import PiecewiseConjugate
 from ...model.problem import Problem
 from ...runtime.blas import single_threaded_blas
 from ...runtime.interrupt import watch_interrupt
@@ -19,14 +21,22 @@ from ..posed_machine import PosedMachine, name_type
 from .ball import find_smallest_ball
 from .leave_one_out import LeaveOneOut, RefitBudget, leave_each_out, measure_losses
 from .result import RiskBounds
-from .stability import bound_score_shift, measure_spread
+from .stability import ScoreShiftBound, bound_score_shift, measure_spread
 
+if TYPE_CHECKING:
+    from ...contracts.inputs import MatrixLike, VectorLike
 OPTIMAL_GAP = 1e-3  # relative gap up to which a model counts as the optimum that the bounds are about
 TIME_SHARE = 0.25  # of the time for each of duals, ball and distances, so that some is left for the refits
 
 
 def risk_bounds(
-    model, X, y, sample_weight=None, *, exact: bool | str = "auto", max_seconds: float = 10.0
+    model: Any,
+    X: MatrixLike,
+    y: Any,
+    sample_weight: VectorLike | None = None,
+    *,
+    exact: bool | Literal["auto"] = "auto",
+    max_seconds: float = 10.0,
 ) -> RiskBounds:
     """Error of leave-one-out <= 1/n #{i: rho_i |a_i| + xi_i >= 1}, from the duals; and itself, where that is cheap.
 
@@ -51,7 +61,7 @@ def risk_bounds(
     end = time.perf_counter() + max_seconds
     with single_threaded_blas(), watch_interrupt() as interrupt:
         machines = list(pose_model(model, X, y, sample_weight, TIME_SHARE * max_seconds, interrupt))
-        classes = model.classes_ if kind.task == "classification" else ()
+        classes: Any = model.classes_ if kind.task == "classification" else ()
         parts = []
         for place, posed in enumerate(machines):
             now = time.perf_counter()
@@ -64,7 +74,7 @@ def risk_bounds(
     return parts[0] if len(parts) == 1 else join(parts, machines, model, X, y, sample_weight)
 
 
-def check_arguments(model, exact, max_seconds) -> type[Estimator]:
+def check_arguments(model: Any, exact: bool | str, max_seconds: float) -> type[Estimator]:
     """What the model is, or one sentence about what is wrong."""
     kind = find_estimator(model, has_risk_bounds)
     if kind is None:
@@ -82,30 +92,33 @@ def has_risk_bounds(kind: type[Estimator]) -> bool:
     return kind.has_risk_bounds
 
 
-def check_problem(problem: Problem) -> None:
-    """The theorems are about one score per sample, piecewise losses and the penalty 1/2 |w|^2."""
+def check_problem(problem: Problem) -> PiecewiseConjugate:
+    """Its conjugates; the theorems are about one score per sample, piecewise losses and the penalty 1/2 |w|^2."""
     if problem.row is None or problem.y.ndim > 1:
         raise ValueError(f"risk_bounds needs a piecewise loss of one score, and {problem.loss.name!r} is none.")
     if problem.traits.penalty != "l2":
         raise ValueError("risk_bounds needs the penalty |w|^2 / 2, and this model has penalty='l1'.")
+    return problem.row
 
 
-def select_weights(posed: PosedMachine, sample_weight) -> np.ndarray:
+def select_weights(posed: PosedMachine, sample_weight: Any) -> np.ndarray:
     """The sample weights of the rows of a problem, zero for those that have no say."""
     weight = np.ones(posed.problem.n) if sample_weight is None else np.asarray(sample_weight, float)[posed.index]
     return np.where(posed.problem.c > 0, weight, 0.0)
 
 
-def bound_problem(posed: PosedMachine, weight: np.ndarray, positive, budget: RefitBudget, exact: bool) -> RiskBounds:
+def bound_problem(
+    posed: PosedMachine, weight: np.ndarray, positive: np.ndarray | None, budget: RefitBudget, exact: bool
+) -> RiskBounds:
     """All bounds of one problem."""
     problem, point, _ = posed
-    check_problem(problem)
+    row = check_problem(problem)
     certificate = judge_with_refinement(problem, point)
     labels = problem.loss.target == "label"
-    f = problem.shift(certificate.scores, point.b)
+    f = problem.shift(np.asarray(certificate.scores), point.b)
     losses = measure_losses(problem, f)
     notes = describe(certificate)
-    radius_square, shift_bound = find_distances(problem, point.a, certificate, budget, notes)
+    radius_square, shift_bound = find_distances(problem, row, point.a, certificate, budget, notes)
     moved = shift_bound.size * np.abs(point.a)
     allowed = moved + np.maximum(0.0, 1.0 - problem.y * f) >= 1.0 if labels else losses + moved
     allowed = np.where(problem.c > 0, allowed.astype(float), np.nan)
@@ -124,7 +137,7 @@ def bound_problem(posed: PosedMachine, weight: np.ndarray, positive, budget: Ref
         precision=precision,
         recall=recall,
         f1=f1,
-        radius_margin=bound_by_radius(problem, certificate, radius_square, weight) if labels else None,
+        radius_margin=bound_by_radius(problem, row, certificate, radius_square, weight) if labels else None,
         leave_one_out=found,
         allowed=allowed,
         certificate=certificate,
@@ -180,24 +193,33 @@ def describe_refits(exact: LeaveOneOut) -> list[str]:
     return notes
 
 
-def find_distances(problem: Problem, a: np.ndarray, certificate: Certificate, budget: RefitBudget, notes: list[str]):
+def find_distances(
+    problem: Problem,
+    row: PiecewiseConjugate,
+    a: np.ndarray,
+    certificate: Certificate,
+    budget: RefitBudget,
+    notes: list[str],
+) -> tuple[float | None, ScoreShiftBound]:
     """R^2 of the ball that the radius-margin bound is about, and the reach of the duals; adds what is to be said.
 
     Without a free intercept the ball is around the origin. Squared losses add d = 1/(2c) to the diagonal.
     """
     counted, convex = problem.c > 0, certificate.convex is not False
-    diagonal_shift = np.where(counted, problem.row.d, 0.0)
+    diagonal_shift = np.where(counted, row.d, 0.0)
     radius_square = float((problem.features.diagonal + diagonal_shift)[counted].max())
     spread = 0.0
     if problem.balance is not None:
         share = TIME_SHARE * max(budget.left, 1e-3)
-        spread = measure_spread(problem, a, time.perf_counter() + share if convex else np.inf, budget.interrupt)
-        if convex and (spread is None or problem.loss.target == "label"):
+        measured = measure_spread(problem, a, time.perf_counter() + share if convex else np.inf, budget.interrupt)
+        if convex and (measured is None or problem.loss.target == "label"):
             ball = find_smallest_ball(
                 problem.features, diagonal_shift, counted, max_seconds=share, interrupt=budget.interrupt
             )
             radius_square = ball.radius_square
-        if spread is None:
+        if measured is not None:
+            spread = measured
+        else:
             spread = 2.0 * radius_square  # |phi_i - phi_j|^2 <= 4 R^2 in a ball
             notes.append("There was no time to compare all samples: xi-alpha takes their distances from the ball.")
     shift_bound = bound_score_shift(problem, a, spread)
@@ -206,7 +228,13 @@ def find_distances(problem: Problem, a: np.ndarray, certificate: Certificate, bu
     return (radius_square, shift_bound) if convex else (None, shift_bound._replace(certain=False, caveat="not convex"))
 
 
-def bound_by_radius(problem: Problem, certificate: Certificate, radius_square: float | None, weight: np.ndarray):
+def bound_by_radius(
+    problem: Problem,
+    row: PiecewiseConjugate,
+    certificate: Certificate,
+    radius_square: float | None,
+    weight: np.ndarray,
+) -> float | None:
     """(R^2 + Delta/C)(|w|^2 + 2 C sum xi) / n, where Delta = 0 and R^2 is that of K + I/(2C) for the squared hinge.
 
     The second factor is 2 P* for both losses: for the squared hinge |w|^2 + 2 C sum xi^2, which is the |w|^2 of the
@@ -216,12 +244,14 @@ def bound_by_radius(problem: Problem, certificate: Certificate, radius_square: f
     if radius_square is None:
         return None
     counted = problem.c > 0
-    curved = bool((problem.row.d[counted] > 0).all())
+    curved = bool((row.d[counted] > 0).all())
     slack = 0.0 if curved else 1.0 / float(problem.c[counted].min())
     return (radius_square + slack) * 2.0 * certificate.primal * float(weight.max() / weight.sum())
 
 
-def estimate_scores(wrong: np.ndarray, positive: np.ndarray | None, weight: np.ndarray):
+def estimate_scores(
+    wrong: np.ndarray, positive: np.ndarray | None, weight: np.ndarray
+) -> tuple[float | None, float | None, float | None]:
     """TP/(TP + FP), TP/(TP + FN) and 2 TP/(2 TP + FP + FN), if all that count are errors (Joachims 2000)."""
     if positive is None:
         return None, None, None
@@ -232,12 +262,14 @@ def estimate_scores(wrong: np.ndarray, positive: np.ndarray | None, weight: np.n
     return found / (found + alarms), found / (found + missed), 2.0 * found / (2.0 * found + alarms + missed)
 
 
-def join(parts: list[RiskBounds], machines: list[PosedMachine], model, X, y, sample_weight) -> RiskBounds:
+def join(
+    parts: list[RiskBounds], machines: list[PosedMachine], model: Any, X: Any, y: Any, sample_weight: Any
+) -> RiskBounds:
     """Many classes: right in every binary problem means all votes that count, so an error shows in some problem."""
     n = len(y)
     weight, allowed = np.zeros(n), np.full(n, np.nan)
     given = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
-    margins = []
+    margins: list[Any] = []
     for part, posed in zip(parts, machines, strict=True):
         counted = posed.index[posed.problem.c > 0]
         weight[counted] = given[counted]

@@ -94,7 +94,7 @@ def leave_each_out(
             return None, describe_limit(done, len(rows))
         losses[t] = measure_losses(problem, score(without, refit))[t]
         gaps.append(refit.certificate.relative_gap)
-        undetermined[t] = has_several_intercepts(without, refit.point.a, refit.certificate.scores)
+        undetermined[t] = has_several_intercepts(without, refit.point.a, np.asarray(refit.certificate.scores))
     losses = np.where(problem.c > 0, losses, np.nan)
     error = float(np.nansum(weight * losses) / weight.sum())
     return LeaveOneOut(error, len(rows), max(gaps), time.perf_counter() - began, losses, undetermined), ""
@@ -102,7 +102,7 @@ def leave_each_out(
 
 def score(problem: Problem, result: Result) -> np.ndarray:
     """f_i of all rows, those that were left out too; an intercept that is not unique is put in the middle."""
-    scores, a = result.certificate.scores, result.point.a
+    scores, a = np.asarray(result.certificate.scores), result.point.a
     return scores + (result.point.b if fixes_intercept(problem, a) else centre_intercept(problem, a, scores))
 
 
@@ -119,6 +119,7 @@ def choose_rows(problem: Problem, whole: Result, shift_bound: ScoreShiftBound) -
     By the lemma of stability.py an error with a dual is an error when it is left out too, since its score moves further
     away; and where the reach is certain, a row that it does not carry to the other side stays right.
     """
+    assert problem.row is not None  # as for all problems of `risk_bounds`
     a, f = snap_to_bounds(whole.point.a, problem.row), score(problem, whole)
     again = (a != 0) | (not fixes_intercept(problem, a))
     if problem.loss.target == "label":

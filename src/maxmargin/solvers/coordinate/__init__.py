@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -58,15 +59,17 @@ class Coordinate(Solver):
 class CoordinateRun(Run):
     """Duals a, w = X'a and the intercept, pass by pass."""
 
-    def __init__(self, solver: Coordinate, problem: Problem, tol: float, warm: Point | None):
+    def __init__(self, solver: Coordinate, problem: Problem, tol: float, warm: Point | None) -> None:
         self.solver, self.problem, self.tol = solver, problem, tol
-        samples = problem.features.samples
+        samples: Any = problem.features.samples
         self.samples, self.free = samples, problem.balance is not None
+        self.balance: Any = problem.balance
         counted = samples.norms[problem.c > 0]  # rows of weight zero do not count
         least = 1e-3 / max(float(problem.c.max(initial=0.0)), 1e-300)  # for samples at the origin
         self.tau = max(float(counted.mean()) if len(counted) else 0.0, least) if self.free else problem.features.offset
         a = np.zeros(problem.n) if warm is None else problem.feasible(warm.a)
-        self.table = np.column_stack([*problem.row, samples.norms, a, np.zeros(problem.n)])
+        row: Any = problem.row
+        self.table = np.column_stack([*row, samples.norms, a, np.zeros(problem.n)])
         self.b0 = 0.0 if not self.free else problem.centre if warm is None else float(warm.b)
         self.order = np.arange(problem.n, dtype=np.int32 if problem.n < 2**31 else np.int64)
         self.seed = np.array([SEED], np.uint64)
@@ -76,7 +79,7 @@ class CoordinateRun(Run):
         self.stall_detector = RareLookStallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT, STALE_PASS_FACTOR, MIN_PASSES)
         self.last_violation, self.next_gap_check = np.inf, 50
         self.first_look = FIRST_CHECK_PASSES if warm is None else 1
-        self.recompute(a.any())
+        self.recompute(bool(a.any()))
         self.primal, self.dual = np.inf, -np.inf
 
     @property
@@ -94,7 +97,7 @@ class CoordinateRun(Run):
 
     def place_intercept(self) -> None:
         """b = b0 + tau (sum a - balance), or the contribution of the constant feature."""
-        missing = float(self.a.sum()) - (float(self.problem.balance) if self.free else 0.0)
+        missing = float(self.a.sum()) - (float(self.balance) if self.free else 0.0)
         self.numbers[INTERCEPT] = self.b0 + self.tau * missing
 
     def advance(self, max_steps: int, seconds: float) -> Outcome:
@@ -161,13 +164,13 @@ class CoordinateRun(Run):
         """P at (w, b) and D at the duals; with a free intercept b times their imbalance is subtracted from D."""
         from ...compiled.row_sums import sum_rows
 
-        problem, a = self.problem, self.a
+        problem, a, row = self.problem, self.a, cast(Any, self.problem.row)
         coef = np.append(self.w, problem.features.scaling * a.sum())  # X'a, kept up to date; the judge forms its own
         b = float(self.numbers[INTERCEPT]) if self.free else 0.0
         f = problem.features.scores(coef) + b
         norm = problem.features.square_norm(coef, f)
-        losses, conjugates = sum_rows(f, a, *problem.row)
-        missing = float(a.sum()) - float(problem.balance) if self.free else 0.0
+        losses, conjugates = sum_rows(f, a, *row)
+        missing = float(a.sum()) - float(self.balance) if self.free else 0.0
         self.primal = 0.5 * norm + losses + problem.offset(b)
         self.dual = -0.5 * norm - conjugates - b * missing
         self.gap, self.missing = self.primal - self.dual, abs(missing)
@@ -197,6 +200,6 @@ class CoordinateRun(Run):
         self.tol *= 0.5
         self.recompute()
 
-    def count(self) -> Counter:
+    def count(self) -> Counter[str]:
         """Gap checks, and duals updated."""
         return Counter(self.counters)

@@ -96,7 +96,7 @@ class GradientDescent(FirstOrder):
     name: ClassVar[str] = "gradient_descent"
     coordinatewise: ClassVar[bool] = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.check()
         if self.momentum not in MOMENTA:
             raise ValueError(f"GradientDescent's momentum must be one of {list(MOMENTA)}, got {self.momentum!r}.")
@@ -148,7 +148,7 @@ class AdaGrad(FirstOrder):
     name: ClassVar[str] = "adagrad"
     coordinatewise: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.check()
         if not (isinstance(self.offset, Real) and 0 < self.offset < np.inf):
             raise ValueError(f"AdaGrad's offset must be a positive number, got {self.offset!r}.")

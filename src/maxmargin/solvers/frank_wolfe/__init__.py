@@ -10,6 +10,7 @@ come between two passes of the oracle, as long as they lift D by more for the sa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class FrankWolfe(Solver):
     forms = ("structures",)
     takes = Takes("The block Frank-Wolfe method", scores="any")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, value in (("kept", self.kept), ("cached_passes", self.cached_passes)):
             if not isinstance(value, int | np.integer) or value < 0:
                 raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}.")
@@ -53,7 +54,7 @@ class FrankWolfe(Solver):
             run.kept.set_labellings(warm.sheets)
         return run
 
-    def resume(self, problem: StructuredProblem, tol: float, state: dict) -> FrankWolfeRun:
+    def resume(self, problem: StructuredProblem, tol: float, state: dict[str, Any]) -> FrankWolfeRun:
         """The run as it was packed."""
         run = FrankWolfeRun(self, problem, tol)
         run.unpack(state)

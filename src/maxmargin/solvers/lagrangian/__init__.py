@@ -14,6 +14,7 @@ from ...model.problem import Point, Problem
 from ..quadratic_program import TAKES, refuse_size
 from .augmented import AugmentedRun
 from .plain import PlainRun
+from .run import LagrangianRun
 
 __all__ = ["LagrangianDual"]
 
@@ -43,7 +44,7 @@ class LagrangianDual(Solver):
     formulation: ClassVar[str] = "Lagrangian dual"
     takes: ClassVar[Takes] = replace(TAKES, subject="The Lagrangian dual")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise ValueError(f"LagrangianDual's method must be one of {sorted(METHODS)}, got {self.method!r}.")
         if not (isinstance(self.step, Real) and 0 < self.step < np.inf):
@@ -53,6 +54,6 @@ class LagrangianDual(Solver):
         """Refuse too many duals for a matrix of all pairs, or no duals at all."""
         return refuse_size(problem)
 
-    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> AugmentedRun | PlainRun:
+    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> LagrangianRun:
         """A run; the augmented one begins at `warm`, the plain one with zero multipliers."""
         return METHODS[self.method](self, problem, tol, warm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ...blocks.problem import BlockProblem
 from ...contracts.solvers import Solver
@@ -26,12 +27,12 @@ class NewtonSolver(Solver):
         """Refuse too many features for a matrix that is summed over blocks."""
         return refuse_width(problem.traits)
 
-    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> NewtonRun | BlockNewtonRun:
+    def start(self, problem: Any, tol: float, warm: Any = None) -> NewtonRun | BlockNewtonRun:
         """A run at `warm`, or at zero."""
         kind = BlockNewtonRun if problem.traits.form == "blocks" else NewtonRun
         return kind(self, problem, tol, warm)
 
-    def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockNewtonRun:
+    def resume(self, problem: BlockProblem, tol: float, state: dict[str, Any]) -> BlockNewtonRun:
         """A run in the state that `pack` returned."""
         return BlockNewtonRun(self, problem, tol, None, state)
 
