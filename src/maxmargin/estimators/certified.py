@@ -38,7 +38,7 @@ ABSENT_PARAMETERS = {
 class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
     """A machine trained by one certified solve for each of its problems.
 
-    A subclass says how its data are checked (`_validate`), which problems they are (`pose_problems`) and what a solved
+    A subclass says how its data are checked (`_validate`), which problems they are (`_pose_problems`) and what a solved
     machine has (`_set_fitted_attributes`). Time, Ctrl-C, callbacks, warm starts, checkpoints and warnings are here.
     They need `tol`, `solver`, `max_iter`, `max_seconds`, `warm_start` and `verbose`: parameters, or attributes of the
     class.
@@ -57,7 +57,7 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
         budget = Budget(self.max_seconds)
         data = self._validate(X, y, sample_weight, group)
         with single_threaded_blas():
-            problems = self.pose_problems(data)
+            problems = self._pose_problems(data)
             solves = self._count_solves(problems)
             with self._observe(*data.observed, solves) as observation:
                 with watch_interrupt() as interrupt:
@@ -72,7 +72,7 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
         """Data that are sound; sets what follows from them alone, such as `classes_` and `n_features_in_`."""
 
     @abstractmethod
-    def pose_problems(self, data: TrainingSet) -> FitProblems:
+    def _pose_problems(self, data: TrainingSet) -> FitProblems:
         """The problems of a fit on data that are sound."""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
 
     def pose_first_problem(self, X, y) -> Problem:
         """The first of the problems of a fit."""
-        return self.pose_problems(self._validate(X, y, None)).problem(0)
+        return self._pose_problems(self._validate(X, y, None)).problem(0)
 
     # ---- solving ------------------------------------------------------------------------------------------
 

@@ -94,7 +94,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
             return features, data, None
         order = np.argsort(data.y, kind="stable")
         features, y = features.subset(order), data.y[order]
-        if not self.is_one_vs_rest:
+        if not self._is_one_vs_rest:
             exact = self.tol < FLOAT32_MIN_TOL or features.small
             features = features.pack(np.searchsorted(y, np.arange(len(self.classes_))), exact)
         return features, replace(data, y=y, weight=None if data.weight is None else data.weight[order]), order
@@ -108,14 +108,14 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         present = np.unique(y[c > 0])
         if len(present) < 2:
             self._refuse_one_class()
-        split = split_one_vs_rest if self.is_one_vs_rest else split_one_vs_one
+        split = split_one_vs_rest if self._is_one_vs_rest else split_one_vs_one
         tasks = split(y, c, len(self.classes_))
         for task in tasks:
             self._check_task(task)
         return tasks
 
     @property
-    def is_one_vs_rest(self) -> bool:
+    def _is_one_vs_rest(self) -> bool:
         """Whether each class is trained against all others; with two classes there is only one pair."""
         return self.multi_class == "ovr" and len(self.classes_) > 2
 
@@ -133,13 +133,13 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
     def _unpack(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
         """LIBSVM's arrays, with scikit-learn's shapes and signs."""
         n_classes, y = len(self.classes_), problems.y
-        arrange, parts = spread_duals if self.is_one_vs_rest else pack_pairs, [fit.machine.coef for fit in fits]
+        arrange, parts = spread_duals if self._is_one_vs_rest else pack_pairs, [fit.machine.coef for fit in fits]
         duals = arrange(problems.indices, parts, y, n_classes)
         support, self._n_support = order_support(duals, y, n_classes)
         duals = duals[:, support]
         self._store_support(problems.find_rows(support), problems.X)
         self._dual_coef_, self._intercept_ = duals, np.array([fit.machine.b for fit in fits], float)
-        if self.is_one_vs_rest:
+        if self._is_one_vs_rest:
             self.dual_coef_, self.intercept_ = self._dual_coef_, self._public_intercepts()
         else:
             flip = -1.0 if n_classes == 2 else 1.0
@@ -154,11 +154,11 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
     def _expansion(self) -> np.ndarray:
         """One column of coefficients for each binary machine."""
         table = super()._expansion().T
-        return table.T if self.is_one_vs_rest or len(self.classes_) == 2 else unpack_pairs(table, self._n_support)
+        return table.T if self._is_one_vs_rest or len(self.classes_) == 2 else unpack_pairs(table, self._n_support)
 
     def _weigh_support(self, samples, support) -> np.ndarray:
         """sum_i coef_i k(x_i, x) of each machine; by classes where every pair has coefficients of two classes only."""
-        if self.is_one_vs_rest or len(self.classes_) == 2:
+        if self._is_one_vs_rest or len(self.classes_) == 2:
             return super()._weigh_support(samples, support)
         table, ends = super()._expansion(), np.concatenate([[0], np.cumsum(self._n_support)])
         parts = [
@@ -188,7 +188,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         decisions = self._decision_values(X)
         if len(self.classes_) == 2:
             return -decisions.ravel()
-        if self.is_one_vs_rest or self.decision_function_shape == "ovo":
+        if self._is_one_vs_rest or self.decision_function_shape == "ovo":
             return decisions
         return count_votes(decisions < 0, -decisions, len(self.classes_))
 
@@ -208,7 +208,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if len(self.classes_) == 2:
             choice = (self.decision_function(X) > 0).astype(int)
-        elif self.is_one_vs_rest or self.break_ties:
+        elif self._is_one_vs_rest or self.break_ties:
             choice = np.argmax(self.decision_function(X), axis=1)
         else:
             choice = vote(self._decision_values(X), len(self.classes_), self._preference)

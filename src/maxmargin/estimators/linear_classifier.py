@@ -28,7 +28,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
     task = "classification"
 
     @property
-    def is_joint(self) -> bool:
+    def _is_joint(self) -> bool:
         """Whether all classes are solved as one problem."""
         return self._parameter("multi_class") != "ovr"
 
@@ -73,7 +73,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         c = self._cost(weight, len(y))
         class_weight = weigh_classes(self._parameter("class_weight"), self.classes_, y, weight)
         weighed = c if (class_weight == 1).all() else c * class_weight[y]
-        if self.is_joint:
+        if self._is_joint:
             index = np.flatnonzero(weighed > 0)
             tasks = [Task(index, y[index].astype(float), weighed[index])]
         elif len(self.classes_) == 2:
@@ -94,7 +94,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         k = len(self.classes_)
         class_weight = weigh_classes(self._parameter("class_weight"), self.classes_, np.arange(k), totals)
         self._check_totals(totals * class_weight)
-        if self.is_joint:
+        if self._is_joint:
             targets = Targets(C, self.classes_, None, class_weight)
             return [self._pose_block_problem(data, targets, self._joint_loss(), k)]
         weights = [class_weight if k == 2 else self._weigh_one(class_weight, each) for each in range(k)]
@@ -120,36 +120,36 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
 
     def _pose_task(self, features: Design, task: Task) -> Problem:
         """As for two classes, or one problem of all classes with an intercept for each."""
-        if not self.is_joint:
+        if not self._is_joint:
             return super()._pose_task(features, task)
         k = len(self.classes_)
-        balance = np.zeros(k) if self.intercept_kind == "free" else None
+        balance = np.zeros(k) if self._intercept_kind == "free" else None
         return Problem(ClassDesign(features, k), task.y, task.c, self._joint_loss(), balance)
 
     def _features(self, X, kernel: Linear) -> Design:
         """X as the kernel sees it, with the norm of the penalty."""
-        if self.is_joint or self._parameter("penalty") == "l2":
+        if self._is_joint or self._parameter("penalty") == "l2":
             return super()._features(X, kernel)
-        return AbsoluteDesign(kernel.samples(X), self.constant_column)
+        return AbsoluteDesign(kernel.samples(X), self._constant_column)
 
     def _joint_loss(self) -> Loss:
         """The loss of all classes at once."""
         return MulticlassHinge()
 
     def _warm_start_key(self) -> tuple:
-        joint = (self.multi_class, len(self.classes_)) if self.is_joint else "ovr"
+        joint = (self.multi_class, len(self.classes_)) if self._is_joint else "ovr"
         return *super()._warm_start_key(), joint, self._parameter("penalty")
 
     def _unpack(self, fits: list[LinearFit]) -> None:
         """coef_ of shape (1, d) for two classes, else (k, d)."""
-        if not self.is_joint:
+        if not self._is_joint:
             self._store(np.stack([fit.w for fit in fits]), np.stack([fit.b for fit in fits]))
             return
         w, b = fits[0].w, fits[0].b
         if len(self.classes_) == 2:
             self._store(w[1:] - w[:1], b[1:] - b[:1])
         else:  # the loss sees differences only, so that free intercepts are known up to a constant
-            self._store(w, b - b.mean() if self.intercept_kind == "free" else b)
+            self._store(w, b - b.mean() if self._intercept_kind == "free" else b)
 
     @apply_blockwise
     def decision_function(self, X) -> np.ndarray:

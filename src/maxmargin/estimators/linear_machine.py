@@ -41,7 +41,7 @@ class LinearMachine(CertifiedMachine):
     family = "linear"
     takes_blocks = True
     _parameter_constraints: ClassVar[dict] = LINEAR_CONSTRAINTS
-    is_joint = False  # whether the machines of all classes or targets are one problem
+    _is_joint = False  # whether the machines of all classes or targets are one problem
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -52,9 +52,9 @@ class LinearMachine(CertifiedMachine):
 
     def _validate(self, X, y, sample_weight, group=None) -> Rows | BlockRows:
         """Data that are sound, in memory or in blocks."""
-        return self._survey(X, y, sample_weight) if comes_in_blocks(X) else self.check_rows(X, y, sample_weight, group)
+        return self._survey(X, y, sample_weight) if comes_in_blocks(X) else self._check_rows(X, y, sample_weight, group)
 
-    def check_rows(self, X, y, sample_weight, group=None) -> Rows:
+    def _check_rows(self, X, y, sample_weight, group=None) -> Rows:
         """Sound data in memory: X, encoded targets, and weights that are not all one."""
         X, sound_y = check_design(self, X, y)
         sound_y = self._encode(sound_y)
@@ -86,7 +86,7 @@ class LinearMachine(CertifiedMachine):
         if self.is_vector_valued:
             raise ValueError(f"loss={self.loss!r} needs data in memory; choose another loss for data in blocks.")
 
-    def pose_problems(self, data: Rows | BlockRows) -> LinearProblems | BlockProblems:
+    def _pose_problems(self, data: Rows | BlockRows) -> LinearProblems | BlockProblems:
         """The problems of a fit, on data that are sound."""
         if data.form == "blocks":
             return BlockProblems(self._pose_blocks(data), self._read, Linear())
@@ -127,19 +127,19 @@ class LinearMachine(CertifiedMachine):
         return np.full(n, cost) if weight is None else cost * np.maximum(weight, 0.0)
 
     @property
-    def intercept_kind(self) -> str:
+    def _intercept_kind(self) -> str:
         """free, regularised or none."""
         return self._parameter("intercept") if self._parameter("fit_intercept") else "none"
 
     @property
-    def constant_column(self) -> float:
+    def _constant_column(self) -> float:
         """The constant column of a regularised intercept, or 0."""
-        return float(self._parameter("intercept_scaling")) if self.intercept_kind == "regularised" else 0.0
+        return float(self._parameter("intercept_scaling")) if self._intercept_kind == "regularised" else 0.0
 
     @property
     def _translates(self) -> bool:
         """Whether x - m in place of x changes b alone, whatever m."""
-        return self.intercept_kind == "free"
+        return self._intercept_kind == "free"
 
     def _make_kernel(self, X) -> Linear:
         """The kernel <x - m, z - m> with the mean m, where X lie far from the origin and may be moved; else <x, z>."""
@@ -147,11 +147,11 @@ class LinearMachine(CertifiedMachine):
 
     def _features(self, X, kernel: Linear) -> Design:
         """X as the kernel sees it, and the constant column."""
-        return Design(kernel.samples(X), self.constant_column)
+        return Design(kernel.samples(X), self._constant_column)
 
     def _pose_task(self, features: Design, task: Task) -> Problem:
         """1/2 |w|^2 + sum_i c_i l(f_i; y_i)."""
-        return Risk(self.intercept_kind, self.constant_column, self._loss()).pose(features, task.y, task.c)
+        return Risk(self._intercept_kind, self._constant_column, self._loss()).pose(features, task.y, task.c)
 
     def _pose_block_problem(
         self, data: BlockRows, targets: Targets, loss: Loss, n_classes: int | None = None
@@ -161,7 +161,7 @@ class LinearMachine(CertifiedMachine):
         if targets.class_weight is not None:
             weight = targets.C * float(survey.totals @ targets.class_weight)
         check_loss_weights(np.array([weight / survey.n, weight]))  # the mean and the sum of c
-        pose = BlockFormulation(targets, loss, self.intercept_kind == "free", self.constant_column, n_classes)
+        pose = BlockFormulation(targets, loss, self._intercept_kind == "free", self._constant_column, n_classes)
         return BlockProblem(data.blocks, pose, survey, weight)
 
     # ---- from points to fitted attributes -----------------------------------------------------------------
@@ -170,9 +170,9 @@ class LinearMachine(CertifiedMachine):
         """w and b of a point, of shapes (d,) and (), or (k, d) and (k,) for k classes solved as one."""
         coef = problem.features.combine(point.a) if point.coef is None else point.coef
         w, constant = coef[..., :-1], coef[..., -1]
-        if self.intercept_kind == "free":
+        if self._intercept_kind == "free":
             return w, np.asarray(point.b, float)
-        return w, self.constant_column * np.asarray(constant, float)
+        return w, self._constant_column * np.asarray(constant, float)
 
     def _set_fitted_attributes(self, problems: LinearProblems | BlockProblems, fits: list[LinearFit]) -> None:
         """The fitted attributes."""
@@ -183,13 +183,13 @@ class LinearMachine(CertifiedMachine):
 
     def _warm_start_key(self) -> tuple:
         """What a point must agree with to be started from."""
-        return self._parameter("loss"), self.intercept_kind, self.n_features_in_
+        return self._parameter("loss"), self._intercept_kind, self.n_features_in_
 
     def _store(self, w: np.ndarray, b: np.ndarray) -> None:
         """coef_ and intercept_; an intercept that is not there is the number 0.0, as in scikit-learn."""
         self.coef_ = np.array(w, dtype=np.float64, order="C")
         b = self._kernel.move_to_origin(w, b)
-        self.intercept_ = 0.0 if self.intercept_kind == "none" else np.array(b, dtype=np.float64)
+        self.intercept_ = 0.0 if self._intercept_kind == "none" else np.array(b, dtype=np.float64)
 
     def _check_finite(self) -> None:
         """Refuse a machine of numbers that are not finite."""

@@ -58,13 +58,13 @@ class KernelMachine(KernelPrediction):
         weight = check_weight(sample_weight, check_length(X, sound_y))
         return Rows(X, sound_y, weight, observed=(X, y if self.takes_targets else sound_y, sample_weight))
 
-    def pose_problems(self, data: Rows) -> KernelProblems:
+    def _pose_problems(self, data: Rows) -> KernelProblems:
         """The problems of a fit, on data that are sound."""
         formulation = self._formulation()
         features, data, order = self._sort_samples(self._features(data.X, data.weight, formulation), data)
         return KernelProblems(data.X, features, formulation, self._tasks(data), data.y, order)
 
-    def pose_unsorted(self, data: Rows, weight: np.ndarray | None, translation_invariant: bool) -> KernelProblems:
+    def _pose_unsorted(self, data: Rows, weight: np.ndarray | None, translation_invariant: bool) -> KernelProblems:
         """The problems over samples in the order in which they are given, for the judge of fitted models.
 
         `weight` is what gamma="scale" counts samples by.

@@ -87,7 +87,7 @@ class MetricSVC(LinearClassifier):
         "k": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="right"), None],
     }
     takes_blocks = False  # a metric is of all samples together
-    is_joint = False  # all classes at once: there are only two
+    _is_joint = False  # all classes at once: there are only two
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class MetricSVC(LinearClassifier):
         return split_one_vs_rest(y, c, 2)[1:]
 
     @property
-    def intercept_kind(self) -> str:
+    def _intercept_kind(self) -> str:
         """That of the problem: none where the metric does not see it."""
         return self.intercept if METRICS[self.metric].sees_intercept else "none"
 
@@ -161,7 +161,7 @@ class MetricSVC(LinearClassifier):
         return metric(**{key: getattr(self, key) for key in metric.__dataclass_fields__})
 
     def _warm_start_key(self) -> tuple:
-        return self._loss(), self.intercept_kind, self.n_features_in_
+        return self._loss(), self._intercept_kind, self.n_features_in_
 
     def _read(self, problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """w and b; the cut of a metric of order is chosen here."""

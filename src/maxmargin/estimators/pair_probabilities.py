@@ -27,7 +27,7 @@ class PairProbabilities(KernelMachine):
     """P(y = k | x) of binary machines, one for each pair of classes or for each class against the rest."""
 
     classes_: np.ndarray
-    is_one_vs_rest: bool
+    _is_one_vs_rest: bool
 
     def _count_solves(self, problems: KernelProblems) -> int:
         """Every task once, and five times more for the folds of its probabilities."""
@@ -76,7 +76,7 @@ class PairProbabilities(KernelMachine):
                 "the probabilities were there: fit again, for instance with warm_start=True."
             )
         decisions = self._decision_values(X)
-        return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self.is_one_vs_rest)
+        return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self._is_one_vs_rest)
 
     @available_if(_wants_probability)
     def predict_log_proba(self, X) -> np.ndarray:

@@ -130,10 +130,10 @@ def path(
     )  # fmt: skip
     machine._validate_params()
     budget, Cs = Budget(max_seconds), check_costs(Cs)
-    rows = machine.check_rows(X, y, sample_weight)
+    rows = machine._check_rows(X, y, sample_weight)
     line = ProgressLine(title="path", tol=tol, solves=len(Cs), max_seconds=max_seconds, quiet=not verbose)
     with single_threaded_blas():
-        problems = machine.pose_problems(rows)
+        problems = machine._pose_problems(rows)
         if len(problems) > 1:
             raise ValueError(
                 f"path takes two classes, and y has {len(problems)}; call it for each class against the rest."

@@ -57,7 +57,7 @@ class RankSVM(LinearRegressor):
     takes_queries = True
     takes_blocks = False  # a loss is of a pair of samples
     _parameter_constraints: ClassVar[dict] = {**SOLVE_CONSTRAINTS, "C": C_CONSTRAINT}
-    intercept_kind, constant_column = "none", 0.0
+    _intercept_kind, _constant_column = "none", 0.0
     _translates = True  # differences of scores do not see it
 
     def __init__(
@@ -102,9 +102,9 @@ class RankSVM(LinearRegressor):
         """
         return self._fit(X, y, sample_weight, group)
 
-    def check_rows(self, X, y, sample_weight, group=None) -> Rows:
+    def _check_rows(self, X, y, sample_weight, group=None) -> Rows:
         """Sound data in memory, and the query of each row."""
-        rows = super().check_rows(X, y, sample_weight)
+        rows = super()._check_rows(X, y, sample_weight)
         return replace(rows, group=check_group(group, len(rows.y)))
 
     def _tasks(self, data: Rows) -> list[Task]:

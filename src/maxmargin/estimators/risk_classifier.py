@@ -138,7 +138,7 @@ class RiskClassifier(LinearClassifier):
         needed = JOINT_LOSSES.get(self.multi_class, self.loss)
         if self.loss != needed:
             raise ValueError(f"multi_class={self.multi_class!r} needs loss={needed!r}, got loss={self.loss!r}.")
-        if self.penalty == "l1" and (self.is_joint or self.loss == "hinge"):
+        if self.penalty == "l1" and (self._is_joint or self.loss == "hinge"):
             raise ValueError(
                 "penalty='l1' needs a smooth loss and multi_class='ovr', "
                 f"got loss={self.loss!r} and multi_class={self.multi_class!r}."

@@ -118,7 +118,7 @@ class RiskRegressor(LinearRegressor):
         return self.loss == "multivariate"
 
     @property
-    def is_joint(self) -> bool:
+    def _is_joint(self) -> bool:
         """The machines of all targets are one problem."""
         return self.is_vector_valued
 
@@ -140,7 +140,7 @@ class RiskRegressor(LinearRegressor):
         (task,) = super()._tasks(data)
         if self.is_vector_valued:
             return [task._replace(y=np.ascontiguousarray(task.y.T))]
-        if self.loss == "poisson" and self.intercept_kind == "free" and not task.y.any():
+        if self.loss == "poisson" and self._intercept_kind == "free" and not task.y.any():
             raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
         return [task]
 
@@ -148,7 +148,7 @@ class RiskRegressor(LinearRegressor):
         return make_loss(self.loss, self)
 
     def _pose_blocks(self, data: BlockRows) -> list[BlockProblem]:
-        if self.loss == "poisson" and self.intercept_kind == "free" and data.survey.mean <= 0:
+        if self.loss == "poisson" and self._intercept_kind == "free" and data.survey.mean <= 0:
             raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
         return super()._pose_blocks(data)
 
@@ -157,7 +157,7 @@ class RiskRegressor(LinearRegressor):
         if not self.is_vector_valued:
             return super()._pose_task(features, task)
         k = len(task.y)
-        balance = np.zeros(k) if self.intercept_kind == "free" else None
+        balance = np.zeros(k) if self._intercept_kind == "free" else None
         loss = Multivariate(check_metric(self.M, k))
         return Problem(ClassDesign(features, k), task.y, task.c, loss, balance)
 

@@ -175,7 +175,7 @@ class StructuredSVM(CertifiedMachine):
             X, y, weight = take(X, counted), take(y, counted), weight[counted]
         return Structures(X, y, weight, observed)
 
-    def pose_problems(self, data: Structures) -> StructuredFitProblems:
+    def _pose_problems(self, data: Structures) -> StructuredFitProblems:
         """The one problem of a copy of the model, prepared with the data."""
         model = copy.deepcopy(self.model)
         size = prepare(model, data.X, data.y)

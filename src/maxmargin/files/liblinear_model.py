@@ -80,7 +80,7 @@ def write_liblinear_model(model, path: str | os.PathLike) -> None:
         lines += [f"nr_class {len(labels)}", f"label {' '.join(map(str, labels))}"]
     else:
         lines += ["nr_class 2"]
-    bias = -1.0 if model.intercept_kind == "none" and not b.any() else model.constant_column or 1.0
+    bias = -1.0 if model._intercept_kind == "none" and not b.any() else model._constant_column or 1.0
     lines += [f"nr_feature {coef.shape[1]}", f"bias {bias:.17g}", "w"]
     w = coef.T if bias < 0 else np.vstack([coef.T, b / bias])
     w = w * class_signs if w.shape[1] == 1 else w

@@ -99,7 +99,7 @@ def arrange_for_libsvm(model: KernelMachine) -> Layout:
     order = np.arange(table.shape[1])
     if model.task != "classification":
         return Layout(order, table, model._public_intercepts(held=False))
-    if model.is_one_vs_rest:
+    if model._is_one_vs_rest:
         raise ValueError("LIBSVM's model files hold machines for pairs of classes, and not multi_class='ovr'.")
     places = np.arange(len(model.classes_)) if model._preference is None else model._preference
     pairs, signs = order_pairs(places)

@@ -150,11 +150,11 @@ def score_linear_machine(graph: Graph, model: LinearMachine) -> str:
 def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> BuiltGraph:
     """Votes of pairs, or the largest score; and probabilities."""
     k, classes = len(model.classes_), model.classes_
-    width = ["n", k] if model.is_one_vs_rest or model.decision_function_shape == "ovr" else ["n", k * (k - 1) // 2]
+    width = ["n", k] if model._is_one_vs_rest or model.decision_function_shape == "ovr" else ["n", k * (k - 1) // 2]
     outputs = {"decision": ["n"] if k == 2 else width, "label": ["n"]}
     if k == 2:
         choose_binary_label(graph, graph.add("Neg", f, name="decision"), classes)
-    elif model.is_one_vs_rest:
+    elif model._is_one_vs_rest:
         choose_label(graph, graph.name(f, "decision"), classes)
     else:
         by_pair = model.decision_function_shape == "ovo"
@@ -171,7 +171,7 @@ def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> Bu
         stack_complement(graph, p)
         if k == 2
         else normalise(graph, p)
-        if model.is_one_vs_rest
+        if model._is_one_vs_rest
         else couple_pairs(graph, p, k)
     )
     graph.name(p, "probability")

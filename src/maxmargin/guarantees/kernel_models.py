@@ -45,7 +45,7 @@ def pose_kernel_machine(model, kind: type[Estimator], X, y, sample_weight) -> It
     machines = read_machines(model, counterpart, weight, find_support(model, X, targets), n)
     balanced = all(sums_to_zero(machine.coef) for machine in machines)
     # Where the model has not kept it: scikit-learn's gamma="scale" does not look at the weights; ours does.
-    problems = counterpart.pose_unsorted(Rows(X, targets, weight), weight if own else None, balanced)
+    problems = counterpart._pose_unsorted(Rows(X, targets, weight), weight if own else None, balanced)
     features, formulation = problems.features, problems.formulation
     features.form()
     machines = move_machines(machines, features, model if own else None)
@@ -110,7 +110,7 @@ def read_machines(
     counted = np.arange(n) if isinstance(model, KernelMachine) or weight is None else np.flatnonzero(weight > 0)
     if support.max(initial=-1) < len(counted):
         support = counted[support]  # scikit-learn numbers the samples without those of no weight
-    if counterpart.task == "classification" and not counterpart.is_one_vs_rest:
+    if counterpart.task == "classification" and not counterpart._is_one_vs_rest:
         two = len(model.classes_) == 2
         table = -table if two else unpack_pairs(table, np.asarray(model.n_support_)).T
         b = -b if two else b

@@ -37,7 +37,7 @@ def pose_linear_machine(
     if model.takes_queries:
         raise ValueError("RankSVM cannot be certified again without its queries; its fit has a certificate_.")
     y = read_targets(model, y)
-    problems = model.pose_problems(Rows(X, y, check_weight(sample_weight, check_length(X, y))))
+    problems = model._pose_problems(Rows(X, y, check_weight(sample_weight, check_length(X, y))))
     for k, point in enumerate(read_points(model, problems.kernel)):
         problem = problems.problem(k)
         suggested = problem.terms.response(problem.shift(problem.features.scores(point.coef), point.b))[0]
@@ -86,11 +86,11 @@ def read_points(model: LinearMachine, kernel: Linear) -> list[Point]:
     """w and b of the binary machines, or of all classes as one, as the kernel sees the samples; without duals."""
     w = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
     b = np.broadcast_to(np.ravel(model.intercept_), len(w)).astype(float)
-    joint = model.is_joint
+    joint = model._is_joint
     if joint and model.task == "classification" and len(w) == 1:  # two classes solved as one: their difference is kept
         w, b = np.concatenate([-0.5 * w, 0.5 * w]), np.concatenate([-0.5 * b, 0.5 * b])
-    free, b = model.intercept_kind == "free", kernel.move_to_shift(w, b)
-    last = np.zeros(len(w)) if free or not model.constant_column else b / model.constant_column
+    free, b = model._intercept_kind == "free", kernel.move_to_shift(w, b)
+    last = np.zeros(len(w)) if free or not model._constant_column else b / model._constant_column
     coef, b = np.column_stack([w, last]), b if free else np.zeros(len(b))
     if joint:
         return [Point(np.empty(0), b if free else 0.0, coef)]

@@ -14,7 +14,7 @@ with `y`, `c`, `a` of shape (2, n) over the same n samples: f_li = <w, phi(x_i)>
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ..contracts.traits import Traits
 from ..runtime.interpreter import cached_property
 from ..runtime.rounding import BALANCE_TOLERANCE, Enclosed
 from .losses import Loss, PiecewiseConjugate, Terms
+
+if TYPE_CHECKING:
+    from ..contracts.features import Features
 
 TINY = float(np.finfo(float).tiny)
 FLOOR = 1e-280  # below this P and D count as zero: products of such numbers have no digits left
@@ -58,7 +61,7 @@ class Problem:
 
     Parameters
     ----------
-    features : Gram
+    features : Features
         The data and the kernel.
     y : ndarray of shape (n,) or (layers, n)
         Labels +1/-1 or real targets.
@@ -70,7 +73,7 @@ class Problem:
         What the duals sum to; None if the intercept is not free.
     """
 
-    features: object
+    features: Features
     y: np.ndarray
     c: np.ndarray
     loss: Loss

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..certificates.certificate import MAX_ROUNDING_SHARE_OF_GAP, Certificate, judge
 from ..certificates.rounding_estimate import estimate_rounding
 from ..contracts.solvers import Run, Solver
-from ..model.problem import Point, Problem
+from ..model.problem import Point
 from ..runtime.deadline import Deadline
 from ..runtime.interrupt import Interrupt
 from ..runtime.interruptible import Interrupted, interruptible
 from .neighbours import find_neighbours
 from .result import SENTENCES, Outcome, Progress, Status
 from .stalling import FALL_FACTOR, StallDetector
+
+if TYPE_CHECKING:
+    from .choice import AnyProblem
 
 NOT_CERTIFIED = Certificate(np.inf, -np.inf, np.inf)  # of a point that was not judged
 # certificates of a run that believes it is done, without a fall of the certified gap, before the run is given up
@@ -31,7 +35,7 @@ ROUNDING_LIMIT_SHARE = 0.5  # of tol, or of the gap: from this share on, roundin
 class BestCertified:
     """The best certified point so far; in `check_outcome`, whether going on is worth it."""
 
-    def __init__(self, problem: Problem, tol: float, deadline: Deadline | None = None):
+    def __init__(self, problem: AnyProblem, tol: float, deadline: Deadline | None = None):
         self.problem, self.tol = problem, tol
         self.deadline = Deadline(problem, None, Interrupt()) if deadline is None else deadline
         self.known: tuple[Point, Certificate] | None = None

@@ -199,7 +199,8 @@ def propose_for_structures(problem: StructuredProblem, tol: float) -> list[Stage
 
 def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
     """SMO; where it takes long, the space of the features of a linear kernel, or interior point in the duals."""
-    pairs, features = Stage(smo, tol, "the features have a kernel"), problem.features
+    features: Any = problem.features  # a KernelMatrix
+    pairs = Stage(smo, tol, "the features have a kernel")
     inner = [Multipliers(hasty=True), InteriorPoint()] if problem.traits.kinked else [Newton()]
     inner = inner[::-1] if features.small else inner
     reason = "the kernel is linear and the features are few"

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..model.problem import Point, Problem
+from ..contracts.solvers import Solver
+from ..model.problem import Point
 from ..runtime.blas import single_threaded_blas
 from ..runtime.checkpoints import CheckpointFile
 from ..runtime.deadline import Clock, Deadline
 from ..runtime.interrupt import Interrupt, watch_interrupt
 from .advancing import Advancing
 from .best_certified import NOT_CERTIFIED, BestCertified, describe_uncertified
-from .choice import Stage, plan
+from .choice import AnyProblem, Automatic, Stage, plan
 from .result import SENTENCES, Outcome, Progress, Result, Status
 from .sequence import PreviousSolve, SolveObserver, SolverSequence
 
@@ -28,7 +29,7 @@ def advance_to_end(
     interrupt: Interrupt,
     max_iter: int | None = None,
     callback: Callable[[Any], bool | None] | None = None,
-) -> tuple[Status, list]:
+) -> tuple[Status, list[Any]]:
     """Slices of work until it decides to end, a limit is reached, or Ctrl-C or the callback ends it.
 
     Parameters
@@ -49,7 +50,7 @@ def advance_to_end(
     history : list
         The progress after each slice.
     """
-    history: list = []
+    history: list[Any] = []
     status = work.decide(Outcome.GOING)
     while status is None:
         if interrupt:
@@ -69,13 +70,13 @@ def advance_to_end(
 
 
 def solve(
-    problem: Problem,
-    solver="auto",
+    problem: AnyProblem,
+    solver: str | Solver | Automatic = "auto",
     *,
     tol: float = 1e-3,
     max_iter: int | None = None,
     max_seconds: float | None = None,
-    warm: Point | None = None,
+    warm: Any = None,
     callback: Callable[[Progress], bool | None] | None = None,
     interrupt: Interrupt | None = None,
     checkpoint: CheckpointFile | None = None,
@@ -84,13 +85,13 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem, BlockProblem or StructuredProblem
     solver : "auto", a name, or a solver object
     tol : float
         The certified relative duality gap to reach.
     max_iter, max_seconds : optional limits
         Whichever comes first; the best point so far is returned with its certificate.
-    warm : Point, optional
+    warm : Point, BlockPoint or StructuredPoint, optional
         Where to start; made feasible first.
     callback : callable, optional
         Called with a `Progress` about twenty times a second; a true return value stops the solve. A `SolveObserver` is
@@ -110,12 +111,12 @@ def solve(
 
 
 def solve_stages(
-    problem: Problem,
+    problem: AnyProblem,
     stages: list[Stage],
     tol: float,
     max_iter: int | None = None,
     max_seconds: float | None = None,
-    warm: Point | None = None,
+    warm: Any = None,
     callback: Callable[[Progress], bool | None] | None = None,
     interrupt: Interrupt | None = None,
     checkpoint: CheckpointFile | None = None,

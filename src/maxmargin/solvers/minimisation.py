@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from .loop import advance_to_end
 from .minimisation_arguments import check_bounds, check_options, check_start
 from .result import SENTENCES, Outcome, Status
 from .stalling import StallDetector
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 STATUS_MESSAGES = {
     **SENTENCES,
@@ -77,7 +81,7 @@ class Minimum:
     seconds: float
     method: str
     history: list[Round] = field(default_factory=list, repr=False)
-    state: dict = field(default_factory=dict, repr=False)
+    state: dict[str, Any] = field(default_factory=dict, repr=False)
     rounding: float = 0.0
 
     @property
@@ -90,25 +94,25 @@ class Minimum:
         """Whether the tolerance was reached."""
         return self.status is Status.CONVERGED
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bundle to a file, from which `minimize(..., resume=path)` goes on."""
         write_state(self.state, path)
 
 
 def minimize(
     fun: Callable[[np.ndarray], tuple[float, np.ndarray]],
-    x0,
+    x0: ArrayLike,
     method: str = "proximal-bundle",
     *,
     ridge: float = 0.0,
-    bounds: tuple | None = None,
+    bounds: tuple[ArrayLike, ArrayLike] | None = None,
     tol: float = 1e-6,
     max_iter: int | None = None,
     max_seconds: float | None = None,
     max_cuts: int | None = None,
     callback: Callable[[Round], bool | None] | None = None,
-    checkpoint: str | os.PathLike | None = None,
-    resume: Minimum | str | os.PathLike | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: Minimum | str | os.PathLike[str] | None = None,
 ) -> Minimum:
     """min F(x) = fun(x) + ridge/2 |x|^2 over lo <= x <= hi, for any convex fun.
 
@@ -168,7 +172,7 @@ class Minimisation(Advancing):
         self.monitor = ConvergenceMonitor(descent, tol)
 
     @property
-    def n_iter(self) -> int:
+    def n_iter(self) -> int:  # type: ignore[override]
         """Rounds so far."""
         return self.descent.n_iter
 
@@ -276,7 +280,16 @@ class ConvergenceMonitor:
         )
 
 
-def start_descent(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cuts: int | None, resume) -> Descent:
+def start_descent(
+    fun: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    x0: np.ndarray,
+    method: str,
+    ridge: float,
+    lo: np.ndarray | None,
+    hi: np.ndarray | None,
+    max_cuts: int | None,
+    resume: Minimum | str | os.PathLike[str] | None,
+) -> Descent:
     """A descent at x0, or where an earlier one ended."""
     state = None if resume is None else resume.state if isinstance(resume, Minimum) else read_run(resume)
     if max_cuts is None and (ridge > 0 or "bundle" in method):
@@ -290,13 +303,14 @@ def start_descent(fun, x0: np.ndarray, method: str, ridge: float, lo, hi, max_cu
     for name, value in given.items():
         if value != kept[name]:
             raise ValueError(f"resume holds a run with {name} {kept[name]!r}, and this one has {value!r}.")
-    lo, hi = (np.full(len(x0), -np.inf), np.full(len(x0), np.inf)) if lo is None else (lo, hi)
+    lo = np.full(len(x0), -np.inf) if lo is None else lo
+    hi = np.full(len(x0), np.inf) if hi is None else hi
     if not (np.array_equal(lo, state["lo"]) and np.array_equal(hi, state["hi"])):
         raise ValueError("resume holds a run with other bounds than these.")
     return unpack(state, FunctionOracle(fun), cuts, (ridge,), lo, hi)
 
 
-def read_run(path: str | os.PathLike) -> dict:
+def read_run(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The state in a file."""
     if not isinstance(path, str | os.PathLike) or not Path(path).is_file():
         raise ValueError(f"resume must be a Minimum or the path of a checkpoint, and there is no file {str(path)!r}.")

@@ -9,13 +9,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ..contracts.solvers import Run, Solver
-from ..model.problem import Point, Problem
+from ..model.problem import Point
 from ..runtime.checkpoints import CheckpointFile
 from ..runtime.deadline import Deadline
 from ..runtime.interruptible import Interrupted, interruptible
 from .advancing import Advancing
 from .best_certified import BestCertified
-from .choice import Stage
+from .choice import AnyProblem, Stage
 from .result import Outcome, Progress, Status
 
 RESTART_TOL_FACTOR = 0.5  # by which the tolerance of a solver falls where rounding takes up the rest
@@ -31,7 +31,7 @@ class PreviousSolve:
     def __init__(self) -> None:
         self.run: Run | None = None
 
-    def start(self, solver: Solver, problem: Problem, tol: float, warm: Point | None) -> Run:
+    def start(self, solver: Solver, problem: AnyProblem, tol: float, warm: Point | None) -> Run:
         """A run that knows the last one, and is the last one from now on."""
         if self.run is None:
             self.run = solver.start(problem, tol, warm)
@@ -45,7 +45,7 @@ class SolverSequence(Advancing):
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem, BlockProblem or StructuredProblem
     stages : list of Stage
     best : BestCertified
         Judges the runs.
@@ -58,7 +58,7 @@ class SolverSequence(Advancing):
 
     def __init__(
         self,
-        problem: Problem,
+        problem: AnyProblem,
         stages: list[Stage],
         best: BestCertified,
         warm: Point | None = None,
@@ -226,7 +226,7 @@ class SolveObserver(ABC):
 class NotStarted(Run):
     """A run that was stopped before its first step: it stands where it was to start."""
 
-    def __init__(self, problem: Problem, warm: Point | None):
+    def __init__(self, problem: AnyProblem, warm: Point | None):
         self.origin = problem.origin(warm)
         self.a = None if problem.traits.form == "blocks" else self.origin.a  # over blocks, a is a recipe for duals
 

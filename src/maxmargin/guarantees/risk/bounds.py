@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from ...certificates.certificate import Certificate, judge_with_refinement, worst
 from ...contracts.estimators import Estimator
+from ...contracts.features import KernelMatrix
 from ...estimators.registry import find_estimator, list_names
 from ...model.losses import PiecewiseConjugate
 from ...model.problem import Problem
@@ -207,7 +208,8 @@ def find_distances(
     """
     counted, convex = problem.c > 0, certificate.convex is not False
     diagonal_shift = np.where(counted, row.d, 0.0)
-    radius_square = float((problem.features.diagonal + diagonal_shift)[counted].max())
+    diagonal = cast(KernelMatrix, problem.features).diagonal
+    radius_square = float((diagonal + diagonal_shift)[counted].max())
     spread = 0.0
     if problem.balance is not None:
         share = TIME_SHARE * max(budget.left, 1e-3)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ...blocks.problem import BlockProblem
 from ...contracts.solvers import Solver
 from ...contracts.traits import Takes
-from ...model.problem import Point, Problem
 from .blocks import BlockBundleRun
 from .rules import RULES
 from .run import BundleRun
@@ -37,27 +37,25 @@ class Bundle(Solver):
     forms = ("memory", "blocks")
     takes = Takes("The bundle method", scores="any", features="linear", joint=True)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.rule not in RULES:
             raise ValueError(f"method must be one of {sorted({*RULES, *METHODS})}, got {self.method!r}.")
         if self.max_cuts < 4:
             raise ValueError(f"max_cuts must be 4 or more, got {self.max_cuts!r}.")
 
-    def start(self, problem: Problem, tol: float, warm: Point | None = None) -> BundleRun | BlockBundleRun:
+    def start(self, problem: Any, tol: float, warm: Any = None) -> BundleRun | BlockBundleRun:
         """A run at `warm`, or at zero."""
         if problem.traits.form == "blocks":
             return BlockBundleRun(self, self.rule_over_blocks, problem, tol, warm)
         return BundleRun(self, problem, tol, warm)
 
-    def start_after(
-        self, previous: BundleRun | BlockBundleRun, problem: Problem, tol: float, warm: Point | None = None
-    ) -> BundleRun | BlockBundleRun:
+    def start_after(self, previous: Any, problem: Any, tol: float, warm: Any = None) -> BundleRun | BlockBundleRun:
         """A run with the cuts of the one before, which serve every C; over blocks, one without them."""
         if problem.traits.form == "blocks":
             return self.start(problem, tol, warm)
         return BundleRun(self, problem, tol, warm, previous)
 
-    def resume(self, problem: BlockProblem, tol: float, state: dict) -> BlockBundleRun:
+    def resume(self, problem: BlockProblem, tol: float, state: dict[str, Any]) -> BlockBundleRun:
         """A run as it was packed."""
         run = BlockBundleRun(self, self.rule_over_blocks, problem, tol, None)
         run.unpack(state)

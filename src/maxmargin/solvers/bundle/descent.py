@@ -70,7 +70,8 @@ class Descent:
         self.block_proximities: tuple[float, ...] | None = None
         self.weights: np.ndarray | None = None  # of the last step, one for each cut
         self.plain: np.ndarray | None = None  # of the best bound, by the ridge or by a linear program
-        self.optimality, self.measured = Optimality(np.inf, np.inf), None
+        self.optimality = Optimality(np.inf, np.inf)
+        self.measured: Place | None = None
         if best is None:
             self.add_cut(self.best)
             rule.begin(self)

@@ -15,6 +15,7 @@ import ast
 import time
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class StructuredBundle(Solver):
     forms = ("structures",)
     takes = Takes("The structured bundle", scores="any")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.method not in (*METHODS, "auto"):
             raise ValueError(f"method must be 'auto' or one of {sorted(METHODS)}, got {self.method!r}.")
         if self.max_cuts < 4:
@@ -78,7 +79,7 @@ class StructuredBundle(Solver):
         """A run at `warm`, or at zero."""
         return StructuredBundleRun(self, problem, tol, None if warm is None else warm.w)
 
-    def resume(self, problem: StructuredProblem, tol: float, state: dict) -> StructuredBundleRun:
+    def resume(self, problem: StructuredProblem, tol: float, state: dict[str, Any]) -> StructuredBundleRun:
         """The run as it was packed."""
         run = StructuredBundleRun(self, problem, tol, state["x0"])
         run.unpack(state)
@@ -92,7 +93,7 @@ class StructuredBundleRun(Run):
         self.solver, self.problem, self.tol = solver, problem, tol
         self.oracle = StructuredOracle(problem, solver.cache)
         self.x0 = np.zeros(problem.size) if x0 is None else np.array(x0, float)
-        self.descent: Descent | None = None
+        self.descent: Any = None  # a Descent, once there is time for its first cut
         self.stall_detector, self.limited_by_oracle = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT), False
 
     @property
@@ -151,12 +152,12 @@ class StructuredBundleRun(Run):
         return bool(np.isfinite(bound)) and self.descent.gap <= 0.9 * self.tol * max(abs(least), abs(bound))
 
     @property
-    def n_iter(self) -> int:
+    def n_iter(self) -> int:  # type: ignore[override]
         """Rounds."""
         return 0 if self.descent is None else self.descent.n_iter
 
     @property
-    def kept(self) -> list[tuple[float, object]]:
+    def kept(self) -> list[tuple[float, np.ndarray]]:
         """The labellings behind the best bound, and their weights."""
         if self.descent is None:
             return [(1.0, self.problem.examples.blank())]
@@ -197,18 +198,18 @@ class StructuredBundleRun(Run):
             w.copy(), tuple(WeightedLabelling(to_labelling(labellings), weight * c) for weight, labellings in self.kept)
         )
 
-    def refresh(self, scores) -> None:
+    def refresh(self, scores: np.ndarray) -> None:
         """The judge found the gap wider than the run did: aim lower, unless the oracle itself is the reason."""
         self.tol *= 0.5
         self.limited_by_oracle = not self.problem.examples.exact
 
-    def count(self) -> Counter:
+    def count(self) -> Counter[str]:
         """Passes of the oracle, and cuts made of remembered labellings."""
         return Counter(oracle_passes=self.oracle.n_calls, cached_passes=self.oracle.n_recalls)
 
     # ---- checkpoints ----------------------------------------------------------------------------------------
 
-    def pack(self) -> dict:
+    def pack(self) -> dict[str, Any]:
         """The labellings of all cuts, their weights, the best place and the rule; the cuts are made of them again."""
         state = {"x0": self.x0}
         descent = self.descent
@@ -232,7 +233,7 @@ class StructuredBundleRun(Run):
             "patience": np.array([self.stall_detector.best, self.stall_detector.left]),
         }  # fmt: skip
 
-    def unpack(self, state: dict) -> None:
+    def unpack(self, state: dict[str, Any]) -> None:
         """As it was packed: every cut is made again of its labellings."""
         if "x" not in state:
             return
@@ -259,7 +260,7 @@ class StructuredBundleRun(Run):
         vars(rule).update(ast.literal_eval(str(state["rule"])))
         self.stall_detector.best, self.stall_detector.left = float(state["patience"][0]), int(state["patience"][1])
 
-    def mix(self, key: list) -> tuple[np.ndarray, float]:
+    def mix(self, key: list[tuple[float, np.ndarray]]) -> tuple[np.ndarray, float]:
         """Slope and offset of a cut of several labellings."""
         slope, offset, c = np.zeros(self.problem.size), 0.0, self.problem.c
         for share, labellings in key:

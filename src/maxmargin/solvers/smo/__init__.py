@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class SMO(Solver):
     own_rule = "m - M < tol"
     takes = Takes("SMO", features="kernel rows", layers="free", loss="piecewise")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, value, choices in (("selection", self.selection, SELECTIONS), ("stop", self.stop, STOPS)):
             if value not in choices:
                 raise ValueError(f"SMO's {name} must be one of {list(choices)}, got {value!r}.")
@@ -77,7 +78,7 @@ class SMO(Solver):
         return (PairRun if plain or small else BlockRun)(self, problem, tol, warm)
 
 
-def is_small(features) -> bool:
+def is_small(features: Any) -> bool:
     """Whether pairs are quicker than blocks: also up to twice the size where rows are evaluated within the loop."""
     evaluates_single_rows = features.segments is not None
     return features.small or (evaluates_single_rows and features.n <= 2 * MAX_FULL_GRAM_SAMPLES)
