@@ -24,6 +24,7 @@ from maxmargin.model.losses import (
     Multivariate,
     PairwiseLoss,
     PiecewiseConjugate,
+    Poisson,
     Softmax,
     make_piecewise,
 )
@@ -280,3 +281,95 @@ def test_a_kernel_of_ones_own(form):
     assert model.certificate_.relative_gap <= 1e-5
     assert model.certificate_.convex is None
     assert model.score(form(X), y) > 0.7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinexTerms(SmoothTerms):
+    """c (exp(s r) - s r - 1) with r = f - y, and its conjugate, by formulas that cancel; s is a plain number."""
+
+    y: np.ndarray
+    c: np.ndarray
+    s: float = 1.0
+
+    def value(self, f):
+        """Differences of numbers of size 1."""
+        r = self.s * (f - self.y)
+        return self.c * (np.exp(r) - r - 1.0)
+
+    def response(self, f):
+        """-c s (exp(s r) - 1)."""
+        a = -self.c * self.s * np.expm1(self.s * (f - self.y))
+        return a, a
+
+    def conjugate(self, a):
+        """c ((1 + v) log(1 + v) - v) - a y with v = -a / (c s) >= -1."""
+        v = -a / (self.c * self.s)
+        inside = self.c * ((1.0 + v) * np.log1p(np.maximum(v, -1.0 + 1e-300)) - v) - a * self.y
+        return np.where(v > -1.0, inside, np.inf)
+
+    def slopes(self, a):
+        """-log(1 + v) / s - y."""
+        slope = -np.log1p(-a / (self.c * self.s)) / self.s - self.y
+        return slope, slope
+
+    def second_derivative(self, f):
+        """c s^2 exp(s r)."""
+        return self.c * self.s**2 * np.exp(self.s * (f - self.y))
+
+
+def test_default_bounds_of_formulas_that_cancel():
+    """exp(r) - r - 1 near r = 0 has lost most of its digits, and the bounds know it; so do those of its conjugate."""
+    rng = np.random.default_rng(2)
+    r, c = 10.0 ** rng.uniform(-12, -4, 400) * rng.choice([-1.0, 1.0], 400), 10.0 ** rng.uniform(-3, 3, 400)
+    terms, none = LinexTerms(np.zeros(400), c), np.zeros(400)
+    exact = c * (r**2 / 2 + r**3 / 6 + r**4 / 24 + r**5 / 120)
+    lost = np.abs(terms.value(r) - exact)
+    assert (lost <= terms.bound_value_error(r, none)).all()
+    assert lost.max() > 1e-15 * c.max() * 1e-2  # the formula does cancel
+    exact = c * (r**2 / 2 - r**3 / 6 + r**4 / 12 - r**5 / 20)
+    lost = np.abs(terms.conjugate(-c * r) - exact)
+    assert (lost <= terms.bound_conjugate_error(-c * r)).all()
+
+
+def test_default_bound_of_a_conjugate_where_its_slope_vanishes_on_one_side():
+    """t log t - t at t = y - a/c near 1, with y so large that the rounding of a moves t: both sides are looked at."""
+    y, c = np.full(400, 1e12), np.ones(400)
+    a = y - 1.0 + np.arange(-200, 200) * 1.25e-4  # within what a may be rounded to
+    terms = Poisson().terms(y, c)
+    t = y - a
+    moved = np.abs(terms.conjugate(a + 1.25e-4) - terms.conjugate(a))
+    assert (t > 0.9).all()
+    assert (moved <= 2.0 * SmoothTerms.bound_conjugate_error(terms, a)).all()
+
+
+def test_default_part_of_terms_with_a_plain_number():
+    """Arrays are cut down to some samples, a parameter of the formula is not."""
+    part = LinexTerms(np.arange(5.0), np.ones(5), 2.0).take(np.array([3, 1]))
+    assert part.y.tolist() == [3.0, 1.0]
+    assert part.s == 2.0
+
+
+@dataclass(frozen=True)
+class Linex(Loss):
+    """exp(s (f - y)) - s (f - y) - 1."""
+
+    s: float = 1.0
+    name = "linex"
+    target = "real"
+    grows_exponentially = True
+
+    def terms(self, y, c):
+        """By formulas that cancel."""
+        return LinexTerms(y, c, self.s)
+
+
+def test_the_judge_allows_for_what_a_loss_of_ones_own_cancels():
+    """Where P is not larger than what its terms lose, the certificate says so instead of claiming a small gap."""
+    X, _ = make_data()
+    y = 1e-7 * X[:, 0]
+    problem = Problem(Design(wrap(X), 1.0), y, np.full(60, 1e3), Linex(2.0), None)
+    result = solve(problem, Newton(), tol=1e-6)
+    r = 2.0 * (X @ result.point.coef[:-1] + result.point.coef[-1] - y)
+    exact = 0.5 * result.point.coef @ result.point.coef + np.sum(1e3 * (r**2 / 2 + r**3 / 6))
+    assert result.certificate.primal >= exact
+    assert result.certificate.dual <= exact

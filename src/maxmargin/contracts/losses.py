@@ -57,8 +57,9 @@ class SmoothTerms(Terms):
     """c l(f; y) and its conjugate, for a loss that is twice differentiable in one score per sample.
 
     `value`, `response`, `conjugate` and `slopes` must be accurate to `relative_error` of their size where nothing
-    cancels. The three error bounds have defaults that follow from that; a loss whose conjugate is a difference of
-    large numbers, or whose terms can be bounded more sharply, overrides them.
+    cancels. The three error bounds have defaults that follow from that. `value` and `conjugate` may also subtract
+    numbers of the size of c l''(f), as exp(r) - r - 1 does near r = 0. A loss whose formula subtracts larger ones, or
+    whose terms can be bounded more sharply, overrides them.
     """
 
     __slots__ = ()
@@ -80,8 +81,9 @@ class SmoothTerms(Terms):
         """c l''(f; y), of shape (n,)."""
 
     def take(self, index: np.ndarray | slice) -> SmoothTerms:
-        """The terms of some samples; by default those of a dataclass whose fields are arrays of shape (n,)."""
-        return type(self)(*(getattr(self, part.name)[index] for part in fields(cast(Any, self))))
+        """The terms of some samples; by default those of a dataclass of arrays of shape (n,) and of plain numbers."""
+        parts = (getattr(self, part.name) for part in fields(cast(Any, self)))
+        return type(self)(*(part[index] if np.ndim(part) else part for part in parts))
 
     def bound_value_error(self, f: np.ndarray, score_error: np.ndarray) -> np.ndarray:
         """|c l(f) - computed c l| for scores that are off by up to `score_error`, from above. Shape (n,).
@@ -91,17 +93,22 @@ class SmoothTerms(Terms):
         with np.errstate(over="ignore", invalid="ignore"):
             ends = (self.response(f + side * score_error)[0] for side in (-1.0, 1.0))
             steepest = np.maximum(*(np.abs(a) for a in ends)) * (1.0 + self.relative_error)
-            return _infinite_where_nan(steepest * score_error + self.relative_error * np.abs(self.value(f)))
+            size = np.abs(self.value(f)) + np.abs(self.second_derivative(f))
+            return _infinite_where_nan(steepest * score_error + self.relative_error * size)
 
     def bound_conjugate_error(self, a: np.ndarray) -> np.ndarray:
         """|conj(a) - computed conj(a)|, from above. Shape (n,).
 
         By Fenchel and Young conj(a) = -a f - c l(f) at the score f = -slope(a), so |conj| + |a slope| is the size of
-        what is subtracted, and of what the rounding of a/c changes. The slope is taken just inside the domain.
+        what is subtracted, and of what the rounding of a/c changes. The slope is monotone, so it is steepest at one
+        end of what a may be rounded to; beyond the domain it does not count. c l''(f) is added as in the value.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            slope = np.abs(self.slopes(a * (1.0 - self.relative_error))[0])
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            inner, outer = (self.slopes(a * (1.0 + way * self.relative_error))[0] for way in (-1.0, 1.0))
+            slope = np.where(np.isfinite(outer), np.maximum(np.abs(inner), np.abs(outer)), np.abs(inner))
+            curvature = np.abs(self.second_derivative(-inner))
             size = np.abs(self.conjugate(a)) + np.where(a == 0, 0.0, np.abs(a) * slope)
+            size = size + np.where(np.isfinite(inner), curvature, 0.0)
             return _infinite_where_nan(self.relative_error * size)
 
     def bound_slope(self, a: np.ndarray, f: np.ndarray, moved: float) -> float:
