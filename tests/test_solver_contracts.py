@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, fields, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -262,6 +263,20 @@ def test_suggested_solvers_take_the_problem():
         named = suggest_solver(probe.problem.traits)
         takers = [name for name, make in SOLVERS.items() if make().accepts(probe.problem) is None]
         assert named in takers if named is not None else not takers, probe
+
+
+def test_suggested_solvers_take_such_problems():
+    """Odd kinds too, which no estimator poses: a solver is not suggested that refuses them, least of all by itself."""
+    kinds = product(["l2", "l1"], [1, 2], [False, True], [False, True], [False, True], [False, True], [False, True])
+    for penalty, layers, signed, linear, piecewise, kinked, free in kinds:
+        if (linear and signed) or (penalty == "l1" and not linear):
+            continue
+        traits = Traits(
+            linear=linear, kernel_rows=True, layers=layers, signed=signed, piecewise=piecewise, kinked=kinked,
+            penalty=penalty, free_intercept=free, loss="odd",
+        )  # fmt: skip
+        named = suggest_solver(traits)
+        assert named is None or SOLVERS[named].takes.refuse(traits) is None, traits
 
 
 def test_traits_of_probes():

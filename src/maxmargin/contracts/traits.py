@@ -185,12 +185,14 @@ def suggest_solver(traits: Traits) -> str | None:
         return "bundle" if traits.linear and traits.penalty == "l2" else None
     if traits.vector:
         return "bundle" if traits.form == "blocks" else CLASS_SOLVERS.get(traits.structure, "bundle")
+    if traits.penalty == "l1":
+        return None if traits.kinked or traits.layers > 1 else "proximal_newton"
     if traits.layers > 1:
         return "smo" if traits.free_intercept and traits.piecewise else None
+    if not traits.linear and not traits.piecewise:
+        return None if traits.signed else "gradient_descent"
     if not traits.linear:
-        return "smo" if traits.piecewise else "gradient_descent"
-    if traits.penalty == "l1":
-        return None if traits.kinked else "proximal_newton"
+        return "smo"
     if traits.kinked:
         return "multipliers" if traits.piecewise else "bundle"
     return "newton"

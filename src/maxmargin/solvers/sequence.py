@@ -52,7 +52,7 @@ class SolverSequence(Advancing):
     warm : Point, optional
         Where the first solver starts.
     store : CheckpointFile, optional
-    previous_run : PreviousRun, optional
+    previous_run : PreviousSolve, optional
         Of a problem that differs in C only.
     """
 

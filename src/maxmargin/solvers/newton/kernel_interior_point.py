@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...contracts.solvers import Run, Solver
-from ...contracts.traits import Takes
+from ...contracts.traits import Takes, remedy
 from ...model.problem import Point, Problem
 from ..result import Outcome, Progress
 from ..stalling import FALL_FACTOR, StallDetector
@@ -40,11 +40,11 @@ class KernelInteriorPoint(Solver):
         """Refuse smooth losses, a tube in layers, and problems without a whole positive semidefinite kernel matrix."""
         traits = problem.traits
         if not traits.piecewise:
-            return f"needs a piecewise loss, and {traits.loss!r} is none; use 'gradient_descent'"
+            return f"needs a piecewise loss, and {traits.loss!r} is none{remedy(traits)}"
         if traits.layers > 1 and problem.row.e.any():
-            return "takes losses without a tube in layers; use 'smo'"
+            return f"takes losses without a tube in layers{remedy(traits)}"
         if not traits.kernel_matrix or not problem.features.kernel.psd:
-            return "needs the whole matrix of a positive semidefinite kernel; use 'smo'"
+            return f"needs the whole matrix of a positive semidefinite kernel{remedy(traits)}"
         return None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> KernelInteriorRun:
