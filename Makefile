@@ -58,6 +58,7 @@ test-versions: $(VENV)/bin/python
 lint: setup
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
 
 # make bench, make bench SETS="a9a usps", make bench DATA=/folder, make bench BENCH="growth memory", make bench LIMIT=60.
 # Each peer is installed on its own: one that cannot be is left out, and the table says so.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,9 @@ from ..blocks.dask import DaskBlocks, is_collection, predict_blocks
 from ..blocks.mapped_blocks import MappedBlocks, map_rows, sample_rows
 from ..model.sparse_format import check_sparse
 from ..runtime.scikit_learn import CallbackSupportMixin, HasMethods, Interval, fit_context, fit_within
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import MatrixLike
 
 
 class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
@@ -44,19 +47,19 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
     n_features_in_ : int
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "transformer": [HasMethods(["fit", "transform"])],
         "n_rows": [Interval(Integral, 1, None, closed="left")],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, transformer, n_rows: int = 10_000, random_state: int = 0):
+    def __init__(self, transformer: Any, n_rows: int = 10_000, random_state: int = 0) -> None:
         self.transformer = transformer
         self.n_rows = n_rows
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None) -> BlockwiseTransformer:
+    def fit(self, X: MatrixLike, y: Any = None) -> Self:
         """Fit the transformer on a sample of rows.
 
         Parameters
@@ -72,7 +75,7 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
         self._dtype, self._n_features_out = probe.dtype, probe.shape[1]
         return self
 
-    def _draw(self, X, y) -> tuple:
+    def _draw(self, X: Any, y: Any) -> tuple[Any, ...]:
         """Sampled rows and their targets."""
         if is_collection(X):
             X, y = DaskBlocks(X, y), None
@@ -90,7 +93,7 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
         index = np.sort(rng.choice(X.shape[0], self.n_rows, replace=False))
         return X[index], None if y is None else y[index]
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> Any:
         """phi(x) of each row: at once for arrays, lazily for dask collections and `Blocks`.
 
         Parameters
@@ -113,9 +116,9 @@ class BlockwiseTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator
 class RowTransform:
     """transform as a function of rows, fit to travel."""
 
-    def __init__(self, transformer):
+    def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
 
-    def __call__(self, X):
+    def __call__(self, X: Any) -> Any:
         """The mapped rows."""
         return map_rows(X, self.transformer)

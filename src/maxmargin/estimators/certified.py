@@ -68,15 +68,15 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
         return self
 
     @abstractmethod
-    def _validate(self, X, y, sample_weight, group=None) -> TrainingSet:
+    def _validate(self, X: Any, y: Any, sample_weight: Any, group: Any = None) -> TrainingSet:
         """Data that are sound; sets what follows from them alone, such as `classes_` and `n_features_in_`."""
 
     @abstractmethod
-    def _pose_problems(self, data: TrainingSet) -> FitProblems:
+    def _pose_problems(self, data: Any) -> FitProblems:
         """The problems of a fit on data that are sound."""
 
     @abstractmethod
-    def _set_fitted_attributes(self, problems: FitProblems, fits: list) -> None:
+    def _set_fitted_attributes(self, problems: Any, fits: list[Any]) -> None:
         """The attributes of a fitted estimator, from what `FitProblems.read` made of each result."""
 
     def _count_solves(self, problems: FitProblems) -> int:
@@ -86,7 +86,7 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
     def _finish_fit(self, problems: FitProblems, budget: Budget, observation: Observation) -> None:
         """What a machine adds once it is fitted."""
 
-    def pose_first_problem(self, X, y) -> Problem:
+    def pose_first_problem(self, X: Any, y: Any) -> Problem:
         """The first of the problems of a fit."""
         return self._pose_problems(self._validate(X, y, None)).problem(0)
 
@@ -149,11 +149,11 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
 
     # ---- warm starts --------------------------------------------------------------------------------------
 
-    def _warm_start_key(self) -> tuple:
+    def _warm_start_key(self) -> tuple[Any, ...]:
         """What a point must agree with to be started from."""
         return ()
 
-    def _warm_points(self, problems: FitProblems) -> list:
+    def _warm_points(self, problems: Any) -> list[Any]:
         """The points of the last fit where they are of problems like these, else nothing."""
         last, count = vars(self).get("_points") if self.warm_start else None, len(problems)
         if last is None or len(last) != count or self._posed != self._warm_start_key():
@@ -191,7 +191,7 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
     def _check_finite(self) -> None:
         """Refuse a machine of numbers that are not finite."""
 
-    def _explain(self, failed: list[Result], problems: FitProblems) -> str:
+    def _explain(self, failed: list[Result], problems: Any) -> str:
         """One message: why the solver stopped, how far from optimal it is, and what to do."""
         result = find_worst(failed)
         gap, known = result.certificate.relative_gap, f"tol={self.tol:g} is not certified"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..model.formulations import NuClassification, Risk, largest_nu
 from ..model.losses import LOSSES
@@ -11,6 +11,9 @@ from ..runtime.user_warnings import warn_user
 from .kernel_classifier import KernelClassifier
 from .tasks import Task
 from .validation import C_CONSTRAINT, NU_CONSTRAINT, bound_cost
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import ClassWeight, KernelLike, RandomState, SolverLike
 
 
 class SVC(KernelClassifier):
@@ -83,7 +86,7 @@ class SVC(KernelClassifier):
 
     losses = ("hinge", "squared_hinge")
     has_risk_bounds = True
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
         "C": C_CONSTRAINT,
         "loss": [StrOptions(set(losses))],
@@ -92,29 +95,29 @@ class SVC(KernelClassifier):
     def __init__(
         self,
         *,
-        C=1.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        probability=NO_PROBABILITY,
-        tol=1e-5,
-        cache_size=200,
-        class_weight=None,
-        verbose=False,
-        max_iter=-1,
-        decision_function_shape="ovr",
-        break_ties=False,
-        random_state=None,
-        loss="hinge",
-        intercept="free",
-        multi_class="ovo",
-        solver="auto",
-        max_seconds=None,
-        warm_start=False,
-        n_jobs=None,
-    ):
+        C: float = 1.0,
+        kernel: KernelLike = "rbf",
+        degree: float = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | str = NO_PROBABILITY,
+        tol: float = 1e-5,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: RandomState = None,
+        loss: str = "hinge",
+        intercept: str = "free",
+        multi_class: str = "ovo",
+        solver: SolverLike = "auto",
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.degree = degree
@@ -160,33 +163,33 @@ class NuSVC(KernelClassifier):
         As in `SVC`.
     """
 
-    _parameter_constraints: ClassVar[dict] = {**KernelClassifier._parameter_constraints, "nu": NU_CONSTRAINT}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**KernelClassifier._parameter_constraints, "nu": NU_CONSTRAINT}
 
     def __init__(
         self,
         *,
-        nu=0.5,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        probability=NO_PROBABILITY,
-        tol=1e-5,
-        cache_size=200,
-        class_weight=None,
-        verbose=False,
-        max_iter=-1,
-        decision_function_shape="ovr",
-        break_ties=False,
-        random_state=None,
-        intercept="free",
-        multi_class="ovo",
-        solver="auto",
-        max_seconds=None,
-        warm_start=False,
-        n_jobs=None,
-    ):
+        nu: float = 0.5,
+        kernel: KernelLike = "rbf",
+        degree: float = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | str = NO_PROBABILITY,
+        tol: float = 1e-5,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: RandomState = None,
+        intercept: str = "free",
+        multi_class: str = "ovo",
+        solver: SolverLike = "auto",
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
         self.nu = nu
         self.kernel = kernel
         self.degree = degree
@@ -215,7 +218,7 @@ class NuSVC(KernelClassifier):
     def _cost(self) -> float:
         return 1.0
 
-    def _refuse_one_class(self):
+    def _refuse_one_class(self) -> NoReturn:
         raise ValueError(f"specified nu is infeasible: nu={self.nu}, but all samples belong to the same class.")
 
     def _check_task(self, task: Task) -> None:

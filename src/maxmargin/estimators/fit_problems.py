@@ -60,11 +60,9 @@ class FitProblems(ABC):
         """What was solved, as a machine."""
 
     @abstractmethod
-    def run_all(
-        self, run: Callable[[int], SolvedTask], budget: Budget, stores: list[CheckpointFile | None]
-    ) -> list[SolvedTask | None]:
+    def run_all(self, run: Callable[[int], Any], budget: Budget, stores: list[CheckpointFile | None]) -> list[Any]:
         """run(k) for each problem k; None for those that had no time to begin."""
 
-    def fill_in(self, fits: list, starts: list, interrupted: bool) -> list:
+    def fill_in(self, fits: list[Any], starts: list[Any], interrupted: bool) -> list[Any]:
         """The fits, with those that had no time to begin at the points where they were to start."""
         return fits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -38,13 +38,16 @@ from .tasks import Task
 from .training_set import Rows
 from .validation import CONSTRAINTS, INTERCEPT_CONSTRAINT, JOBS_CONSTRAINT, check_loss_weights
 
+if TYPE_CHECKING:
+    from ..contracts.inputs import MatrixLike, VectorLike
+
 
 class KernelClassifier(ClassifierMixin, PairProbabilities):
     """Binary machines for every pair of classes (one-vs-one) or every class (one-vs-rest), and their vote."""
 
     task = "classification"
     is_drop_in = True
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "intercept": INTERCEPT_CONSTRAINT,
         "probability": PROBABILITY_CONSTRAINT,
@@ -57,7 +60,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike | None = None) -> Self:
         """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i) for each pair of classes, certified.
 
         Parameters
@@ -172,7 +175,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         coef = super()._linear_coef()
         return -coef if len(self.classes_) == 2 else coef
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """f(x) of each binary machine, or their one-vs-rest summary.
 
         Parameters
@@ -192,7 +195,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
             return decisions
         return count_votes(decisions < 0, -decisions, len(self.classes_))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with f(x) largest, or with most pairs won.
 
         Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import fsum
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -77,7 +78,7 @@ class KernelPrediction(CertifiedMachine):
         return (coef.toarray() if sp.issparse(coef) else coef).T
 
     @property
-    def coef_(self):
+    def coef_(self) -> Any:
         """w = sum_i coef_i x_i, where the kernel is linear; read-only."""
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from .regression import TUBE_LOSSES, make_loss
 from .tasks import Task
 from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
-LIBLINEAR_CONSTRAINTS: dict = {
+if TYPE_CHECKING:
+    from ..contracts.inputs import ClassWeight, FilePath, RandomState, SolverLike
+
+LIBLINEAR_CONSTRAINTS: dict[str, Any] = {
     **LINEAR_CONSTRAINTS,
     "dual": ["boolean", StrOptions({"auto"})],
     "fit_intercept": ["boolean"],
@@ -104,7 +107,7 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
     """
 
     losses = ("hinge", "squared_hinge")
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LIBLINEAR_CONSTRAINTS,
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions(set(losses))],
@@ -115,26 +118,26 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
 
     def __init__(
         self,
-        penalty="l2",
-        loss="squared_hinge",
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
         *,
-        dual="auto",
-        tol=1e-4,
-        C=1.0,
-        multi_class="ovr",
-        fit_intercept=True,
-        intercept_scaling=1,
-        class_weight=None,
-        verbose=0,
-        random_state=None,
-        max_iter=-1,
-        intercept="free",
-        solver="auto",
-        max_seconds=None,
-        warm_start=False,
-        n_jobs=None,
-        checkpoint=None,
-    ):
+        dual: bool | str = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = -1,
+        intercept: str = "free",
+        solver: SolverLike = "auto",
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        checkpoint: FilePath | None = None,
+    ) -> None:
         self.penalty = penalty
         self.loss = loss
         self.dual = dual
@@ -188,7 +191,7 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
     """
 
     losses = tube_losses = TUBE_LOSSES
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LIBLINEAR_CONSTRAINTS,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "loss": [StrOptions(set(losses))],
@@ -197,22 +200,22 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
     def __init__(
         self,
         *,
-        epsilon=0.0,
-        tol=1e-4,
-        C=1.0,
-        loss="epsilon_insensitive",
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        dual="auto",
-        verbose=0,
-        random_state=None,
-        max_iter=-1,
-        intercept="free",
-        solver="auto",
-        max_seconds=None,
-        warm_start=False,
-        checkpoint=None,
-    ):
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: bool | str = "auto",
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = -1,
+        intercept: str = "free",
+        solver: SolverLike = "auto",
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        checkpoint: FilePath | None = None,
+    ) -> None:
         self.epsilon = epsilon
         self.tol = tol
         self.C = C

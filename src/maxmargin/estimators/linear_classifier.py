@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,6 +23,9 @@ from .tasks import Task
 from .training_set import BlockRows, Rows
 from .validation import bound_cost
 
+if TYPE_CHECKING:
+    from ..contracts.inputs import MatrixLike, VectorLike
+
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
     """Binary machines for every class against the rest, or one machine of all classes; the largest score wins."""
@@ -33,7 +38,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         return self._parameter("multi_class") != "ovr"
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: VectorLike | None = None) -> Self:
         """min 1/2 |w|^2 + sum_i c_i l(<w, x_i> + b; y_i) for each class against the rest, certified.
 
         Parameters
@@ -136,7 +141,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         """The loss of all classes at once."""
         return MulticlassHinge()
 
-    def _warm_start_key(self) -> tuple:
+    def _warm_start_key(self) -> tuple[Any, ...]:
         joint = (self.multi_class, len(self.classes_)) if self._is_joint else "ovr"
         return *super()._warm_start_key(), joint, self._parameter("penalty")
 
@@ -152,7 +157,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
             self._store(w, b - b.mean() if self._intercept_kind == "free" else b)
 
     @apply_blockwise
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """f(x) = <w, x> + b of each machine.
 
         Parameters
@@ -168,7 +173,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         return f.ravel() if f.shape[1] == 1 else f
 
     @apply_blockwise
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """The class with f(x) largest; for two classes the second where f(x) > 0.
 
         Parameters

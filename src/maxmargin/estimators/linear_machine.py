@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +40,8 @@ class LinearMachine(CertifiedMachine):
 
     family = "linear"
     takes_blocks = True
-    _parameter_constraints: ClassVar[dict] = LINEAR_CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, Any]] = LINEAR_CONSTRAINTS
+    _kernel: Linear
     _is_joint = False  # whether the machines of all classes or targets are one problem
 
     def __sklearn_tags__(self):
@@ -50,7 +51,7 @@ class LinearMachine(CertifiedMachine):
 
     # ---- from data to problems ----------------------------------------------------------------------------
 
-    def _validate(self, X, y, sample_weight, group=None) -> Rows | BlockRows:
+    def _validate(self, X: Any, y: Any, sample_weight: Any, group: Any = None) -> Rows | BlockRows:
         """Data that are sound, in memory or in blocks."""
         return self._survey(X, y, sample_weight) if comes_in_blocks(X) else self._check_rows(X, y, sample_weight, group)
 
@@ -181,7 +182,7 @@ class LinearMachine(CertifiedMachine):
         self._unpack(fits)
         self.n_iter_ = max(result.n_iter for result in self.results_)
 
-    def _warm_start_key(self) -> tuple:
+    def _warm_start_key(self) -> tuple[Any, ...]:
         """What a point must agree with to be started from."""
         return self._parameter("loss"), self._intercept_kind, self.n_features_in_
 

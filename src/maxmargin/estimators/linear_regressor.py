@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
@@ -15,14 +17,18 @@ from .tasks import Task
 from .training_set import BlockRows, Rows
 from .validation import bound_cost, check_size
 
+if TYPE_CHECKING:
+    from ..contracts.estimators import EstimatorTask
+    from ..contracts.inputs import MatrixLike, VectorLike
+
 
 class LinearRegressor(RegressorMixin, LinearMachine):
     """Real targets: one problem over all samples of positive weight."""
 
-    task = "regression"
+    task: ClassVar[EstimatorTask] = "regression"
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: VectorLike | None = None) -> Self:
         """min 1/2 |w|^2 + sum_i c_i l(<w, x_i> + b; y_i), certified.
 
         Parameters
@@ -65,7 +71,7 @@ class LinearRegressor(RegressorMixin, LinearMachine):
         self._store(fits[0].w, np.atleast_1d(fits[0].b))
 
     @apply_blockwise
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """f(x) = <w, x> + b.
 
         Parameters

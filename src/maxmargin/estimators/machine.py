@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -51,7 +53,7 @@ class KernelMachine(KernelPrediction):
 
     # ---- from data to problems ----------------------------------------------------------------------------
 
-    def _validate(self, X, y, sample_weight, group=None) -> Rows:
+    def _validate(self, X: Any, y: Any, sample_weight: Any, group: Any = None) -> Rows:
         """Data that are sound: X, encoded targets, and weights that are not all one."""
         X, sound_y = check_samples(self, X, y)
         sound_y = self._encode(sound_y) if self.takes_targets else np.ones(count_samples(X))
@@ -103,7 +105,7 @@ class KernelMachine(KernelPrediction):
         """Small pairs of classes, all in one compiled loop."""
         return solve_small_pairs(problems, solver, self.tol, budget)
 
-    def _warm_start_key(self) -> tuple:
+    def _warm_start_key(self) -> tuple[Any, ...]:
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""
         return type(self._formulation()), self._parameter("intercept") == "free"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from .multiclass import split_one_vs_rest
 from .tasks import Task
 from .training_set import Rows
 from .validation import LINEAR_CONSTRAINTS
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import SolverLike
+    from ..contracts.samples import VectorSamples
 
 
 class MetricSVC(LinearClassifier):
@@ -80,7 +84,7 @@ class MetricSVC(LinearClassifier):
     high whatever w is, w = 0 is optimal for every C.
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LINEAR_CONSTRAINTS,
         "metric": [StrOptions(set(METRICS))],
         "beta": [Interval(Real, 0.0, None, closed="neither")],
@@ -91,20 +95,20 @@ class MetricSVC(LinearClassifier):
 
     def __init__(
         self,
-        metric="f1",
+        metric: str = "f1",
         *,
-        C=1.0,
-        beta=1.0,
-        k=None,
-        tol=1e-3,
-        intercept="free",
-        intercept_scaling=1.0,
-        solver="auto",
-        max_iter=-1,
-        max_seconds=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        beta: float = 1.0,
+        k: int | None = None,
+        tol: float = 1e-3,
+        intercept: str = "free",
+        intercept_scaling: float = 1.0,
+        solver: SolverLike = "auto",
+        max_iter: int = -1,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.metric = metric
         self.C = C
         self.beta = beta
@@ -118,7 +122,7 @@ class MetricSVC(LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -130,7 +134,7 @@ class MetricSVC(LinearClassifier):
                 "intercept must be 'free' or 'none', got 'regularised'."
             )
 
-    def _encode(self, y) -> np.ndarray:
+    def _encode(self, y: Any) -> np.ndarray:
         y = super()._encode(y)
         if len(self.classes_) > 2:
             raise ValueError(
@@ -157,20 +161,21 @@ class MetricSVC(LinearClassifier):
         return self.intercept if METRICS[self.metric].sees_intercept else "none"
 
     def _loss(self) -> MetricLoss:
-        metric = METRICS[self.metric]
+        metric: Any = METRICS[self.metric]
         return metric(**{key: getattr(self, key) for key in metric.__dataclass_fields__})
 
-    def _warm_start_key(self) -> tuple:
+    def _warm_start_key(self) -> tuple[Any, ...]:
         return self._loss(), self._intercept_kind, self.n_features_in_
 
     def _read(self, problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """w and b; the cut of a metric of order is chosen here."""
         w, b = super()._read(problem, point)
-        if self.intercept == "none" or problem.loss.sees_intercept:
+        loss, terms = cast(MetricLoss, problem.loss), cast(Any, problem.terms)
+        if self.intercept == "none" or loss.sees_intercept:
             return w, b
-        k = problem.terms.k
+        k, samples = terms.k, cast("VectorSamples", problem.features.samples)
         wanted = problem.c[problem.y > 0].sum() if k is None else k * problem.c.mean()
-        return w, np.asarray(-choose_threshold(problem.features.samples.project(w), problem.c, float(wanted)))
+        return w, np.asarray(-choose_threshold(samples.project(w), problem.c, float(wanted)))
 
     def _store(self, w: np.ndarray, b: np.ndarray) -> None:
         super()._store(w, b)

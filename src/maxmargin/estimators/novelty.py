@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -12,6 +12,9 @@ from ..runtime.scikit_learn import fit_context
 from .kernel_problems import KernelFit, KernelProblems
 from .regression import SingleMachine
 from .validation import CONSTRAINTS, NU_CONSTRAINT
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import KernelLike, MatrixLike, SolverLike, VectorLike
 
 
 class OneClassSVM(OutlierMixin, SingleMachine):
@@ -35,25 +38,25 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     task = "novelty"
     takes_targets = False
     is_drop_in = True
-    _parameter_constraints: ClassVar[dict] = {**CONSTRAINTS, "nu": NU_CONSTRAINT}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**CONSTRAINTS, "nu": NU_CONSTRAINT}
 
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        tol=1e-5,
-        nu=0.5,
-        shrinking=True,
-        cache_size=200,
-        verbose=False,
-        max_iter=-1,
-        solver="auto",
-        max_seconds=None,
-        warm_start=False,
-    ):
+        kernel: KernelLike = "rbf",
+        degree: float = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-5,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        solver: SolverLike = "auto",
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -69,7 +72,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         self.warm_start = warm_start
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: VectorLike | None = None) -> Self:
         """min 1/2 |w|^2 - nu (sum s) rho + sum_i s_i max(0, rho - <w, phi(x_i)>), certified.
 
         Parameters
@@ -95,7 +98,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     def _cost(self) -> float:
         return 1.0
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """f(x) = sum_i coef_i k(x_i, x) - rho: negative for outliers, exactly 0 where it is zero to rounding.
 
         Parameters
@@ -111,7 +114,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         f[np.abs(f) <= 1e-10 * np.abs(self._intercept_)] = 0.0
         return f
 
-    def score_samples(self, X) -> np.ndarray:
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
         """sum_i coef_i k(x_i, x).
 
         Parameters
@@ -124,7 +127,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         """
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """+1 where f(x) >= 0, an inlier, else -1.
 
         Parameters

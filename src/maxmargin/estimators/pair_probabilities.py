@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -14,6 +16,9 @@ from .machine import KernelMachine
 from .observers import Observation
 from .probability import FOLDS, FoldSolves, calibrate_pairs, couple_pairs
 from .tasks import Budget
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import MatrixLike
 
 
 def _wants_probability(estimator) -> bool:
@@ -57,7 +62,7 @@ class PairProbabilities(KernelMachine):
         return self.wants_probabilities and len(self._probA) > 0
 
     @available_if(_wants_probability)
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """P(y = k | x) by a sigmoid for each pair, fitted on held-out decisions, and pairwise coupling.
 
         Parameters
@@ -79,7 +84,7 @@ class PairProbabilities(KernelMachine):
         return couple_pairs(decisions, self._probA, self._probB, len(self.classes_), rest=self._is_one_vs_rest)
 
     @available_if(_wants_probability)
-    def predict_log_proba(self, X) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """log P(y = k | x).
 
         Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -22,6 +23,12 @@ from .risk_classifier import CLASSIFICATION_LOSSES, RiskClassifier
 from .risk_regressor import RiskRegressor
 from .tasks import Budget
 from .validation import MAX_C, check_loss_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..contracts.inputs import ClassWeight, MatrixLike, SolverLike, VectorLike
+    from ..model.kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Path:
         """Of all solves."""
         return float(sum(result.seconds for result in self.results))
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """The coefficients over C, and the certified gaps below; see `maxmargin.plots.plot_path`."""
         from ..plots import plot_path
 
@@ -75,22 +82,22 @@ class Path:
 
 
 def path(
-    X,
-    y,
+    X: MatrixLike,
+    y: VectorLike,
     *,
-    Cs=None,
+    Cs: ArrayLike | None = None,
     loss: str = "hinge",
-    sample_weight=None,
+    sample_weight: VectorLike | None = None,
     tol: float = 1e-4,
     intercept: str = "free",
     intercept_scaling: float = 1.0,
-    class_weight=None,
-    solver="auto",
+    class_weight: ClassWeight = None,
+    solver: SolverLike = "auto",
     max_iter: int = -1,
     max_seconds: float | None = None,
     callback: Callable[[Progress], bool | None] | None = None,
     verbose: int = 0,
-    **loss_parameters,
+    **loss_parameters: float,
 ) -> Path:
     """min 1/2 |w|^2 + C sum_i s_i l(<w, x_i> + b; y_i) for every C in Cs, each certified.
 
@@ -129,28 +136,29 @@ def path(
         max_seconds=max_seconds,
     )  # fmt: skip
     machine._validate_params()
-    budget, Cs = Budget(max_seconds), check_costs(Cs)
+    budget, costs = Budget(max_seconds), check_costs(Cs)
     rows = machine._check_rows(X, y, sample_weight)
-    line = ProgressLine(title="path", tol=tol, solves=len(Cs), max_seconds=max_seconds, quiet=not verbose)
+    line = ProgressLine(title="path", tol=tol, solves=len(costs), max_seconds=max_seconds, quiet=not verbose)
     with single_threaded_blas():
         problems = machine._pose_problems(rows)
         if len(problems) > 1:
             raise ValueError(
                 f"path takes two classes, and y has {len(problems)}; call it for each class against the rest."
             )
-        check_loss_weights(np.outer([Cs.min(), Cs.max()], problems.tasks[0].c))
+        check_loss_weights(np.outer([costs.min(), costs.max()], problems.tasks[0].c))
         with line:
-            results = solve_path(
-                count_posed(problems, line), Cs, solver=solver, tol=tol, max_iter=None if max_iter == -1 else max_iter,
-                max_seconds=budget.share(), callback=show_progress(line, callback) if line.live else callback,
+            attempts = solve_path(
+                count_posed(problems, line), costs, solver=solver, tol=tol,
+                max_iter=None if max_iter == -1 else max_iter, max_seconds=budget.share(),
+                callback=show_progress(line, callback) if line.live else callback,
             )  # fmt: skip
-        solved = np.array([result is not None for result in results])
-        results = [result for result in results if result is not None]
+        solved = np.array([result is not None for result in attempts])
+        results = [result for result in attempts if result is not None]
         problem = problems.problem(0)
         fits = [problems.read(problem, result) for result in results]
-    report(rows.X, problems.kernel, results, Cs[solved], tol, left_out=len(Cs) - len(results))
+    report(rows.X, problems.kernel, results, costs[solved], tol, left_out=len(costs) - len(results))
     w, b = np.stack([fit.w for fit in fits]), np.stack([fit.b for fit in fits])
-    return Path(Cs[solved], w, np.array(problems.kernel.move_to_origin(w, b), float), results, loss)
+    return Path(costs[solved], w, np.array(problems.kernel.move_to_origin(w, b), float), results, loss)
 
 
 def count_posed(problems: LinearProblems, line: ProgressLine) -> Callable[[float], Problem]:
@@ -164,7 +172,9 @@ def count_posed(problems: LinearProblems, line: ProgressLine) -> Callable[[float
     return pose
 
 
-def show_progress(line: ProgressLine, callback: Callable | None) -> Callable[[Progress], bool | None]:
+def show_progress(
+    line: ProgressLine, callback: Callable[[Progress], bool | None] | None
+) -> Callable[[Progress], bool | None]:
     """The callback, with the line before it."""
 
     def report_progress(progress: Progress) -> bool | None:
@@ -174,7 +184,7 @@ def show_progress(line: ProgressLine, callback: Callable | None) -> Callable[[Pr
     return report_progress
 
 
-def make_machine(loss: str, class_weight, loss_parameters: dict):
+def make_machine(loss: str, class_weight: ClassWeight, loss_parameters: dict[str, Any]) -> Any:
     """The machine whose loss it is, with C = 1."""
     if loss in CLASSIFICATION_LOSSES:
         if loss_parameters:
@@ -185,7 +195,7 @@ def make_machine(loss: str, class_weight, loss_parameters: dict):
     return RiskRegressor(loss, **loss_parameters)
 
 
-def check_costs(Cs) -> np.ndarray:
+def check_costs(Cs: Any) -> np.ndarray:
     """The values of C as positive finite numbers."""
     try:
         Cs = np.logspace(-3, 2, 30) if Cs is None else np.atleast_1d(np.asarray(Cs).astype(float, casting="safe"))
@@ -199,7 +209,7 @@ def check_costs(Cs) -> np.ndarray:
     return np.minimum(Cs, MAX_C)
 
 
-def report(X, kernel, results: list, Cs: np.ndarray, tol: float, left_out: int) -> None:
+def report(X: Any, kernel: Kernel, results: list[Result], Cs: np.ndarray, tol: float, left_out: int) -> None:
     """Warn once if the tolerance was not reached somewhere, with the gap, the reason and the remedy."""
     failed = [(result, C) for result, C in zip(results, Cs, strict=True) if not result.converged]
     if failed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
@@ -16,6 +16,9 @@ from .linear_regressor import LinearRegressor
 from .tasks import Task
 from .training_set import Rows
 from .validation import C_CONSTRAINT, SOLVE_CONSTRAINTS
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import MatrixLike, SolverLike, VectorLike
 
 
 class RankSVM(LinearRegressor):
@@ -56,21 +59,21 @@ class RankSVM(LinearRegressor):
     task = "ranking"
     takes_queries = True
     takes_blocks = False  # a loss is of a pair of samples
-    _parameter_constraints: ClassVar[dict] = {**SOLVE_CONSTRAINTS, "C": C_CONSTRAINT}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**SOLVE_CONSTRAINTS, "C": C_CONSTRAINT}
     _intercept_kind, _constant_column = "none", 0.0
     _translates = True  # differences of scores do not see it
 
     def __init__(
         self,
         *,
-        C=1.0,
-        tol=1e-3,
-        solver="auto",
-        max_iter=-1,
-        max_seconds=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        tol: float = 1e-3,
+        solver: SolverLike = "auto",
+        max_iter: int = -1,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.C = C
         self.tol = tol
         self.solver = solver
@@ -80,7 +83,9 @@ class RankSVM(LinearRegressor):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, group=None, sample_weight=None):
+    def fit(
+        self, X: MatrixLike, y: VectorLike, group: VectorLike | None = None, sample_weight: VectorLike | None = None
+    ) -> Self:
         """min 1/2 |w|^2 + C R(X w) over the pairs of every query, certified.
 
         Parameters
@@ -102,7 +107,7 @@ class RankSVM(LinearRegressor):
         """
         return self._fit(X, y, sample_weight, group)
 
-    def _check_rows(self, X, y, sample_weight, group=None) -> Rows:
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any, group: Any = None) -> Rows:
         """Sound data in memory, and the query of each row."""
         rows = super()._check_rows(X, y, sample_weight)
         return replace(rows, group=check_group(group, len(rows.y)))
@@ -115,10 +120,10 @@ class RankSVM(LinearRegressor):
         """The pairs of the samples that count."""
         return Problem(features, task.y, task.c, PairwiseLoss(task.group), None)
 
-    def _warm_start_key(self) -> tuple:
+    def _warm_start_key(self) -> tuple[Any, ...]:
         return "pairwise", self.n_features_in_
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """f(x) = <w, x>: the higher, the more relevant.
 
         Parameters
@@ -131,7 +136,7 @@ class RankSVM(LinearRegressor):
         """
         return self._scores(X)
 
-    def score(self, X, y, group=None) -> float:
+    def score(self, X: MatrixLike, y: VectorLike, group: VectorLike | None = None) -> float:
         """The share of pairs that are in their order, ties counting half: the mean over queries that have pairs.
 
         Parameters
@@ -147,15 +152,16 @@ class RankSVM(LinearRegressor):
         float
             1 if every query is in order, about 1/2 for scores that know nothing.
         """
-        f, y = self.predict(X), column_or_1d(y, warn=True)
-        check_consistent_length(f, y)
-        concordance = measure_concordance(f, y, check_group(group, len(y)))
+        f, targets = self.predict(X), column_or_1d(y, warn=True)
+        check_consistent_length(f, targets)
+        n = len(targets)
+        concordance = measure_concordance(f, targets, check_group(group, n))
         if np.isnan(concordance):
-            raise ValueError(f"y has no two different values in one query, so no order to score in {len(y)} samples.")
+            raise ValueError(f"y has no two different values in one query, so no order to score in {n} samples.")
         return concordance
 
 
-def check_group(group, n: int) -> np.ndarray | None:
+def check_group(group: Any, n: int) -> np.ndarray | None:
     """Queries numbered from 0, one for each sample; None for one query."""
     if group is None:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..contracts.estimators import Estimator
+from .certified import CertifiedMachine
 from .classification import SVC, NuSVC
 from .linear import LinearSVC, LinearSVR
 from .metric import MetricSVC
@@ -15,7 +16,7 @@ from .risk_classifier import RiskClassifier
 from .risk_regressor import RiskRegressor
 from .structured import StructuredSVM
 
-ESTIMATORS: dict[str, type[Estimator]] = {
+ESTIMATORS: dict[str, type[CertifiedMachine]] = {
     kind.__name__: kind
     for kind in (
         SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR, RiskClassifier, RiskRegressor, MetricSVC, RankSVM,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -25,6 +25,9 @@ from .validation import (
     check_loss_weights,
     check_size,
 )
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import KernelLike, MatrixLike, SolverLike, VectorLike
 
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -60,7 +63,7 @@ class KernelRegressor(RegressorMixin, SingleMachine):
     is_drop_in = True
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike | None = None) -> Self:
         """min 1/2 |w|^2 + sum_i c_i l(f_i; y_i), certified.
 
         Parameters
@@ -78,12 +81,12 @@ class KernelRegressor(RegressorMixin, SingleMachine):
         """
         return self._fit(X, y, sample_weight)
 
-    def _encode(self, y) -> np.ndarray:
+    def _encode(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True).astype(np.float64, copy=False)
         check_size(y, "y")
         return y
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """f(x) = sum_i coef_i k(x_i, x) + b.
 
         Parameters
@@ -121,7 +124,7 @@ class SVR(KernelRegressor):
     losses = (*TUBE_LOSSES, "absolute", "huber", "quantile")
     tube_losses = TUBE_LOSSES
     has_risk_bounds = True
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "C": C_CONSTRAINT,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
@@ -134,25 +137,25 @@ class SVR(KernelRegressor):
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        tol=1e-5,
-        C=1.0,
-        epsilon=0.1,
-        shrinking=True,
-        cache_size=200,
-        verbose=False,
-        max_iter=-1,
-        loss="epsilon_insensitive",
-        quantile=0.5,
-        threshold=1.0,
-        intercept="free",
-        solver="auto",
-        max_seconds=None,
-        warm_start=False,
-    ):
+        kernel: KernelLike = "rbf",
+        degree: float = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-5,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        loss: str = "epsilon_insensitive",
+        quantile: float = 0.5,
+        threshold: float = 1.0,
+        intercept: str = "free",
+        solver: SolverLike = "auto",
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -193,7 +196,7 @@ class NuSVR(KernelRegressor):
         As in `SVC`.
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "C": C_CONSTRAINT,
         "nu": NU_CONSTRAINT,
@@ -203,22 +206,22 @@ class NuSVR(KernelRegressor):
     def __init__(
         self,
         *,
-        nu=0.5,
-        C=1.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        tol=1e-5,
-        cache_size=200,
-        verbose=False,
-        max_iter=-1,
-        intercept="free",
-        solver="auto",
-        max_seconds=None,
-        warm_start=False,
-    ):
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: KernelLike = "rbf",
+        degree: float = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-5,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        intercept: str = "free",
+        solver: SolverLike = "auto",
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+    ) -> None:
         self.nu = nu
         self.C = C
         self.kernel = kernel
@@ -242,7 +245,7 @@ class NuSVR(KernelRegressor):
         return bound_cost(self.C)
 
 
-def make_loss(name: str, parameters) -> Loss:
+def make_loss(name: str, parameters: Any) -> Loss:
     """The loss of a name, its parameters read from the attributes of the same names."""
-    loss = LOSSES[name]
+    loss: Any = LOSSES[name]
     return loss(**{key: getattr(parameters, key) for key in loss.__dataclass_fields__})

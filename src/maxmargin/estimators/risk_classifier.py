@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import log_expit, log_softmax, logsumexp
@@ -17,12 +17,17 @@ from .linear_classifier import LinearClassifier
 from .linear_problems import LinearFit
 from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..contracts.inputs import ClassWeight, FilePath, MatrixLike, SolverLike
+
 CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "exponential", "logistic")
 JOINT_LOSSES = {"crammer_singer": "hinge", "softmax": "logistic"}
 STEEPNESS = {"logistic": 1.0, "exponential": 2.0}  # P(y = 1) = 1 / (1 + exp(-steepness f)) minimises the loss
 
 
-def _has_probabilities(estimator) -> bool:
+def _has_probabilities(estimator: Any) -> bool:
     """predict_proba exists only for losses whose minimiser is a function of P(y = 1)."""
     if estimator.loss not in STEEPNESS:
         raise AttributeError(
@@ -83,7 +88,7 @@ class RiskClassifier(LinearClassifier):
     losses = CLASSIFICATION_LOSSES
     has_risk_bounds = True
     local_parameters = ("checkpoint",)
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LINEAR_CONSTRAINTS,
         "loss": [StrOptions(set(losses))],
         "penalty": [StrOptions({"l1", "l2"})],
@@ -97,25 +102,25 @@ class RiskClassifier(LinearClassifier):
 
     def __init__(
         self,
-        loss="hinge",
+        loss: str = "hinge",
         *,
-        penalty="l2",
-        C=1.0,
-        tol=1e-4,
-        intercept="free",
-        intercept_scaling=1.0,
-        class_weight=None,
-        multi_class="ovr",
-        label_costs=None,
-        label_scales=None,
-        solver="auto",
-        max_iter=-1,
-        max_seconds=None,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        checkpoint=None,
-    ):
+        penalty: str = "l2",
+        C: float = 1.0,
+        tol: float = 1e-4,
+        intercept: str = "free",
+        intercept_scaling: float = 1.0,
+        class_weight: ClassWeight = None,
+        multi_class: str = "ovr",
+        label_costs: ArrayLike | None = None,
+        label_scales: ArrayLike | None = None,
+        solver: SolverLike = "auto",
+        max_iter: int = -1,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        checkpoint: FilePath | None = None,
+    ) -> None:
         self.loss = loss
         self.penalty = penalty
         self.C = C
@@ -159,7 +164,7 @@ class RiskClassifier(LinearClassifier):
             check_label_matrix(self.label_scales, k, "label_scales", 1.0),
         )
 
-    def _warm_start_key(self) -> tuple:
+    def _warm_start_key(self) -> tuple[Any, ...]:
         return *super()._warm_start_key(), str(self.label_costs), str(self.label_scales)
 
     def _unpack(self, fits: list[LinearFit]) -> None:
@@ -173,7 +178,7 @@ class RiskClassifier(LinearClassifier):
 
     @available_if(_has_probabilities)
     @apply_blockwise
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """P(y = k | x): 1 / (1 + exp(-f)) for the logistic loss, 1 / (1 + exp(-2 f)) for the exponential one.
 
         Of classes against the rest they are divided by their sum; of softmax they are exp(f_k) / sum_m exp(f_m).
@@ -190,7 +195,7 @@ class RiskClassifier(LinearClassifier):
 
     @available_if(_has_probabilities)
     @apply_blockwise
-    def predict_log_proba(self, X) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """log P(y = k | x), without a detour by numbers that vanish.
 
         Parameters
@@ -213,7 +218,7 @@ class RiskClassifier(LinearClassifier):
         return logs - logsumexp(logs, axis=1, keepdims=True)
 
 
-def check_label_matrix(matrix, k: int, name: str, own: float) -> np.ndarray | None:
+def check_label_matrix(matrix: Any, k: int, name: str, own: float) -> np.ndarray | None:
     """A number from zero on for each pair of classes, above zero for scales; the diagonal does not count."""
     if matrix is None:
         return None

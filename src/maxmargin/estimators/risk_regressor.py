@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from .regression import TUBE_LOSSES, make_loss
 from .tasks import Task
 from .training_set import BlockRows, Rows
 from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..contracts.inputs import FilePath, MatrixLike, SolverLike
 
 REGRESSION_LOSSES = ("least_squares", "absolute", "quantile", *TUBE_LOSSES, "huber", "poisson")
 
@@ -60,7 +65,7 @@ class RiskRegressor(LinearRegressor):
     tube_losses = TUBE_LOSSES
     has_risk_bounds = True
     local_parameters = ("checkpoint",)
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LINEAR_CONSTRAINTS,
         "loss": [StrOptions(set(losses))],
         "M": ["array-like", None],
@@ -72,23 +77,23 @@ class RiskRegressor(LinearRegressor):
 
     def __init__(
         self,
-        loss="least_squares",
+        loss: str = "least_squares",
         *,
-        C=1.0,
-        quantile=0.5,
-        epsilon=0.1,
-        threshold=1.0,
-        M=None,
-        tol=1e-4,
-        intercept="free",
-        intercept_scaling=1.0,
-        solver="auto",
-        max_iter=-1,
-        max_seconds=None,
-        warm_start=False,
-        verbose=0,
-        checkpoint=None,
-    ):
+        C: float = 1.0,
+        quantile: float = 0.5,
+        epsilon: float = 0.1,
+        threshold: float = 1.0,
+        M: ArrayLike | None = None,
+        tol: float = 1e-4,
+        intercept: str = "free",
+        intercept_scaling: float = 1.0,
+        solver: SolverLike = "auto",
+        max_iter: int = -1,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        checkpoint: FilePath | None = None,
+    ) -> None:
         self.loss = loss
         self.C = C
         self.quantile = quantile
@@ -105,7 +110,7 @@ class RiskRegressor(LinearRegressor):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self.loss == "poisson"
         tags.target_tags.multi_output = self.is_vector_valued
@@ -118,16 +123,16 @@ class RiskRegressor(LinearRegressor):
         return self.loss == "multivariate"
 
     @property
-    def _is_joint(self) -> bool:
+    def _is_joint(self) -> bool:  # type: ignore[override]
         """The machines of all targets are one problem."""
         return self.is_vector_valued
 
     @property
-    def inverse_link(self) -> str:
+    def inverse_link(self) -> Literal["identity", "exp"]:
         """exp for counts: the Poisson loss is about the logarithm of their mean."""
         return "exp" if self._fitted_loss == "poisson" else "identity"
 
-    def _encode(self, y) -> np.ndarray:
+    def _encode(self, y: Any) -> np.ndarray:
         if self.is_vector_valued:
             return check_vectors(y)
         y = super()._encode(y)
@@ -161,7 +166,7 @@ class RiskRegressor(LinearRegressor):
         loss = Multivariate(check_metric(self.M, k))
         return Problem(ClassDesign(features, k), task.y, task.c, loss, balance)
 
-    def _warm_start_key(self) -> tuple:
+    def _warm_start_key(self) -> tuple[Any, ...]:
         return *super()._warm_start_key(), str(self.M)
 
     def _unpack(self, fits: list[LinearFit]) -> None:
@@ -169,7 +174,7 @@ class RiskRegressor(LinearRegressor):
         self._fitted_loss = self.loss
 
     @apply_blockwise
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """f(x) = <w, x> + b, and exp(f(x)) for loss="poisson".
 
         Parameters
@@ -184,7 +189,7 @@ class RiskRegressor(LinearRegressor):
         return np.exp(f) if self.inverse_link == "exp" else f
 
 
-def check_vectors(y) -> np.ndarray:
+def check_vectors(y: Any) -> np.ndarray:
     """Targets of shape (n, n_targets)."""
     y = np.asarray(y, dtype=np.float64)
     y = y[:, None] if y.ndim == 1 else y
@@ -194,7 +199,7 @@ def check_vectors(y) -> np.ndarray:
     return y
 
 
-def check_metric(M, k: int) -> np.ndarray:
+def check_metric(M: ArrayLike | None, k: int) -> np.ndarray:
     """M as a symmetric, positive semidefinite matrix; the identity if there is none."""
     if M is None:
         return np.eye(k)

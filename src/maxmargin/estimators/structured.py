@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +29,9 @@ from .validation import (
     check_weight,
     refuse_types,
 )
+
+if TYPE_CHECKING:
+    from ..contracts.inputs import FilePath, SolverLike, VectorLike
 
 SOLVERS = ("frank_wolfe", "structured_bundle")
 
@@ -60,7 +63,7 @@ class StructuredFitProblems(FitProblems):
         """The result itself."""
         return StructuredFit(result)
 
-    def run_all(self, run: Callable[[int], StructuredFit], budget: Budget, stores: list) -> list[StructuredFit | None]:
+    def run_all(self, run: Callable[[int], StructuredFit], budget: Budget, stores: list[Any]) -> list[StructuredFit]:
         """The one solve."""
         return [run(0)]
 
@@ -112,7 +115,7 @@ class StructuredSVM(CertifiedMachine):
     task = "structured"
     family = "structured"
     local_parameters = ("checkpoint",)
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SOLVE_CONSTRAINTS,
         "model": "no_validation",
         "C": C_CONSTRAINT,
@@ -124,18 +127,18 @@ class StructuredSVM(CertifiedMachine):
 
     def __init__(
         self,
-        model,
+        model: Any,
         *,
-        C=1.0,
-        tol=1e-3,
-        solver="auto",
-        max_iter=-1,
-        max_seconds=None,
-        checkpoint=None,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        tol: float = 1e-3,
+        solver: SolverLike = "auto",
+        max_iter: int = -1,
+        max_seconds: float | None = None,
+        checkpoint: FilePath | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.model = model
         self.C = C
         self.tol = tol
@@ -148,7 +151,7 @@ class StructuredSVM(CertifiedMachine):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: VectorLike | None = None) -> Self:
         """min P(w) over the samples, to a certified gap.
 
         Parameters
@@ -164,7 +167,7 @@ class StructuredSVM(CertifiedMachine):
         """
         return self._fit(X, y, sample_weight)
 
-    def _validate(self, X, y, sample_weight, group=None) -> Structures:
+    def _validate(self, X: Any, y: Any, sample_weight: Any, group: Any = None) -> Structures:
         """Samples of positive weight."""
         check_model(self.model)
         refuse_types(self, "solver")
@@ -220,7 +223,7 @@ class StructuredSVM(CertifiedMachine):
         more = "" if self.result_.status is Status.ROUNDING_LIMIT else "more time or iterations, "
         return f"{self.result_.message} {known} Allow {more}a larger tol, or a smaller C."
 
-    def predict(self, X) -> list:
+    def predict(self, X: Any) -> Any:
         """argmax_z <w, psi(x, z)>.
 
         Parameters
@@ -237,7 +240,7 @@ class StructuredSVM(CertifiedMachine):
         answer = gather(self.model_, X).predict(self.coef_)
         return adopt_model(self.model_).read(answer, X)
 
-    def score(self, X, y, sample_weight=None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: VectorLike | None = None) -> float:
         """1 - sum_i s_i Delta(y_i, f(x_i)) / sum_i s_i parts(y_i): the share of right labels for sequences.
 
         For `ChainModel` the parts are the labels of all sequences together, for other models each sample is one part,
@@ -260,7 +263,7 @@ class StructuredSVM(CertifiedMachine):
         return float(1.0 - (weight @ losses) / (weight @ parts))
 
 
-def count(X) -> int:
+def count(X: Any) -> int:
     """The number of samples of a list or a matrix."""
     try:
         return int(X.shape[0]) if hasattr(X, "shape") else len(X)
@@ -268,7 +271,7 @@ def count(X) -> int:
         raise ValueError(f"X and y must be lists or arrays of samples, got {type(X).__name__}.") from None
 
 
-def check_lengths(X, y) -> int:
+def check_lengths(X: Any, y: Any) -> int:
     """The number of samples, the same in X and y, and not zero."""
     check_sparse(X)
     n, labels = count(X), count(y)
@@ -279,7 +282,7 @@ def check_lengths(X, y) -> int:
     return n
 
 
-def spread_weight(sample_weight, n: int) -> np.ndarray:
+def spread_weight(sample_weight: Any, n: int) -> np.ndarray:
     """One weight for each sample, from a number for all of them or an array; zero for samples that are left out."""
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, float(sample_weight))
@@ -287,6 +290,6 @@ def spread_weight(sample_weight, n: int) -> np.ndarray:
     return np.ones(n) if weight is None else weight
 
 
-def take(X, index: np.ndarray):
+def take(X: Any, index: np.ndarray) -> Any:
     """Some of the samples."""
     return X[index] if hasattr(X, "shape") else [X[i] for i in index]
