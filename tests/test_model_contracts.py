@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -373,3 +375,21 @@ def test_the_judge_allows_for_what_a_loss_of_ones_own_cancels():
     exact = 0.5 * result.point.coef @ result.point.coef + np.sum(1e3 * (r**2 / 2 + r**3 / 6))
     assert result.certificate.primal >= exact
     assert result.certificate.dual <= exact
+
+
+def test_contracts_alone_are_enough_for_a_kernel_of_ones_own():
+    """A kernel is called before anything but its contract was imported; the types of samples are registered then."""
+    program = """
+from dataclasses import dataclass
+from maxmargin.contracts import Kernel
+
+@dataclass(frozen=True)
+class Own(Kernel):
+    name = "own"
+    def evaluate(self, A, B): return A.dots(B)
+    def diagonal(self, A): return A.norms
+
+assert Own()([[1.0, 2.0], [3.0, 4.0]]).tolist() == [[5.0, 11.0], [11.0, 25.0]]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import singledispatch
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -141,4 +142,6 @@ class VectorSamples(Samples):
 @singledispatch
 def wrap(X: Any) -> VectorSamples:
     """Samples over a matrix X of shape (n, d), by its type; `maxmargin.model.samples` registers the types."""
-    raise TypeError(f"There are no samples over a {type(X).__name__}.")
+    import_module("maxmargin.model.samples")  # not yet imported: it registers every type in place of this function
+    samples: VectorSamples = wrap(X)
+    return samples
