@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from .validation import warn_of_negative_weights
 
 # bytes from which on a memory-mapped array is read block by block instead of being read into memory
 BLOCKWISE_MEMMAP_BYTES = 1 << 28
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def comes_in_blocks(X) -> bool:
@@ -54,11 +56,11 @@ def take_survey(blocks: Blocks, target: str) -> Survey:
 # ---- prediction -----------------------------------------------------------------------------------------------------
 
 
-def apply_blockwise(method: Callable) -> Callable:
+def apply_blockwise(method: Method) -> Method:
     """The method, called block by block on data in blocks: lazily on a Dask collection, at once on others."""
 
     @wraps(method)
-    def call(self, X):
+    def call(self: Any, X: Any) -> Any:
         if not comes_in_blocks(X):
             return method(self, X)
         probe = method(self, np.zeros((1, self.n_features_in_)))
@@ -67,7 +69,7 @@ def apply_blockwise(method: Callable) -> Callable:
         source = X if isinstance(X, Blocks) else ArrayBlocks(X)
         return np.concatenate([method(self, block.X) for block in source.stream()])
 
-    return call
+    return cast(Method, call)
 
 
 class RowMethod:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..runtime.scikit_learn import deprecate_with_probability
+from ..runtime.scikit_learn import available_if, deprecate_with_probability
 from ..runtime.user_warnings import warn_user
 from .kernel_problems import KernelProblems
 from .machine import KernelMachine

@@ -83,7 +83,7 @@ class RankSVM(LinearRegressor):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(
+    def fit(  # type: ignore[override]
         self, X: MatrixLike, y: VectorLike, group: VectorLike | None = None, sample_weight: VectorLike | None = None
     ) -> Self:
         """min 1/2 |w|^2 + C R(X w) over the pairs of every query, certified.

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.special import log_expit, log_softmax, logsumexp
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 
 from ..contracts.losses import Loss
 from ..model.losses import LOSSES, MulticlassHinge, Softmax
-from ..runtime.scikit_learn import StrOptions
+from ..runtime.scikit_learn import StrOptions, available_if
 from .block_data import apply_blockwise
 from .linear_classifier import LinearClassifier
 from .linear_problems import LinearFit

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sklearn
-from sklearn.base import _fit_context as fit_context
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.utils import compute_class_weight, deprecated
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
@@ -20,10 +20,19 @@ from sklearn.utils.validation import _num_samples as count_samples
 
 __all__ = [
     "NO_PROBABILITY", "PROBABILITY_CONSTRAINT", "CallbackSupportMixin", "HasMethods", "Hidden", "Interval",
-    "LinearClassifierMixin", "RealNotInt", "SparseCoefMixin", "StrOptions", "check_liblinear_arguments",
-    "count_samples", "count_votes", "deprecate_with_probability", "drop_callbacks", "fit_context", "fit_within",
-    "open_callbacks", "take_fitted", "warn_of_probability", "weigh_liblinear_classes",
+    "LinearClassifierMixin", "RealNotInt", "SparseCoefMixin", "StrOptions", "available_if",
+    "check_liblinear_arguments", "count_samples", "count_votes", "deprecate_with_probability", "drop_callbacks",
+    "fit_context", "fit_within", "open_callbacks", "take_fitted", "warn_of_probability", "weigh_liblinear_classes",
 ]  # fmt: skip
+
+if TYPE_CHECKING:  # scikit-learn has no types, without which what these decorate would have none either
+    Method = TypeVar("Method", bound=Callable[..., Any])
+
+    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]: ...
+    def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]: ...
+else:
+    from sklearn.base import _fit_context as fit_context
+    from sklearn.utils.metaestimators import available_if
 
 VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
