@@ -32,7 +32,7 @@ def make_classes(n: int = 260, classes: int = 5):
 
 def pose(model: SVC, X, y):
     """The problems of a fit."""
-    return model.pose_problems(model._validate(X, y, None))
+    return model._pose_problems(model._validate(X, y, None))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel["kernel"])

@@ -186,7 +186,7 @@ def test_defaults_of_libsvm():
 def test_defaults_of_liblinear():
     """L2-loss classification without an intercept, and a tube of 0.1 for regression."""
     machine, _ = machine_of("--liblinear")
-    assert (machine.loss, machine.intercept_kind, machine.tol) == ("squared_hinge", "none", 1e-4)
+    assert (machine.loss, machine._intercept_kind, machine.tol) == ("squared_hinge", "none", 1e-4)
     assert machine_of("--liblinear", "-s", "11")[0].epsilon == 0.1
     assert machine_of("--liblinear", "-B", "1", "-R")[0].intercept == "free"
 

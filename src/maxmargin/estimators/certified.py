@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -52,7 +52,7 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
 
     # ---- the fit ------------------------------------------------------------------------------------------
 
-    def _fit(self, X, y, sample_weight=None, group=None):
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None, group: Any = None) -> Self:
         """Validate, pose, solve, read: the same for every estimator."""
         budget = Budget(self.max_seconds)
         data = self._validate(X, y, sample_weight, group)
@@ -79,11 +79,11 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
     def _set_fitted_attributes(self, problems: Any, fits: list[Any]) -> None:
         """The attributes of a fitted estimator, from what `FitProblems.read` made of each result."""
 
-    def _count_solves(self, problems: FitProblems) -> int:
+    def _count_solves(self, problems: Any) -> int:
         """How many solves share the time budget."""
         return len(problems)
 
-    def _finish_fit(self, problems: FitProblems, budget: Budget, observation: Observation) -> None:
+    def _finish_fit(self, problems: Any, budget: Budget, observation: Observation) -> None:
         """What a machine adds once it is fitted."""
 
     def pose_first_problem(self, X: Any, y: Any) -> Problem:
@@ -92,13 +92,13 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
 
     # ---- solving ------------------------------------------------------------------------------------------
 
-    def _solve(self, problems: FitProblems, budget: Budget, observation: Observation) -> list:
+    def _solve(self, problems: Any, budget: Budget, observation: Observation) -> list[Any]:
         """One fit for each problem, side by side on n_jobs threads where that can be; Ctrl-C stops all of them."""
         budget.workers = self._count_workers(problems)
         solver, starts, stores = self._solver(problems), self._warm_points(problems), self._open_stores(len(problems))
         max_iter = None if self.max_iter == -1 else self.max_iter
 
-        def snapshot(problem, result: Result) -> dict:
+        def snapshot(problem: Any, result: Result) -> dict[str, Any]:
             return self._snapshot_attributes(
                 lambda fitted_copy: fitted_copy._set_fitted_attributes(problems, [problems.read(problem, result)])
             )
@@ -107,7 +107,7 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
         begun = self._solve_ahead(problems, solver, budget) if plain else {}
         budget.skip(sum(fit.result.converged for fit in begun.values()))
 
-        def run(k: int):
+        def run(k: int) -> Any:
             before = begun.get(k)
             if before is not None and before.result.converged:
                 return before
@@ -123,11 +123,11 @@ class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
 
         return problems.fill_in(problems.run_all(run, budget, stores), starts, bool(budget.interrupt))
 
-    def _solver(self, problems: FitProblems | None = None):
+    def _solver(self, problems: Any = None) -> Any:
         """The solver, by name or as an object."""
         return self.solver
 
-    def _solve_ahead(self, problems: FitProblems, solver, budget: Budget) -> dict[int, Any]:
+    def _solve_ahead(self, problems: Any, solver: Any, budget: Budget) -> dict[int, Any]:
         """Fits of problems that are solved together, by number; those that have not converged are gone on with."""
         return {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -81,7 +81,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
 
     # ---- from labels to tasks and back --------------------------------------------------------------------
 
-    def _encode(self, y) -> np.ndarray:
+    def _encode(self, y: Any) -> np.ndarray:
         """Class indices 0..k-1; sets classes_."""
         labels = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -118,7 +118,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         return tasks
 
     @property
-    def _is_one_vs_rest(self) -> bool:
+    def _is_one_vs_rest(self) -> bool:  # type: ignore[override]
         """Whether each class is trained against all others; with two classes there is only one pair."""
         return self.multi_class == "ovr" and len(self.classes_) > 2
 
@@ -126,7 +126,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
     def _cost(self) -> float:
         """What multiplies the weights of all samples."""
 
-    def _refuse_one_class(self):
+    def _refuse_one_class(self) -> NoReturn:
         raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
 
     def _check_task(self, task: Task) -> None:
@@ -137,7 +137,8 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         """LIBSVM's arrays, with scikit-learn's shapes and signs."""
         n_classes, y = len(self.classes_), problems.y
         arrange, parts = spread_duals if self._is_one_vs_rest else pack_pairs, [fit.machine.coef for fit in fits]
-        duals = arrange(problems.indices, parts, y, n_classes)
+        indices: Any = problems.indices  # of a kernel machine they are all known
+        duals = arrange(indices, parts, y, n_classes)
         support, self._n_support = order_support(duals, y, n_classes)
         duals = duals[:, support]
         self._store_support(problems.find_rows(support), problems.X)
@@ -159,7 +160,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         table = super()._expansion().T
         return table.T if self._is_one_vs_rest or len(self.classes_) == 2 else unpack_pairs(table, self._n_support)
 
-    def _weigh_support(self, samples, support) -> np.ndarray:
+    def _weigh_support(self, samples: Any, support: Any) -> np.ndarray:
         """sum_i coef_i k(x_i, x) of each machine; by classes where every pair has coefficients of two classes only."""
         if self._is_one_vs_rest or len(self.classes_) == 2:
             return super()._weigh_support(samples, support)
@@ -171,7 +172,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         pairs = combinations(range(len(self.classes_)), 2)
         return np.column_stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs])
 
-    def _linear_coef(self):
+    def _linear_coef(self) -> Any:
         coef = super()._linear_coef()
         return -coef if len(self.classes_) == 2 else coef
 

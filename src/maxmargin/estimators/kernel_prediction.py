@@ -19,14 +19,15 @@ from .validation import check_new_samples, is_function, is_precomputed
 class KernelPrediction(CertifiedMachine):
     """f(x) = sum_i coef_i k(x_i, x) + b of each machine, from `support_vectors_`, `_dual_coef_` and `_intercept_`."""
 
-    _weights = _weights_of = None  # w of a linear kernel that was solved for w, and the dual coefficients it belongs to
+    _weights: Any = None  # w of a linear kernel that was solved for w
+    _weights_of: Any = None  # the dual coefficients it belongs to
 
     @property
     def kernel_is_formula(self) -> bool:
         """Whether the kernel can be evaluated from samples; not so for a matrix or a callable."""
         return not is_precomputed(self.kernel) and not is_function(self.kernel)
 
-    def _validate_for_predict(self, X):
+    def _validate_for_predict(self, X: Any) -> Any:
         """X checked against the training data, and the machine against tampering."""
         check_is_fitted(self)
         vectors = self.support_vectors_
@@ -36,7 +37,7 @@ class KernelPrediction(CertifiedMachine):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
         return check_new_samples(self, X)
 
-    def _decision_values(self, X) -> np.ndarray:
+    def _decision_values(self, X: Any) -> np.ndarray:
         """f(x) for each machine, one column each, in LIBSVM's sign."""
         X = self._validate_for_predict(X)
         samples, intercepts = self._kernel.samples(X), np.asarray(self._intercept_)
@@ -45,11 +46,12 @@ class KernelPrediction(CertifiedMachine):
         with single_threaded_blas():
             return self._score(samples) + intercepts
 
-    def _score(self, samples) -> np.ndarray:
+    def _score(self, samples: Any) -> np.ndarray:
         """<w, phi(x)> of each machine, one column each: through w where that was solved for, else through its sum."""
         held = self._held_weights()
-        if all(w is not None for w in held):
-            return samples.project(np.stack(held).T)
+        whole = [w for w in held if w is not None]
+        if len(whole) == len(held):
+            return samples.project(np.stack(whole).T)
         scores = self._weigh_support(samples, self._support_samples(samples))
         for k, w in enumerate(held):
             if w is not None:
@@ -64,11 +66,11 @@ class KernelPrediction(CertifiedMachine):
             return [None] * len(self._intercept_)
         return [None if np.isnan(w).any() else w for w in self._weights]
 
-    def _weigh_support(self, samples, support) -> np.ndarray:
+    def _weigh_support(self, samples: Any, support: Any) -> np.ndarray:
         """sum_i coef_i k(x_i, x) of each machine, one column each."""
         return evaluate_scores(self._kernel, samples, support, self._expansion())
 
-    def _support_samples(self, samples):
+    def _support_samples(self, samples: Any) -> Any:
         """The support vectors as the kernel wants to see them."""
         return self._support if self.kernel_is_formula else type(samples)(samples.matrix, self.support_)
 
@@ -87,11 +89,11 @@ class KernelPrediction(CertifiedMachine):
         (coef.data if sp.issparse(coef) else coef).flags.writeable = False
         return coef
 
-    def _linear_coef(self):
+    def _linear_coef(self) -> Any:
         """dual_coef_ times the support vectors."""
         return self._weigh_vectors()
 
-    def _weigh_vectors(self, held: bool = True):
+    def _weigh_vectors(self, held: bool = True) -> Any:
         """w of each machine, one row each: w itself where it was solved for and `held`, else sum_i coef_i x_i.
 
         Added up as if in twice the precision, and rounded once. Samples far from the origin are added up from their
@@ -105,7 +107,7 @@ class KernelPrediction(CertifiedMachine):
             return type(self.support_vectors_)(sp.vstack([sp.csr_array(row[None]) for row in rows]))
         return np.stack(list(rows))
 
-    def _weigh(self, samples, weights: np.ndarray) -> np.ndarray:
+    def _weigh(self, samples: Any, weights: np.ndarray) -> np.ndarray:
         """sum_i coef_i x_i of one machine, in the frame of the user."""
         high, low, _ = samples.combine_closely(weights)
         shift = self._kernel.shift

@@ -33,7 +33,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
     task = "classification"
 
     @property
-    def _is_joint(self) -> bool:
+    def _is_joint(self) -> bool:  # type: ignore[override]
         """Whether all classes are solved as one problem."""
         return self._parameter("multi_class") != "ovr"
 
@@ -57,7 +57,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         """
         return self._fit(X, y, sample_weight)
 
-    def _encode(self, y) -> np.ndarray:
+    def _encode(self, y: Any) -> np.ndarray:
         """Class indices 0..k-1; sets classes_."""
         check_classification_targets(y)
         self.classes_, y = np.unique(column_or_1d(y, warn=True), return_inverse=True)
@@ -94,7 +94,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
     def _pose_blocks(self, data: BlockRows) -> list[BlockProblem]:
         """The same problems over blocks: one in all, or one for each class."""
         totals, C = data.survey.totals, bound_cost(self.C)
-        self.classes_ = data.survey.labels
+        self.classes_ = np.asarray(data.survey.labels)
         self._check_count()
         k = len(self.classes_)
         class_weight = weigh_classes(self._parameter("class_weight"), self.classes_, np.arange(k), totals)
@@ -103,8 +103,8 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
             targets = Targets(C, self.classes_, None, class_weight)
             return [self._pose_block_problem(data, targets, self._joint_loss(), k)]
         weights = [class_weight if k == 2 else self._weigh_one(class_weight, each) for each in range(k)]
-        targets = [Targets(C, self.classes_, each, weights[each]) for each in range(k)]
-        return [self._pose_block_problem(data, each, self._loss()) for each in targets[1 if k == 2 else 0 :]]
+        by_class = [Targets(C, self.classes_, each, weights[each]) for each in range(k)]
+        return [self._pose_block_problem(data, each, self._loss()) for each in by_class[1 if k == 2 else 0 :]]
 
     def _weigh_one(self, class_weight: np.ndarray, positive: int) -> np.ndarray:
         """The weights of all classes where one stands against the rest."""
@@ -131,7 +131,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         balance = np.zeros(k) if self._intercept_kind == "free" else None
         return Problem(ClassDesign(features, k), task.y, task.c, self._joint_loss(), balance)
 
-    def _features(self, X, kernel: Linear) -> Design:
+    def _features(self, X: Any, kernel: Linear) -> Design:
         """X as the kernel sees it, with the norm of the penalty."""
         if self._is_joint or self._parameter("penalty") == "l2":
             return super()._features(X, kernel)

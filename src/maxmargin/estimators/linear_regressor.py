@@ -48,7 +48,7 @@ class LinearRegressor(RegressorMixin, LinearMachine):
         """
         return self._fit(X, y, sample_weight)
 
-    def _encode(self, y) -> np.ndarray:
+    def _encode(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True).astype(np.float64, copy=False)
         check_size(y, "y")
         return y

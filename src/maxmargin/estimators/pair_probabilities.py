@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..contracts.inputs import MatrixLike
 
 
-def _wants_probability(estimator) -> bool:
+def _wants_probability(estimator: Any) -> bool:
     """predict_proba exists only where probability=True asked for it."""
     if estimator.probability == "deprecated" or not estimator.probability:
         raise AttributeError("predict_proba is not available when probability=False")
@@ -96,13 +96,13 @@ class PairProbabilities(KernelMachine):
         """
         return np.log(self.predict_proba(X))
 
-    @deprecate_with_probability
+    @deprecate_with_probability  # type: ignore[prop-decorator, arg-type]
     @property
     def probA_(self) -> np.ndarray:
         """Slopes A of the sigmoids 1 / (1 + exp(A f + B))."""
         return self._probA
 
-    @deprecate_with_probability
+    @deprecate_with_probability  # type: ignore[prop-decorator, arg-type]
     @property
     def probB_(self) -> np.ndarray:
         """Shifts B of the sigmoids 1 / (1 + exp(A f + B))."""

@@ -24,7 +24,7 @@ class TrainingSet(ABC):
     """
 
     form: ClassVar[str]
-    observed: tuple
+    observed: tuple[Any, Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Rows(TrainingSet):
     y: np.ndarray
     weight: np.ndarray | None = None
     group: np.ndarray | None = None
-    observed: tuple = (None, None, None)
+    observed: tuple[Any, Any, Any] = (None, None, None)
     form: ClassVar[str] = "memory"
 
 
@@ -56,7 +56,7 @@ class BlockRows(TrainingSet):
 
     blocks: Blocks
     survey: Survey
-    observed: tuple = (None, None, None)
+    observed: tuple[Any, Any, Any] = (None, None, None)
     form: ClassVar[str] = "blocks"
 
 
@@ -67,5 +67,5 @@ class Structures(TrainingSet):
     X: Any
     y: Any
     weight: np.ndarray
-    observed: tuple = (None, None, None)
+    observed: tuple[Any, Any, Any] = (None, None, None)
     form: ClassVar[str] = "structures"
