@@ -77,7 +77,7 @@ def measure_length(v: np.ndarray) -> float:
 
 
 def count_additions(n_blocks: int) -> int:
-    """The most additions that a part of a sum over blocks goes through: FAN on each level of the tree."""
+    """The most additions that a part of a sum over blocks goes through: SUM_FAN_IN on each level of the tree."""
     levels = 1
     while SUM_FAN_IN**levels < n_blocks:
         levels += 1

@@ -133,7 +133,7 @@ class Problem:
         """
         if self.row is None or self.row.p.any() or self.balance is None:
             return FLOOR
-        counted = np.atleast_2d(self.c).max(axis=0) > 0  # rows without weight have no say, whatever they hold
+        counted = np.atleast_2d(self.c).max(axis=0) > 0  # rows without weight do not count, whatever they hold
         square = float(self.features.diagonal[counted].mean()) if counted.any() else 0.0
         return max(5e-5 * float(np.abs(self.balance).sum() ** 2) * square, FLOOR)
 
@@ -186,7 +186,7 @@ class Problem:
 
     @cached_property
     def sum_of_samples(self) -> float:
-        """A number by which rows are told from others, for the price of one product; 0 where there is only a kernel."""
+        """A number that tells these rows from others, at the cost of one product; 0 where there is only a kernel."""
         samples = self.features.samples
         if samples is None or not samples.holds_vectors:
             return 0.0

@@ -253,7 +253,7 @@ def explain(problem: AnyProblem, solver: str | Solver = "auto", tol: float = 1e-
     problem : Problem
     solver : "auto", a name, or a solver object
     tol : float
-        The relative gap to reach, which has a say in the choice.
+        The relative gap to reach, on which the choice depends too.
 
     Returns
     -------

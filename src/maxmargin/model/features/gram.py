@@ -71,7 +71,7 @@ class Gram(TimedMatrix):
         return is_small(self.n)
 
     def form(self) -> np.ndarray | None:
-        """The whole matrix if n is small, kept for all who ask; else None."""
+        """The whole matrix if n is small, formed once and kept; else None."""
         if self.whole is None and self.small:
             self.counters["rows"] += self.n
             self.whole = evaluate_square(self.kernel, self.samples)

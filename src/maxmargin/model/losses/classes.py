@@ -36,7 +36,7 @@ class ClassTerms(VectorTerms):
 
 
 def balance_classes(a: np.ndarray, y: np.ndarray, c: np.ndarray, balance: np.ndarray) -> np.ndarray:
-    """Duals of which every class sums to its balance: what a rich class has too much goes to a poor one.
+    """Duals of which every class sums to its balance: the surplus of one class goes to another that lacks as much.
 
     For a sample, the dual of one falls and that of the other rises by the same: to zero, or to c if it is the sample's
     own class.

@@ -57,10 +57,11 @@ class FTerms(JointTerms):
 
 
 class TopTerms(JointTerms):
-    """n - sum_{y_i = 1} f_i + (the sum of the k largest of f_i - price [y_i = 1]), times C.
+    """n - sum_{y_i = 1} f_i + (the sum of the k largest of f_i - gain [y_i = 1]), times C.
 
-    Among labellings with exactly k samples at +1, n Delta = n - price h for h true positives: each of the k samples
-    adds its score, and loses the price if it is positive. A selection finds them, so there is nothing to sort.
+    Among labellings with exactly k samples at +1, n Delta = n - gain h for h true positives, where gain is
+    `true_positive_gain`: each of the k samples adds its score, less the gain if it is positive. A selection finds them,
+    so there is nothing to sort.
     """
 
     def __init__(self, y: np.ndarray, c: np.ndarray, k: int, true_positive_gain: float, name: str):

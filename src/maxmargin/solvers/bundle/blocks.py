@@ -176,7 +176,7 @@ class BlockBundleRun(Run):
 
     @property
     def support(self) -> int:
-        """All rows have a say."""
+        """All rows: any of them may have a dual."""
         return self.problem.n
 
     @property

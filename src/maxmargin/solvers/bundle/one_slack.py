@@ -140,7 +140,7 @@ class OneSlackRun(Run):
 
     @property
     def support(self) -> int:
-        """All samples have a say."""
+        """All samples: any of them may have a dual."""
         return self.problem.n
 
     def progress(self, seconds: float) -> Progress:

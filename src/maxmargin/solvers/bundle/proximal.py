@@ -161,7 +161,7 @@ class TrustRegion(Proximal):
                 u = np.sqrt(low * high)
             elif u < least:
                 return step
-            else:  # kinks first, bends later: between the two less proximity changes nothing for a while
+            else:  # first kinks, later curvature: between the two less proximity changes nothing for a while
                 u, factor = u * factor if now > 0 else u / factor, min(factor**2, 65536.0)
         self.proximity = u
         return step
