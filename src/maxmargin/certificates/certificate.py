@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from math import isfinite
 from typing import Any
+
 import numpy as np
 
 from ..model.problem import FLOOR

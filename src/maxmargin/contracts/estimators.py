@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 if TYPE_CHECKING:
     from ..model.problem import Problem
@@ -73,7 +73,7 @@ class Estimator(ABC):
     solver: str | Solver
 
     @abstractmethod
-    def fit(self, X: Any, y: Any) -> Estimator:
+    def fit(self, X: Any, y: Any) -> Self:
         """The fitted estimator itself, with `result_` and `certificate_`."""
 
     @abstractmethod
