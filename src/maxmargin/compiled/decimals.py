@@ -27,7 +27,7 @@ def floor_log2(k):
 
 
 def table_powers(up: bool) -> np.ndarray:
-    """The first 128 bits of 10^k for k = LEAST .. MOST, high and low half, rounded down, or up where `up`."""
+    """The first 128 bits of 10^k for every k that occurs, high and low half, rounded down, or up where `up`."""
     rows = []
     for k in range(MIN_POWER_OF_TEN, MAX_POWER_OF_TEN + 1):
         numerator, denominator = 10 ** max(k, 0), 10 ** max(-k, 0)

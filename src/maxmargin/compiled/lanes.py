@@ -195,20 +195,6 @@ def absolute(context, a):
 
 
 @intrinsic
-def sum_lanes(context, a):
-    """The sum of all lanes."""
-
-    def generate(context, builder, signature, arguments):
-        kind = arguments[0].type
-        signature = ir.FunctionType(kind.element, [kind.element, kind])
-        name = f"llvm.vector.reduce.fadd.v{kind.count}f{a.dtype.bitwidth}"
-        function = cgutils.get_or_insert_function(builder.module, signature, name)
-        return builder.call(function, [ir.Constant(kind.element, 0.0), arguments[0]], fastmath=("reassoc",))
-
-    return a.dtype(a), generate
-
-
-@intrinsic
 def largest_lane(context, a):
     """The largest of all lanes."""
 

@@ -75,7 +75,7 @@ def read_query(text, k):
 
 @njit(**OPTIONS)
 def parse_lines(text, queried, first, most, limit, labels, queries, indptr, indices, values, unsure):
-    """Fill the arrays; rows, pairs, numbers left unread, lowest and highest index, the verdict, the place of the fault.
+    """Fill the arrays; rows, pairs, numbers left unread, lowest and highest index, the kind of fault, its place.
 
     The text ends with the end of a line. Indices lie between `first`, which becomes 0, and `most`, absolute values do
     not exceed `limit`, queries are read where they are `queried`. `unsure` receives (slot, start, stop) of numbers that
