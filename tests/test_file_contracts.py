@@ -15,7 +15,14 @@ from maxmargin.cli import main
 from maxmargin.cli.exit_codes import Exit
 from maxmargin.contracts.files import Data, DataFormat, DataRequest, ModelFormat
 from maxmargin.files import load, read_data, write_libsvm
-from maxmargin.files.formats import DATA_FORMATS, MODEL_FORMATS, find_data_format, find_model_format
+from maxmargin.files.formats import (
+    DATA_FORMATS,
+    MODEL_FORMATS,
+    detect_model_format,
+    find_data_format,
+    find_model_format,
+    is_model_file,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)).round(3)
@@ -50,6 +57,21 @@ class JsonLines(DataFormat):
         return self.open_blocks(path, rows=7)
 
 
+class NumpyArchive(DataFormat):
+    """X and y in one file of NumPy, a ZIP archive as our own model files are."""
+
+    name, title, suffixes, is_text = "npz", "An archive of NumPy", (".npz",), False
+
+    def read(self, path, request: DataRequest) -> Data:
+        """Both arrays."""
+        with np.load(path) as arrays:
+            return Data(arrays["X"].astype(request.dtype), arrays["y"])
+
+    def write(self, path, data: Data) -> None:
+        """Both arrays, to an open file."""
+        np.savez(path, X=data.X.toarray() if hasattr(data.X, "toarray") else data.X, y=data.y)
+
+
 class Weights(ModelFormat):
     """w and b of a linear classifier as JSON."""
 
@@ -77,8 +99,9 @@ class Weights(ModelFormat):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with a file of LIBSVM text, and the two formats registered."""
-    monkeypatch.setitem(DATA_FORMATS, JsonLines.name, JsonLines())
+    """A folder with a file of LIBSVM text, and the formats above registered."""
+    for kind in (JsonLines(), NumpyArchive()):
+        monkeypatch.setitem(DATA_FORMATS, kind.name, kind)
     monkeypatch.setitem(MODEL_FORMATS, Weights.name, Weights())
     monkeypatch.chdir(tmp_path)
     write_libsvm("rows", X, Y)
@@ -103,6 +126,31 @@ def test_data_of_ones_own_format(folder, capsys):
     (folder / "rows.csv").write_text("1,2,0\n3,4,1\n")
     assert main(["train", "rows.csv", "m", "--blocks", *options]) == Exit.BAD_INPUT
     assert "--blocks takes LIBSVM text, Parquet and JSON lines" in capsys.readouterr().err
+
+
+def test_data_that_begin_as_a_model_does(folder, capsys):
+    """The suffix says that they are data: written, trained on, predicted, converted back, and never written over."""
+    assert main(["convert", "rows", "rows.npz"]) == Exit.SUCCESS
+    assert detect_model_format("rows.npz") is MODEL_FORMATS["maxmargin"]
+    assert not is_model_file("rows.npz")
+    assert main(["train", "rows.npz", "m.maxmargin", "--estimator", "LinearSVC", "--quiet"]) == Exit.SUCCESS
+    assert is_model_file("m.maxmargin")
+    assert main(["predict", "rows.npz", "m.maxmargin", "out", "--quiet"]) == Exit.SUCCESS
+    assert np.array_equal(np.loadtxt("out"), load("m.maxmargin").predict(X))
+    assert main(["convert", "rows.npz", "again.svm"]) == Exit.SUCCESS
+    assert np.array_equal(read_data("again.svm").X.toarray(), X)
+    capsys.readouterr()
+    assert main(["train", "rows", "rows.npz", "--quiet"]) == Exit.BAD_INPUT
+    assert "which is there and no model file" in capsys.readouterr().err
+    assert main(["train", "m.maxmargin"]) == Exit.BAD_INPUT
+    assert "m.maxmargin is a model file, and data are expected there." in capsys.readouterr().err
+
+
+def test_a_table_whose_first_column_is_named_as_models_begin(folder):
+    """svm_type is the first word of LIBSVM's model files, and here that of a header."""
+    (folder / "rows.csv").write_text("svm_type,y\n" + "".join(f"{x},{y}\n" for x, y in zip(X[:, 0], Y, strict=True)))
+    assert main(["train", "rows.csv", "m.maxmargin", "--quiet"]) == Exit.SUCCESS
+    assert load("m.maxmargin").n_features_in_ == 1
 
 
 def test_models_of_ones_own_format(folder, capsys):

@@ -8,8 +8,8 @@ from pathlib import Path
 from ..files.formats import (
     DATA_FORMATS,
     MODEL_FORMATS,
-    detect_model_format,
     find_data_format,
+    is_model_file,
     join_words,
     list_suffixes,
 )
@@ -40,11 +40,11 @@ def make_parser(program: str) -> argparse.ArgumentParser:
 
 
 def run(argv: list[str], program: str) -> int:
-    """Data if IN does not begin as a model does."""
+    """A model if IN is the file of one, else data."""
     arguments = make_parser(program).parse_intermixed_args(argv)
     check_not_overwriting(arguments.out, "OUT", {"IN": arguments.data})
     record = {"command": "convert", "files": {"in": arguments.data, "out": arguments.out}}
-    if Path(arguments.data).is_file() and detect_model_format(arguments.data) is not None:
+    if is_model_file(arguments.data):
         told = convert_model(arguments)
     else:
         told = convert_data(arguments)

@@ -28,7 +28,7 @@ def check_destination(training, path: str, kind: ModelFormat, data: str, careful
     check_place(path, "MODEL")
     check_not_overwriting(path, "MODEL", {"DATA": data})
     is_nonempty = Path(path).is_file() and Path(path).stat().st_size > 0
-    if careful and is_nonempty and kind.first_bytes and formats.detect_model_format(path) is None:
+    if careful and is_nonempty and kind.first_bytes and not formats.is_model_file(path):
         raise ValueError(f"MODEL is {path}, which is there and no model file; remove it first, if it is not needed.")
     estimator = type(training.machine)
     formats.check_place(kind, estimator)

@@ -97,6 +97,18 @@ def detect_model_format(path: str | os.PathLike[str]) -> ModelFormat | None:
     return next((kind for kind in readable if begin.startswith(kind.first_bytes)), None)
 
 
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is there and begins as a model does; one whose suffix names a format of data is data all the same.
+
+    First bytes are not enough: data may lie in a ZIP archive too, as NumPy's .npz, and the first column of a table may
+    be called svm_type. Files of `DEFAULT_DATA_FORMAT` have any name, so of them only the first bytes are left.
+    """
+    path = Path(path)
+    if not path.is_file() or find_data_format(path) is not DEFAULT_DATA_FORMAT:
+        return False
+    return detect_model_format(path) is not None
+
+
 def find_model_format(suffix: str, estimator: type[Estimator]) -> ModelFormat | None:
     """The format that the suffix of a model file names, for estimators of this family; None if it names none."""
     named = [kind for kind in MODEL_FORMATS.values() if kind.has_suffix(suffix.lower())]
