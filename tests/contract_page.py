@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from functools import cached_property
 from pathlib import Path
 
@@ -31,9 +32,9 @@ def describe(owner: type, name: str) -> str:
         member = member.fget if isinstance(member, property) else member.func
     if inspect.isroutine(member) or isinstance(member, classmethod | staticmethod):
         return (inspect.getdoc(member) or "").partition("\n")[0]
-    pattern = rf"^(?:\w+, )*{name}(?:, \w+)* : [^\n]*\n((?: {{4}}[^\n]*\n?)+)"
+    pattern = rf"^(?:\w+, )*{name}(?:, \w+)* : ([^\n]*)((?:\n {{4}}[^\n]*)*)"
     listed = re.search(pattern, inspect.getdoc(owner) or "", re.M)
-    return " ".join(listed[1].split()) if listed else ""
+    return f"{listed[1]}. {' '.join(listed[2].split())}".strip() if listed else ""
 
 
 def write_signature(base: type, name: str) -> str:
@@ -59,7 +60,8 @@ def quote(name: str) -> str:
     members = list_members(base)
     required = [each for each in members if is_abstract(base, each[0])]
     optional = [each for each in members if not is_abstract(base, each[0])]
-    lines = [f"`maxmargin.contracts.{name}`: {inspect.getdoc(base).partition(chr(10))[0]}", ""]
+    summary = f"`maxmargin.contracts.{name}`: {inspect.getdoc(base).partition(chr(10))[0]}"
+    lines = [*textwrap.wrap(summary, 120, break_on_hyphens=False), ""]
     for title, group in (("required", required), ("with a default", optional)):
         if group:
             lines += [f"| {title} | |", "|---|---|"]
