@@ -21,7 +21,7 @@ def list_members(base: type) -> list[tuple[str, str]]:
     for each in reversed(base.__mro__):
         if each.__module__.startswith(contracts.__name__):
             names = [*inspect.get_annotations(each), *vars(each)]
-            found |= {name: describe(each, name) for name in names if not name.startswith("_")}
+            found |= {name: describe(each, name) or found.get(name, "") for name in names if not name.startswith("_")}
     return list(found.items())
 
 

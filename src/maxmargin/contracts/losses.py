@@ -30,11 +30,19 @@ TRIAL_STEP_LENGTHS = (1.0, 0.1, 0.01)  # how far scores are moved to see whether
 
 
 class Terms(ABC):
-    """c l(f; y) for given targets y and weights c: its value and its subgradient."""
+    """c l(f; y) for given targets y and weights c: its value and its subgradient.
+
+    Attributes
+    ----------
+    piecewise : bool
+        Whether the terms are the five numbers of a `PiecewiseConjugate`.
+    joint : bool
+        Whether there is one value for the whole list of scores (`JointTerms`).
+    """
 
     __slots__ = ()
-    piecewise: ClassVar[bool] = False  # whether the terms are the five numbers of a `PiecewiseConjugate`
-    joint: ClassVar[bool] = False  # whether there is one value for the whole list of scores (`JointTerms`)
+    piecewise: ClassVar[bool] = False
+    joint: ClassVar[bool] = False
 
     @abstractmethod
     def value(self, f: np.ndarray) -> np.ndarray:
@@ -60,10 +68,15 @@ class SmoothTerms(Terms):
     cancels. The three error bounds have defaults that follow from that. `value` and `conjugate` may also subtract
     numbers of the size of c l''(f), as exp(r) - r - 1 does near r = 0. A loss whose formula subtracts larger ones, or
     whose terms can be bounded more sharply, overrides them.
+
+    Attributes
+    ----------
+    relative_error : float
+        Of `value`, `response`, `conjugate` and `slopes`, relative to their size: 16 roundings by default.
     """
 
     __slots__ = ()
-    relative_error: ClassVar[float] = TERM_RELATIVE_ERROR  # of `value`, `response`, `conjugate` and `slopes`
+    relative_error: ClassVar[float] = TERM_RELATIVE_ERROR
 
     @abstractmethod
     def conjugate(self, a: np.ndarray) -> np.ndarray:

@@ -30,10 +30,14 @@ class Samples(ABC):
         Bytes of the numbers held, 0 where they are not counted.
     copied : int
         Bytes that were made from the data as given, beside those that the user holds.
+    holds_vectors : bool
+        Whether these are `VectorSamples`.
+    sparse : bool
+        Whether only numbers that are not zero are stored.
     """
 
-    holds_vectors: ClassVar[bool] = False  # whether these are `VectorSamples`
-    sparse: ClassVar[bool] = False  # whether only numbers that are not zero are stored
+    holds_vectors: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
     n: int
     d: int
     dtype: np.dtype
