@@ -4,22 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maxmargin import (
-    SVC,
-    SVR,
-    LinearSVC,
-    LinearSVR,
-    MetricSVC,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    RankSVM,
-    RiskClassifier,
-    RiskRegressor,
-)  # fmt: skip
+from maxmargin.estimators import registry
 
-ESTIMATORS = (
-    SVC(), NuSVC(), SVR(), NuSVR(), OneClassSVM(), LinearSVC(), LinearSVR(), RiskClassifier(), RiskRegressor(),
-    MetricSVC(), RankSVM(),
-)  # fmt: skip
+ESTIMATORS = tuple(kind() for kind in registry.ESTIMATORS.values() if kind.family != "structured")
 every_estimator = pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)

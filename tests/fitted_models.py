@@ -29,6 +29,7 @@ from maxmargin import (
     RiskRegressor,
     StructuredSVM,
 )
+from maxmargin.estimators.registry import ESTIMATORS
 from maxmargin.model.kernels import RBF
 
 X, CLASS = make_classification(60, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
@@ -95,6 +96,11 @@ EXAMPLES: dict[str, Example] = {
     "structured_chains": Example(
         lambda: StructuredSVM(ChainModel(label_costs=COSTS)), CHAINS, WORDS, [NEW[:1], NEW[1:]]
     ),
+}
+TARGETS_BY_TASK = {"classification": CLASS, "regression": TARGET, "ranking": CLASS, "novelty": None}
+with_example = {type(example.make()) for example in EXAMPLES.values()}
+EXAMPLES |= {
+    name: Example(kind, X, TARGETS_BY_TASK[kind.task]) for name, kind in ESTIMATORS.items() if kind not in with_example
 }
 
 

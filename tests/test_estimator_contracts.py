@@ -14,12 +14,15 @@ from sklearn.exceptions import ConvergenceWarning
 import maxmargin
 from maxmargin import SVC, ChainModel, MulticlassModel, certify
 from maxmargin.blocks import ArrayBlocks
+from maxmargin.cli import main, options
+from maxmargin.cli.exit_codes import Exit
 from maxmargin.contracts.estimators import Estimator, EstimatorFamily, EstimatorTask
 from maxmargin.contracts.losses import PiecewiseLoss
 from maxmargin.estimators import ESTIMATORS
 from maxmargin.estimators.certified import ABSENT_PARAMETERS, CertifiedMachine
 from maxmargin.estimators.linear_classifier import LinearClassifier
-from maxmargin.estimators.registry import find_estimator
+from maxmargin.estimators.registry import find_estimator, list_names
+from maxmargin.files import load, write_libsvm
 from maxmargin.model.losses import LOSSES, make_piecewise
 
 every_estimator = pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
@@ -44,6 +47,11 @@ def test_the_registry_has_every_public_estimator():
     public = {name: getattr(maxmargin, name) for name in maxmargin.__all__}
     found = {name: kind for name, kind in public.items() if inspect.isclass(kind) and issubclass(kind, Estimator)}
     assert found == dict(ESTIMATORS)
+
+
+def test_the_command_line_has_every_estimator_whose_data_fit_into_a_table():
+    assert list_names(lambda kind: kind.family != "structured") == list(options.ESTIMATOR_NAMES)
+    assert {*options.ESTIMATOR_NAMES} <= {*maxmargin.__all__}
 
 
 @every_estimator
@@ -197,6 +205,31 @@ def test_it_is_interrupted_by_its_budget_like_every_other():
     with pytest.warns(ConvergenceWarning) as told:
         model.fit(X, y)
     assert told[0].filename == __file__
+
+
+def test_it_is_an_estimator_of_the_command_line(tmp_path, monkeypatch, capsys):
+    """Trained, resumed, cross-validated and searched for C, though it has no parameter verbose, warm_start or other."""
+    monkeypatch.setitem(ESTIMATORS, "SmoothHingeSVC", SmoothHingeSVC)
+    monkeypatch.setattr(options, "ESTIMATOR_NAMES", (*options.ESTIMATOR_NAMES, "SmoothHingeSVC"))
+    monkeypatch.chdir(tmp_path)
+    X, y = make_data()
+    write_libsvm("rows", X, y)
+    asked = ["--estimator", "SmoothHingeSVC"]
+    assert main(["train", "rows", "m", "--C", "2", *asked]) == Exit.SUCCESS
+    model = load("m")
+    assert vars(model).keys().isdisjoint(("verbose", "warm_start", "max_seconds"))
+    np.testing.assert_allclose(model.coef_, SmoothHingeSVC(C=2.0).fit(X, y).coef_, rtol=1e-6)
+    assert main(["predict", "rows", "m", "out", "--quiet"]) == Exit.SUCCESS
+    assert np.array_equal(np.loadtxt("out"), model.predict(X))
+    assert main(["train", "rows", "--resume", "m", "--quiet"]) == Exit.SUCCESS
+    assert load("m").n_iter_ < model.n_iter_
+    capsys.readouterr()
+    assert main(["train", "rows", "--folds", "3", *asked]) == Exit.SUCCESS
+    assert "Cross Validation Accuracy" in capsys.readouterr().out
+    assert main(["train", "rows", "--find-C", "--quiet", *asked]) == Exit.SUCCESS
+    assert "Best C" in capsys.readouterr().out
+    assert main(["train", "rows", "--max-seconds", "9", *asked]) == Exit.USAGE
+    assert "--max-seconds is no parameter of SmoothHingeSVC" in capsys.readouterr().err
 
 
 def test_a_class_without_its_hooks_is_not_made():

@@ -12,6 +12,7 @@ from commands import CERTIFICATE, assert_refused, run
 
 import maxmargin
 from maxmargin.cli.exit_codes import Exit
+from maxmargin.estimators.registry import list_names
 from maxmargin.files import load, read_libsvm, write_libsvm
 
 # ---- train ----------------------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ def test_wrong_input(case, blobs, line, flowers, capsys):
         (["--libsvm", "--liblinear"], "not allowed with argument"),
         (["-s", "9"], "-s must be one of 0, 1, 2, 3, 4, got '9'"),
         (["-c", "1", "--resume", "m"], "takes no letters"),
-        (["--blocks"], "--blocks is for LinearSVC, LinearSVR, RiskClassifier, RiskRegressor, and not for SVC"),
+        (["--blocks"], f"--blocks is for {', '.join(list_names(lambda kind: kind.takes_blocks))}, and not for SVC"),
         (["--find-C"], "--find-C (-C) is for linear machines"),
     ],
 )

@@ -67,7 +67,8 @@ def cross_validate_costs(
     rows = list(split(training, arguments.folds or DEFAULT_FOLDS))
     parts = [take_rows(training, train) for train, _ in rows]
     for part in parts:
-        part.machine.set_params(warm_start=True, **({} if epsilon is None else {"epsilon": epsilon}))
+        part.machine.warm_start = True
+        part.machine.set_params(**({} if epsilon is None else {"epsilon": epsilon}))
     trials: list[Trial] = []
     unchanged = 0
     while C <= LARGEST_C and unchanged < MAX_UNCHANGED_DOUBLINGS:
@@ -91,7 +92,8 @@ def fit_at(part: Training, C: float, seconds: float) -> bool:
     """Fit one fold; whether w is as before, up to what an objective within tol leaves open: the root of it."""
     machine = part.machine
     before = vars(machine).get("coef_")
-    machine.set_params(C=C, max_seconds=None if math.isinf(seconds) else seconds)
+    machine.set_params(C=C)
+    machine.max_seconds = None if math.isinf(seconds) else seconds
     fit_machine(part)
     change = math.inf if before is None else float(np.linalg.norm(machine.coef_ - before))
     return change <= math.sqrt(machine.tol) * float(np.linalg.norm(machine.coef_))

@@ -25,8 +25,8 @@ def cross_validate(training: Training, arguments: argparse.Namespace) -> int:
     for train, test in split(training, arguments.folds):
         part = take_rows(training, train)
         if part.machine.max_seconds is not None:
-            part.machine.set_params(max_seconds=part.machine.max_seconds / arguments.folds)
-        part.machine.set_params(verbose=int(sys.stderr.isatty() and not arguments.quiet))
+            part.machine.max_seconds /= arguments.folds
+        part.machine.verbose = int(sys.stderr.isatty() and not arguments.quiet)
         fit_machine(part)
         unfinished += not all(result.converged for result in part.machine.results_)
         score.add(part.machine.predict(take(training.X, test, train, part.machine)), training.y[test])

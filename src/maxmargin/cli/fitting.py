@@ -140,12 +140,12 @@ def fit(training: Training, arguments: argparse.Namespace, program: str) -> int:
     path = arguments.model or arguments.resume or default_model_path(arguments.data, arguments.imitated_program)
     kind = choose_format(path, arguments.to, arguments.imitated_program, type(machine))
     check_destination(training, path, kind, arguments.data, careful=arguments.imitated_program is None)
-    temporary_parameters = {"verbose": int(sys.stderr.isatty() and not arguments.quiet)}
+    settings = {"verbose": int(sys.stderr.isatty() and not arguments.quiet)}
+    if arguments.resume:
+        settings["warm_start"] = True
     began = time.perf_counter()
     with treat_sigterm_as_interrupt() as terminated:
-        interrupted = fit_until_interrupted(
-            training, temporary_parameters | ({"warm_start": True} if arguments.resume else {})
-        )
+        interrupted = fit_until_interrupted(training, settings)
         seconds = time.perf_counter() - began
         store_feature_origin(training, arguments.imitated_program)
         # A first Ctrl-C that comes now waits for the file: the fit is over, and would be lost.
@@ -176,13 +176,16 @@ def describe_interruption(machine: Estimator, path: str, kind: ModelFormat, data
     return "; ".join(sentences) + "."
 
 
-def fit_until_interrupted(training: Training, temporary_parameters: dict) -> bool:
-    """Fit the machine, with some parameters for this fit only; True if Ctrl-C ended it and the best point was kept."""
+def fit_until_interrupted(training: Training, settings: dict[str, object]) -> bool:
+    """Fit the machine, with some settings for this fit only; True if Ctrl-C ended it and the best point was kept.
+
+    An estimator may have a setting as an attribute of its class in place of a parameter, so they are attributes here.
+    """
     machine = training.machine
-    parameters = machine.get_params()
-    saved_parameters = {name: parameters[name] for name in temporary_parameters}
-    before = vars(machine).pop("n_iter_", None)  # what is set when a machine is whole
-    machine.set_params(**temporary_parameters)
+    attributes = vars(machine)
+    saved = {name: attributes[name] for name in settings if name in attributes}
+    before = attributes.pop("n_iter_", None)  # what is set when a machine is whole
+    attributes.update(settings)
     try:
         fit_machine(training)
     except KeyboardInterrupt:
@@ -190,7 +193,9 @@ def fit_until_interrupted(training: Training, temporary_parameters: dict) -> boo
             raise
         return True
     finally:
-        machine.set_params(**saved_parameters)
+        for name in settings:
+            del attributes[name]
+        attributes.update(saved)
         if "n_iter_" not in vars(machine) and before is not None:
             machine.n_iter_ = before
     return False

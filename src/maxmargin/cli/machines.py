@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from .exit_codes import UsageError
-from .options import ESTIMATOR_NAMES, Option
+from .options import Option
 
 
 def make_machine(name: str, parameters: dict):
@@ -40,7 +40,9 @@ def set_parameters(machine, parameters: dict):
 
 def refuse_parameter(parameter: str, name: str) -> str:
     """A sentence that names the machines that have the parameter."""
-    owners = [each for each in ESTIMATOR_NAMES if has_parameter(each, parameter)]
+    from ..estimators.registry import list_names
+
+    owners = [each for each in list_names(lambda kind: kind.family != "structured") if has_parameter(each, parameter)]
     flag = Option(parameter, str, "", "").flag
     return f"{flag} is no parameter of {name}; it is one of {', '.join(owners)} (choose with --estimator)."
 
