@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -51,3 +53,20 @@ def test_unit_weights_change_nothing(name):
         double = make_model(name, tol=1e-9, C=2.0 * plain.C).fit(X, y)
         weighted = make_model(name, tol=1e-9).fit(X, y, sample_weight=np.full(40, 2.0))
         np.testing.assert_allclose(decide(double, X), decide(weighted, X), atol=1e-6)
+
+
+@pytest.mark.parametrize("module_name", [3, "maxmarginal", "__main__"])
+def test_the_warning_of_negative_weights_in_code_without_a_module(module_name):
+    """Code that is run by `exec` may have any value as its name, and is where the warning points to."""
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    names = {
+        "__name__": module_name,
+        "fit": SVC().fit,
+        "X": X,
+        "y": y,
+        "weight": np.where(np.arange(20) == 3, -1.0, 1.0),
+    }
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        exec(compile("fit(X, y, weight)", "<cell 1>", "exec"), names)
+    assert [each.filename for each in caught] == ["<cell 1>"]
