@@ -24,7 +24,7 @@ COMMANDS = {
     "train": "fit a machine to a file of data and save it with its certificate",
     "predict": "predict the rows of a file with a saved machine",
     "scale": "bring features into a range, and remember how",
-    "certify": "recompute how far from optimal a saved machine is, whoever trained it",
+    "certify": "recompute how far from optimal a saved machine is, whichever program trained it",
     "convert": "data or machines from one format to another",
     "solvers": "which solvers there are, and what each of them takes",
     "explain": "which solver a fit would take and why, its memory and its time",

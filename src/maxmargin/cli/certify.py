@@ -13,8 +13,8 @@ from .options import add_data_options, add_output_options, add_parameters, colle
 from .parser import Parser
 from .report import describe_certificate, print_json
 
-DESCRIPTION = """How far from optimal MODEL is on the DATA it was trained on, whoever trained it: primal value, dual
-value and the gap between them. The text files of LIBSVM and LIBLINEAR do not hold C, nu, epsilon and weights of
+DESCRIPTION = """How far from optimal MODEL is on the DATA it was trained on, whichever program trained it: primal value,
+dual value and the gap between them. The text files of LIBSVM and LIBLINEAR do not hold C, nu, epsilon and weights of
 classes: give those of the training."""
 
 
