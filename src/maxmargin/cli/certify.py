@@ -13,9 +13,9 @@ from .options import add_data_options, add_output_options, add_parameters, colle
 from .parser import Parser
 from .report import describe_certificate, print_json
 
-DESCRIPTION = """How far from optimal MODEL is on the DATA it was trained on, whichever program trained it: primal value,
-dual value and the gap between them. The text files of LIBSVM and LIBLINEAR do not hold C, nu, epsilon and weights of
-classes: give those of the training."""
+DESCRIPTION = """How far from optimal MODEL is on the DATA it was trained on, whichever program trained it: primal
+value, dual value and the gap between them. The text files of LIBSVM and LIBLINEAR do not hold C, nu, epsilon and
+weights of classes: give those of the training."""
 
 
 def make_parser(program: str) -> argparse.ArgumentParser:
