@@ -168,7 +168,8 @@ def refuse_form(forms: tuple[str, ...], traits: Traits) -> str | None:
     if traits.form in forms:
         return None
     wanted = " or ".join(FORM_PHRASES[form] for form in forms)
-    return f"is for {wanted}, and this problem has {FORM_PHRASES[traits.form]}{remedy(traits)}"
+    found = FORM_PHRASES[traits.form] if "memory" in forms or traits.form != "memory" else "scores of samples"
+    return f"is for {wanted}, and this problem has {found}{remedy(traits)}"
 
 
 def remedy(traits: Traits) -> str:
