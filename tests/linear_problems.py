@@ -1,7 +1,8 @@
 """Small linear problems for every loss, and their optima by solvers that are not ours.
 
-Piecewise losses go to cvxopt as quadratic programs in the primal; the others to Newton's method in NumPy, or with |w|_1
-to scipy's L-BFGS-B, with derivatives from the formulas in the books.
+Piecewise losses go to cvxopt as quadratic programs in the primal, written from the five numbers of their rows, which
+`test_losses.py` compares with the formulas; the others to Newton's method in NumPy, or with |w|_1 to scipy's L-BFGS-B,
+with derivatives from the formulas in the books.
 """
 
 from __future__ import annotations
@@ -10,53 +11,49 @@ from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
+from exact_programs import solve_exactly
 from scipy.optimize import minimize
 from textbook import minimise
 
+from maxmargin.contracts.solvers import Solver
 from maxmargin.model.features import AbsoluteDesign, Design
 from maxmargin.model.formulations import OneClass, Risk
-from maxmargin.model.losses import (
-    Absolute,
-    EpsilonInsensitive,
-    Exponential,
-    Hinge,
-    Huber,
-    LeastSquares,
-    Logistic,
-    Novelty,
-    Poisson,
-    Quantile,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-)  # fmt: skip
+from maxmargin.model.losses import LOSSES
 from maxmargin.model.problem import Problem
 from maxmargin.model.samples import wrap
+from maxmargin.solvers import SOLVERS
 
 INTERCEPTS = ("free", "regularised", "none")
 FORMS = {"dense": np.asarray, "sparse": sp.csr_array}
-EXAMPLES = {
-    loss.name: loss
-    for loss in (
-        Hinge(), SquaredHinge(), Exponential(), Logistic(), Novelty(rho=1.0), LeastSquares(), Absolute(), Quantile(0.3),
-        EpsilonInsensitive(0.2), SquaredEpsilonInsensitive(0.2), Huber(0.4), Poisson(),
-    )
-}  # fmt: skip
-KINKED = ("hinge", "novelty", "absolute", "quantile", "epsilon_insensitive")
-SMOOTH = ("exponential", "logistic", "poisson")  # without a row of five numbers
-PIECEWISE_LOSSES = [name for name in EXAMPLES if name not in SMOOTH]
-LOSSES_BY_SOLVER = {  # by which solver each loss is taken, with the penalty |w|^2 / 2
-    "smo": PIECEWISE_LOSSES,
-    "newton": [name for name in EXAMPLES if name not in KINKED],
-    "multipliers": PIECEWISE_LOSSES,
-    "interior_point": PIECEWISE_LOSSES,
-    "coordinate": PIECEWISE_LOSSES,
-    "bundle": list(EXAMPLES),
-    "gradient_descent": list(EXAMPLES),
-    "adagrad": list(EXAMPLES),
-    "lagrangian_dual": PIECEWISE_LOSSES,
-    "qp": PIECEWISE_LOSSES,
-    "auto": list(EXAMPLES),
+PARAMETERS = {  # of losses whose defaults would hide a mistake
+    "novelty": {"rho": 1.0},
+    "quantile": {"quantile": 0.3},
+    "epsilon_insensitive": {"epsilon": 0.2},
+    "squared_epsilon_insensitive": {"epsilon": 0.2},
+    "huber": {"threshold": 0.4},
 }
+EXAMPLES = {name: loss(**PARAMETERS.get(name, {})) for name, loss in LOSSES.items()}
+KINKED = tuple(name for name, loss in EXAMPLES.items() if loss.kinked)
+SMOOTH = tuple(name for name, loss in EXAMPLES.items() if loss.row(np.ones(1), np.ones(1)) is None)
+PIECEWISE_LOSSES = [name for name in EXAMPLES if name not in SMOOTH]
+LOSSES_OF_KIND = {
+    "any": list(EXAMPLES),
+    "smooth": [name for name in EXAMPLES if name not in KINKED],
+    "piecewise": PIECEWISE_LOSSES,
+}
+
+
+def list_losses(solver: type[Solver], intercept: str) -> list[str]:
+    """The losses that a solver says it takes, of linear machines in memory with the penalty |w|^2 / 2."""
+    takes = solver.takes
+    if "memory" not in solver.forms or takes.scores == "many" or takes.penalty != "l2":
+        return []
+    if intercept == "free" and not takes.free_intercept:
+        return []
+    return [name for name in LOSSES_OF_KIND[takes.loss] if takes.structure in ("", EXAMPLES[name].structure)]
+
+
+LOSSES_BY_SOLVER = {name: list_losses(solver, "free") for name, solver in SOLVERS.items()} | {"auto": list(EXAMPLES)}
 APPROXIMATE = ("gradient_descent", "adagrad", "lagrangian_dual", "qp")  # solvers with tests of their own
 PAIRS = [(solver, name) for solver, names in LOSSES_BY_SOLVER.items() for name in names if solver not in APPROXIMATE]
 SCALING = 1.5  # the constant column of a regularised intercept
@@ -119,46 +116,59 @@ def solve_elsewhere(loss, X, y, c, intercept: str, penalty: str = "l2") -> float
         return descend_split(loss, X, y, c, intercept)
     if intercept == "regularised":
         X = np.column_stack([X, np.full(len(y), SCALING)])
-    if loss.name in (*SMOOTH, "least_squares"):
+    if loss.row(y, c) is None:
         return descend_by_newton(loss, X, y, c, intercept == "free")
-    return solve_program(loss, X, y, c, intercept == "free")
-
-
-def solve_program(loss, X, y, c, free: bool) -> float:
-    """min P of a piecewise loss, as a quadratic program."""
-    if loss.target == "none" and free:
+    if loss.target == "none" and intercept == "free":  # whose margin is a variable too
         return minimise(X, -y, np.zeros(len(y)), c, free=False, reach=1.0, shared_cost=-NU * c.sum())
-    if loss.target in ("label", "none"):
-        return minimise(X, -y, -np.ones(len(y)), c, free, squared=loss.name == "squared_hinge")
-    over, under = (1.0 - loss.quantile, loss.quantile) if loss.name == "quantile" else (1.0, 1.0)
-    bound = np.concatenate([y, -y]) + getattr(loss, "epsilon", 0.0)
-    second_derivative = c / loss.threshold if loss.name == "huber" else None
-    squared = loss.name == "squared_epsilon_insensitive"
-    both = np.vstack([X, X]), np.repeat([1.0, -1.0], len(y)), bound, np.concatenate([over * c, under * c])
-    return minimise(*both, free, squared=squared, second_derivative=second_derivative)
+    return solve_program(loss.row(y, c), X, intercept == "free")
+
+
+def solve_program(row, X, free: bool) -> float:
+    """min P of a loss with the rows (p, d, e, lo, hi), as a quadratic program in the primal.
+
+    c l(f) = max over a in [lo, hi] of -a (f + p) - d a^2/2 - e |a| is a sum over the two signs of a. For a > 0 it is
+    min t^2/(2 d) + hi xi over t + xi >= -(f + p) - e and xi >= 0; without t where d = 0, and without xi where hi is
+    infinite. For a < 0, -lo takes the place of hi, and f + p that of -(f + p).
+    """
+    p, d, e, lo, hi = row
+    n, k = X.shape
+    sample, side = np.tile(np.arange(n), 2), np.repeat([-1.0, 1.0], n)
+    reach = np.concatenate([hi, -lo])
+    used = reach > 0  # a sign that a cannot have adds nothing
+    sample, side, reach = sample[used], side[used], reach[used]
+    m, curved, bounded = len(sample), d[sample] > 0, np.isfinite(reach)
+    assert (curved | bounded).all(), "a dual without bounds needs a curvature"
+    scores = np.column_stack([X, np.ones(n)]) if free else X
+    unit = np.eye(m)
+    G = np.hstack([side[:, None] * scores[sample], -unit[:, curved], -unit[:, bounded]])
+    slacks = np.zeros((bounded.sum(), G.shape[1]))
+    slacks[:, G.shape[1] - bounded.sum() :] = -np.eye(bounded.sum())
+    ridge = np.append(np.ones(k), np.zeros(scores.shape[1] - k))
+    H = np.diag(np.concatenate([ridge, 1.0 / d[sample][curved], np.zeros(bounded.sum())]))
+    cost = np.concatenate([np.zeros(scores.shape[1] + curved.sum()), reach[bounded]])
+    h = np.concatenate([e[sample] - side * p[sample], np.zeros(bounded.sum())])
+    return solve_exactly(H, cost, np.vstack([G, slacks]), h).value
+
+
+DERIVATIVES = {  # l, l' and l'' of the losses without a row, from the formulas in the books
+    "logistic": lambda f, y: (
+        np.logaddexp(0.0, -y * f), -y / (1.0 + np.exp(y * f)), 1.0 / (2.0 + np.exp(y * f) + np.exp(-y * f))
+    ),
+    "exponential": lambda f, y: (np.exp(-y * f), -y * np.exp(-y * f), np.exp(-y * f)),
+    "poisson": lambda f, y: (np.exp(f) - y * f, np.exp(f) - y, np.exp(f)),
+}  # fmt: skip
 
 
 def differentiate(loss, f, y):
-    """l, l' and l'' of a smooth loss, from the formulas in the books."""
-    if loss.name == "logistic":
-        t = 1.0 / (1.0 + np.exp(y * f))
-        return np.logaddexp(0.0, -y * f), -y * t, t * (1.0 - t)
-    if loss.name == "exponential":
-        return np.exp(-y * f), -y * np.exp(-y * f), np.exp(-y * f)
-    if loss.name == "poisson":
-        return np.exp(f) - y * f, np.exp(f) - y, np.exp(f)
-    r = f - y
-    if loss.name == "least_squares":
-        return 0.5 * r**2, r, np.ones_like(r)
-    if loss.name == "huber":
-        inner = np.abs(r) <= loss.threshold
-        value = np.where(inner, 0.5 * r**2 / loss.threshold, np.abs(r) - 0.5 * loss.threshold)
-        return value, np.clip(r / loss.threshold, -1.0, 1.0), inner / loss.threshold
-    if loss.name == "squared_hinge":
-        short = np.maximum(1.0 - y * f, 0.0)
-        return short**2, -2.0 * y * short, 2.0 * (short > 0)
-    beyond = np.maximum(np.abs(r) - loss.epsilon, 0.0)
-    return beyond**2, 2.0 * np.sign(r) * beyond, 2.0 * (beyond > 0)
+    """l, l' and l'' of a loss without a kink: of one with a row, from its best dual a, which is -l'."""
+    row = loss.row(y, np.ones(len(y)))
+    if row is None:
+        return DERIVATIVES[loss.name](f, y)
+    p, d, e, lo, hi = row
+    push = -(f + p)
+    free = np.sign(push) * np.maximum(np.abs(push) - e, 0.0) / d
+    a = np.clip(free, lo, hi)
+    return a * push - 0.5 * d * a**2 - e * np.abs(a), -a, ((a == free) & (np.abs(push) >= e)) / d
 
 
 def descend_by_newton(loss, X, y, c, free: bool) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import get_args
+from numbers import Real
+from typing import ClassVar, get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin
-from maxmargin import SVC, ChainModel, MulticlassModel, certify
+from maxmargin import SVC, ChainModel, MulticlassModel, RiskClassifier, certify
 from maxmargin.blocks import ArrayBlocks
 from maxmargin.cli import main, options
 from maxmargin.cli.exit_codes import Exit
@@ -23,7 +24,8 @@ from maxmargin.estimators.certified import ABSENT_PARAMETERS, CertifiedMachine
 from maxmargin.estimators.linear_classifier import LinearClassifier
 from maxmargin.estimators.registry import find_estimator, list_names
 from maxmargin.files import load, write_libsvm
-from maxmargin.model.losses import LOSSES, make_piecewise
+from maxmargin.model.losses import LOSSES, Hinge, make_piecewise
+from maxmargin.runtime.scikit_learn import StrOptions
 
 every_estimator = pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
 
@@ -188,6 +190,34 @@ def test_an_estimator_of_ones_own_fits_predicts_and_is_certified():
     t = np.clip((1.0 - margins) / 0.5, 0.0, 1.0)
     losses = t * (1.0 - margins) - 0.25 * t**2
     assert model.certificate_.primal == pytest.approx(0.5 * np.sum(model.coef_**2) + 2.0 * losses.sum(), rel=1e-7)
+
+
+class RoundedRiskClassifier(RiskClassifier):
+    """`RiskClassifier` with one more loss, and its parameter."""
+
+    losses = (*RiskClassifier.losses, "smooth_hinge")
+    _parameter_constraints: ClassVar[dict] = {
+        **RiskClassifier._parameter_constraints,
+        "loss": [StrOptions(set(losses))],
+        "width": [Real],
+    }
+
+    def __init__(self, loss="smooth_hinge", *, width=0.5, C=1.0, penalty="l2", tol=1e-8):
+        super().__init__(loss, C=C, penalty=penalty, tol=tol)
+        self.width = width
+
+
+def test_a_loss_of_ones_own_in_the_table(monkeypatch):
+    """By its name, with its parameter; with |w|_1 since it has no kink, which the loss itself says."""
+    monkeypatch.setitem(LOSSES, "smooth_hinge", SmoothHinge)
+    X, y = make_data()
+    model = RoundedRiskClassifier(width=0.1, C=2.0).fit(X, y)
+    assert model.pose_first_problem(X, y).loss == SmoothHinge(0.1)
+    np.testing.assert_allclose(model.coef_, SmoothHingeSVC(0.1, C=2.0).fit(X, y).coef_, rtol=1e-4)
+    assert RoundedRiskClassifier("hinge").fit(X, y).pose_first_problem(X, y).loss == Hinge()
+    assert RoundedRiskClassifier(penalty="l1").fit(X, y).certificate_.relative_gap <= 1e-8
+    with pytest.raises(ValueError, match="penalty='l1' needs a smooth loss"):
+        RoundedRiskClassifier("hinge", penalty="l1").fit(X, y)
 
 
 def test_it_is_an_estimator_of_scikit_learn_and_takes_blocks():

@@ -263,6 +263,11 @@ class Loss(ABC):
         """sup l''(f; y), the Lipschitz constant of the derivative; infinite for a kinked loss."""
         return np.inf
 
+    @property
+    def kinked(self) -> bool:
+        """Whether it has a kink: an infinite curvature, and that not because it grows like an exponential."""
+        return not self.grows_exponentially and not np.isfinite(self.curvature)
+
     def row(self, y: np.ndarray, c: np.ndarray) -> PiecewiseConjugate | None:
         """The five numbers (p, d, e, lo, hi) of c l(.; y), or None if the loss is not piecewise."""
         return None

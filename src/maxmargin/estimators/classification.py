@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..model.formulations import NuClassification, Risk, largest_nu
-from ..model.losses import LOSSES
 from ..runtime.scikit_learn import NO_PROBABILITY, StrOptions
 from ..runtime.user_warnings import warn_user
 from .kernel_classifier import KernelClassifier
+from .losses import make_loss
 from .tasks import Task
 from .validation import C_CONSTRAINT, NU_CONSTRAINT, bound_cost
 
@@ -142,7 +142,7 @@ class SVC(KernelClassifier):
         self.n_jobs = n_jobs
 
     def _formulation(self) -> Risk:
-        return Risk(self.intercept, loss=LOSSES[self.loss]())
+        return Risk(self.intercept, loss=make_loss(self.loss, self))
 
     def _cost(self) -> float:
         return bound_cost(self.C)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..model.losses import LOSSES, Loss
+from ..model.losses import Loss
 from ..runtime.scikit_learn import Interval, StrOptions, check_liblinear_arguments
 from ..solvers.result import Result, Status
 from .linear_classifier import LinearClassifier
 from .linear_machine import LinearMachine
 from .linear_regressor import LinearRegressor
+from .losses import make_loss
 from .multiclass import split_weighing_one
-from .regression import TUBE_LOSSES, make_loss
+from .regression import TUBE_LOSSES
 from .tasks import Task
 from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
@@ -158,7 +159,7 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         self.checkpoint = checkpoint
 
     def _loss(self) -> Loss:
-        return LOSSES[self.loss]()
+        return make_loss(self.loss, self)
 
     def _split(self, y: np.ndarray, c: np.ndarray, class_weight: np.ndarray) -> list[Task]:
         """LIBLINEAR's one-vs-rest: the rest is not weighed."""

@@ -10,9 +10,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
 from ..model.formulations import NuRegression, Risk
-from ..model.losses import LOSSES, Loss
 from ..runtime.scikit_learn import Interval, StrOptions, fit_context
 from .kernel_problems import KernelFit, KernelProblems
+from .losses import make_loss
 from .machine import KernelMachine
 from .tasks import Task
 from .training_set import Rows
@@ -243,9 +243,3 @@ class NuSVR(KernelRegressor):
 
     def _cost(self) -> float:
         return bound_cost(self.C)
-
-
-def make_loss(name: str, parameters: Any) -> Loss:
-    """The loss of a name, its parameters read from the attributes of the same names."""
-    loss: Any = LOSSES[name]
-    return loss(**{key: getattr(parameters, key) for key in loss.__dataclass_fields__})

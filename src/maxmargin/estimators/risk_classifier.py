@@ -9,11 +9,12 @@ from scipy.special import log_expit, log_softmax, logsumexp
 from sklearn.exceptions import NotFittedError
 
 from ..contracts.losses import Loss
-from ..model.losses import LOSSES, MulticlassHinge, Softmax
+from ..model.losses import MulticlassHinge, Softmax
 from ..runtime.scikit_learn import StrOptions, available_if
 from .block_data import apply_blockwise
 from .linear_classifier import LinearClassifier
 from .linear_problems import LinearFit
+from .losses import make_loss
 from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class RiskClassifier(LinearClassifier):
         needed = JOINT_LOSSES.get(self.multi_class, self.loss)
         if self.loss != needed:
             raise ValueError(f"multi_class={self.multi_class!r} needs loss={needed!r}, got loss={self.loss!r}.")
-        if self.penalty == "l1" and (self._is_joint or self.loss == "hinge"):
+        if self.penalty == "l1" and (self._is_joint or self._loss().kinked):
             raise ValueError(
                 "penalty='l1' needs a smooth loss and multi_class='ovr', "
                 f"got loss={self.loss!r} and multi_class={self.multi_class!r}."
@@ -152,7 +153,7 @@ class RiskClassifier(LinearClassifier):
                 raise ValueError(f"{name} needs multi_class='crammer_singer', got {self.multi_class!r}.")
 
     def _loss(self) -> Loss:
-        return LOSSES[self.loss]()
+        return make_loss(self.loss, self)
 
     def _joint_loss(self) -> Loss:
         if self.multi_class == "softmax":

@@ -16,7 +16,8 @@ from ..runtime.scikit_learn import Interval, StrOptions
 from .block_data import apply_blockwise
 from .linear_problems import LinearFit
 from .linear_regressor import LinearRegressor
-from .regression import TUBE_LOSSES, make_loss
+from .losses import make_loss
+from .regression import TUBE_LOSSES
 from .tasks import Task
 from .training_set import BlockRows, Rows
 from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS, check_size

@@ -121,7 +121,7 @@ class Problem:
     def kinked(self) -> bool:
         """Whether any loss that counts has a kink: no curvature of its own, nor that of an exponential."""
         if self.row is None:
-            return not self.loss.grows_exponentially and not np.isfinite(self.loss.curvature)
+            return self.loss.kinked
         return bool(((self.row.d <= 0) & (self.row.hi > self.row.lo)).any())
 
     @cached_property
