@@ -13,6 +13,7 @@ from sklearn.metrics import pairwise
 
 import maxmargin.model.features.gram
 import maxmargin.model.tiles
+from maxmargin import SVC
 from maxmargin.compiled.kernel_rows import add_stored_rows, rbf_from_dots
 from maxmargin.compiled.single_rows import evaluate_row
 from maxmargin.contracts.kernels import FLOAT32_MAX_ERROR
@@ -207,6 +208,51 @@ def test_rbf_shift_of_new_samples():
     kernel = RBF(gamma=0.2).bind(X)
     direct = np.exp(-0.2 * ((Z[:, None] - X) ** 2).sum(axis=-1))
     np.testing.assert_allclose(kernel(Z, X), direct, rtol=1e-8)
+
+
+def make_exact_data() -> tuple[np.ndarray, np.ndarray]:
+    """Rows in steps of 2^-10, which are numbers of float64 at 2^26 too, and labels that a small fit can learn."""
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(60, 3)) * 2.0**10) / 2.0**10
+    return X, np.where(np.abs(X[:, 0]) + 0.3 * rng.normal(size=60) > 0.6, 1, -1)
+
+
+def is_translation_invariant(name: str) -> bool:
+    """Whether k(x + t, z + t) = k(x, z), seen near the origin."""
+    X, kernel = make_exact_data()[0], make_kernel(name, **KNOBS)
+    return np.allclose(kernel(X + 1.0), kernel(X), rtol=1e-9)
+
+
+@every_formula
+@pytest.mark.parametrize("layout", ["float64", "csr32"])
+@pytest.mark.parametrize("shift", [2.0**20, 2.0**26])
+def test_values_and_fits_far_from_the_origin(name, layout, shift):
+    """Moved without rounding, a kernel of differences has the same values and the same certified fit.
+
+    |x|^2 - 2 <x, z> + |z|^2 has no correct digit there, so a kernel must subtract samples first (`shifts.py`). Other
+    kernels have other values there, without cancelling.
+    """
+    X, y = make_exact_data()
+    near, far = lay_out(X, layout), lay_out(X + shift, layout)
+    if not is_translation_invariant(name):
+        K = make_kernel(name, **KNOBS)(far)
+        np.testing.assert_allclose(K, REFERENCES[name](X + shift, X + shift, **KNOBS), rtol=1e-11)
+        return
+    expected, found = (SVC(C=3.0, kernel=name, tol=1e-8).fit(data, y) for data in (near, far))
+    kernel = found.pose_first_problem(far, y).features.kernel
+    np.testing.assert_allclose(kernel(far), expected.pose_first_problem(near, y).features.kernel(near), rtol=1e-11)
+    assert found.result_.converged
+    assert found.certificate_.relative_gap <= 1e-8
+    for part in ("primal", "dual"):
+        certified = getattr(expected.certificate_, part)
+        assert getattr(found.certificate_, part) == pytest.approx(certified, rel=2e-8)
+    np.testing.assert_allclose(found.decision_function(far), expected.decision_function(near), atol=1e-3)
+
+
+def test_the_kernels_of_differences():
+    """Those that the test above walks over."""
+    assert {"rbf", "laplacian"} <= {name for name in FORMULAS if is_translation_invariant(name)}
+    assert not any(is_translation_invariant(name) for name in ("linear", "poly", "sigmoid"))
 
 
 def test_exponential_to_a_few_ulp():
