@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from class_problems import make_class_problem
 from linear_problems import make_linear_problem
+from reference_problems import make_problem
 from time_allowances import HANG_SECONDS
 
 import maxmargin
@@ -18,6 +20,8 @@ from maxmargin.contracts.solvers import Outcome, Progress, Run, Solver
 from maxmargin.contracts.traits import STRUCTURE_PHRASES, Takes, Traits, suggest_solver
 from maxmargin.insight.overview import make_probes
 from maxmargin.insight.traces import record
+from maxmargin.model.kernels import RBF
+from maxmargin.model.losses import Hinge, LeastSquares
 from maxmargin.model.problem import Point
 from maxmargin.runtime.checkpoints import CheckpointFile
 from maxmargin.solvers import SOLVERS
@@ -32,7 +36,9 @@ PROBES = list(make_probes())
 
 @dataclass(frozen=True)
 class Ridge(Solver):
-    """(I + X'cX) w = X'cy: least squares without an intercept, in one step. All that a solver must have."""
+    """(I + X'cX) w = X'cy, X with the constant column of a regularised intercept: least squares, in one step."""
+
+    takes = Takes("Ridge regression", features="linear", structure="least_squares", free_intercept=False)
 
     def start(self, problem, tol, warm=None):
         """A run at zero."""
@@ -47,9 +53,11 @@ class RidgeRun(Run):
 
     def advance(self, max_steps, seconds):
         """The whole way."""
-        X, c = np.asarray(self.problem.features.samples.X), self.problem.c
-        w = np.linalg.solve(np.eye(X.shape[1]) + X.T @ (c[:, None] * X), X.T @ (c * self.problem.y))
-        self.solution = Point(c * (self.problem.y - X @ w), 0.0, np.append(w, 0.0))
+        features, y, c = self.problem.features, self.problem.y, self.problem.c
+        rows = features.samples.project(np.eye(features.samples.d))  # dense, of sparse samples too
+        X = np.column_stack([rows, np.full(len(y), features.scaling)])
+        w = np.linalg.solve(np.eye(X.shape[1]) + X.T @ (c[:, None] * X), X.T @ (c * y))
+        self.solution = Point(c * (y - X @ w), 0.0, w)
         self.n_iter += 1
         return Outcome.DONE
 
@@ -133,6 +141,38 @@ def test_a_few_lines_are_a_solver():
     assert explain(make_ridge_problem(), Ridge()) == "ridge, because it was asked for."
 
 
+@pytest.mark.parametrize("intercept", ["none", "regularised"])
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_it_solves_all_that_it_takes(intercept, form):
+    """With a regularised intercept and without one, dense and sparse, with weights of zero."""
+    problem = make_linear_problem("least_squares", intercept, form, weighted=True)
+    assert Ridge().accepts(problem) is None
+    assert solve(problem, Ridge(), tol=1e-9).converged
+
+
+def test_a_solver_of_one_loss_refuses_the_others():
+    """In a sentence: another loss, a kernel, a free intercept; and a structure of one's own goes by its name."""
+    refused = {
+        "Ridge regression is for least squares, not for 'hinge'; use 'bundle'.": make_linear_problem("hinge", "none"),
+        "Ridge regression is for least squares, not for 'huber'; use 'bundle'.": make_linear_problem("huber", "none"),
+        "Ridge regression works on linear machines, and these features have a kernel; use 'smo'.": make_problem(
+            LeastSquares(), RBF(gamma=0.5), "none"
+        ),
+        "Ridge regression has no free intercept; make it regularised or none, or use 'bundle'.": make_linear_problem(
+            "least_squares", "free"
+        ),
+    }
+    for sentence, problem in refused.items():
+        assert Ridge().accepts(problem) == sentence
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            solve(problem, Ridge())
+    assert Takes(structure="odd").refuse(make_ridge_problem().traits) == (
+        "is for 'odd', not for 'least_squares'; use 'bundle'"
+    )
+    kernel = make_problem(Hinge(), RBF(gamma=0.5)).traits
+    assert Takes(structure="odd").refuse(kernel) == "is for 'odd', not for 'hinge'; use 'smo'"
+
+
 def test_it_has_a_trajectory():
     """From the start, where P is that of w = 0, to the optimum."""
     seen = record(make_ridge_problem(), Ridge(), tol=1e-9)
@@ -210,6 +250,11 @@ def test_it_takes_what_it_declares():
             """More than 30 samples."""
             return f"takes 30 samples at most, and {problem.n} are too many" if problem.n > 30 else None
 
+    class Unnamed(Ridge):
+        """Says nothing of itself."""
+
+        takes = Takes()
+
     assert Narrow().accepts(make_linear_problem("least_squares", "none", n=20)) is None
     reasons = {
         "The narrow one needs a smooth loss, and 'hinge' has a kink; use 'multipliers'.": make_linear_problem("hinge"),
@@ -222,7 +267,8 @@ def test_it_takes_what_it_declares():
     }
     for sentence, problem in reasons.items():
         assert Narrow().accepts(problem) == sentence
-    assert Ridge().accepts(make_class_problem("softmax")).startswith("Ridge takes one score per sample")
+    assert Ridge().accepts(make_class_problem("softmax")).startswith("Ridge regression takes one score per sample")
+    assert Unnamed().accepts(make_class_problem("softmax")).startswith("Unnamed takes one score per sample")
 
 
 def test_what_cannot_be_resumed_or_continued():

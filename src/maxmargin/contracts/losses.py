@@ -244,9 +244,9 @@ class Loss(ABC):
     grows_exponentially : bool
         Whether it grows like an exponential, and its values may overflow.
     structure : str
-        What a solver made for one formula can rely on: "hinge" for c max(margin - y f, 0), "softmax" for terms with
-        the shares `softmax(f)`, "simplex" for the multiclass hinge whose errors all cost the same, "quadratic" for
-        c (f - y)' M (f - y) / 2 with a matrix `M`; "" for all others.
+        What a solver made for one formula can rely on: "hinge" for c max(margin - y f, 0), "least_squares" for
+        c (f - y)^2 / 2, "softmax" for terms with the shares `softmax(f)`, "simplex" for the multiclass hinge whose
+        errors all cost the same, "quadratic" for c (f - y)' M (f - y) / 2 with a matrix `M`; "" for all others.
     """
 
     name: ClassVar[str]

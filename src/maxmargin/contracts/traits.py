@@ -12,6 +12,7 @@ from typing import Literal
 FORM_PHRASES = {"memory": "data in memory", "blocks": "data in blocks", "structures": "structured outputs"}
 STRUCTURE_PHRASES = {
     "hinge": "the hinge",
+    "least_squares": "least squares",
     "softmax": "softmax",
     "simplex": "the multiclass hinge whose errors all cost the same",
     "quadratic": "multivariate least squares",
@@ -101,7 +102,7 @@ class Takes:
         Whether it takes features with signs.
     loss : {"any", "smooth", "piecewise"}
     structure : str
-        That of the only loss it is made for; "" if it is made for all of them.
+        `Loss.structure` of the only loss it is made for, such as "least_squares"; "" if it is made for all of them.
     joint : bool
         Whether it takes losses of the whole list of scores.
     free_intercept : bool
@@ -156,11 +157,17 @@ class Takes:
         if self.loss == "smooth" and traits.kinked:
             return f"needs a smooth loss, and {traits.loss!r} has a kink{remedy(traits)}"
         if self.structure and traits.structure != self.structure:
-            able = suggest_solver(traits) if traits.vector else "bundle"
-            return f"is for {STRUCTURE_PHRASES[self.structure]}, not for {traits.loss!r}; use {able!r}"
+            any_loss = traits.linear and traits.penalty == "l2" and not traits.vector
+            able = "; use 'bundle'" if any_loss else remedy(traits)
+            return f"is for {phrase_structure(self.structure)}, not for {traits.loss!r}{able}"
         if traits.free_intercept and not self.free_intercept:
             return "has no free intercept; make it regularised or none, or use 'bundle'"
         return None
+
+
+def phrase_structure(structure: str) -> str:
+    """A structure of losses in words; one of a loss of one's own by its name."""
+    return STRUCTURE_PHRASES.get(structure, repr(structure))
 
 
 def refuse_form(forms: tuple[str, ...], traits: Traits) -> str | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..contracts.solvers import Solver
-from ..contracts.traits import STRUCTURE_PHRASES, Takes
+from ..contracts.traits import Takes, phrase_structure
 from ..model.features import AbsoluteDesign, ClassDesign, Design, Gram
 from ..model.formulations import INTERCEPTS, NuClassification, OneClass, Risk
 from ..model.kernels import KERNELS, RBF
@@ -150,7 +150,7 @@ def list_declarations() -> str:
 
 def describe_declaration(takes: Takes) -> list[str]:
     """The cells of a declaration, in words."""
-    loss = STRUCTURE_PHRASES[takes.structure] if takes.structure else takes.loss
+    loss = phrase_structure(takes.structure) if takes.structure else takes.loss
     several = {"one": "one", "free": "one, or several with free intercepts", "any": "any number"}[takes.layers]
     return [
         takes.scores,

@@ -139,6 +139,7 @@ class LeastSquares(PiecewiseLoss):
 
     name = "least_squares"
     target = "real"
+    structure = "least_squares"
 
     def row(self, y, c):
         """p = -y, d = 1/c, a unbounded."""
