@@ -205,7 +205,7 @@ def epsilon_argument(task: Task) -> dict:
 
 
 def make_solver(setting: Setting, n: int) -> dict:
-    """The solver with the report's knobs, its limit of iterations, and tol where the certified gap decides."""
+    """The solver as in Meoli (2021), its limit of iterations, and tol where the certified gap decides."""
     name = setting.solver
     limit = {"max_iter": STEPS[name]} if name in STEPS else {}
     if name == "adagrad":

@@ -146,7 +146,8 @@ assert count() == before
 @pytest.mark.parametrize("before", [False, True])
 def test_a_blas_that_is_loaded_later_is_held_too(before):
     """SciPy brings one of its own, with whatever module of it needs one first; afterwards both are free again."""
-    subprocess.run([sys.executable, "-c", LATER % before], check=True, timeout=60)
+    program = [sys.executable, "-c", LATER % before]  # which asserts how many threads there are
+    assert subprocess.run(program, check=False, timeout=60).returncode == 0
 
 
 def test_ctrl_c_waits_while_the_limit_is_set(monkeypatch):

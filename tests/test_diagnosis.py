@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +21,11 @@ from maxmargin import (
     ChainModel,
     LinearSVC,
     MetricSVC,
+    Status,
     StructuredSVM,
     diagnose,
 )  # fmt: skip
+from maxmargin.insight import cost as cost_module
 from maxmargin.insight import diagnosis as diagnosis_module
 from maxmargin.insight.cost import (
     KERNEL_GROWTH,
@@ -190,18 +194,28 @@ def test_a_few_classes_stand_for_all():
     np.testing.assert_allclose(gram.X, few.X @ few.X.T)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("own_clock")
-def test_problems_without_time_are_predicted_from_the_others():
-    """Of thousands of pairs some end: the others take as long each. Where none ends, there is a lower bound."""
-    X, y = make_noise(2000, 150)
-    fit_part(SVC(), X[y < 3], y[y < 3], None, 2000, 0.4)  # loads what is compiled
-    pilot = fit_part(SVC(), X, y, None, 2000, 20.0)
-    assert pilot.ended
-    assert pilot.seconds > 1.0
-    none = fit_part(SVC(), X, y, None, 2000, 1e-9)
-    assert not none.ended
-    assert none.seconds < 1.0 + SLACK_SECONDS
+class Unfinished(SVC):
+    """A fit of 3 seconds, of whose problems only the first `n_ended` end in time."""
+
+    n_ended = 0
+
+    def fit(self, X, y, sample_weight=None):
+        """As `SVC`, but for the status of the other problems."""
+        super().fit(X, y, sample_weight)
+        late = [replace(result, status=Status.MAX_SECONDS) for result in self.results_[self.n_ended :]]
+        self.results_ = [*self.results_[: self.n_ended], *late]
+        return self
+
+
+@pytest.mark.parametrize(("n_ended", "known", "seconds"), [(9, True, 15.0), (45, True, 3.0), (7, False, 3.0)])
+def test_problems_without_time_are_predicted_from_the_others(monkeypatch, n_ended, known, seconds):
+    """Of 45 pairs 9 end in 3 s: all take five times as long. Where too few end, the 3 s are a lower bound."""
+    X, y = make_noise(200, 10)
+    monkeypatch.setattr(Unfinished, "n_ended", n_ended)
+    monkeypatch.setattr(cost_module, "time", SimpleNamespace(perf_counter=iter([10.0, 13.0]).__next__))
+    pilot = fit_part(Unfinished(), X, y, None, 200, 3.0)
+    assert len(pilot.model.results_) == 45
+    assert (pilot.ended, pilot.seconds) == (known, seconds)
 
 
 # ---- the scale of the features --------------------------------------------------------------------------------------

@@ -223,7 +223,7 @@ def test_every_parameter_has_a_word():
     assert tuple(name for name, kind in ESTIMATORS.items() if kind.family != "structured") == ESTIMATOR_NAMES
 
 
-# ---- solvers with knobs, weights of classes -------------------------------------------------------------------------
+# ---- solvers with parameters, weights of classes -------------------------------------------------------------------
 
 
 def test_solvers_with_knobs():
@@ -237,7 +237,7 @@ def test_solvers_with_knobs():
     ("text", "sentence"),
     [
         ("sma:stop=kkt", "--solver must be auto or one of smo, newton"),
-        ("smo:stopp=kkt", "--solver smo takes knobs as KEY=VALUE, and it has selection, stop, shrinking"),
+        ("smo:stopp=kkt", "--solver smo takes parameters as KEY=VALUE, and it has selection, stop, shrinking"),
         ("smo:stop", "got 'stop'."),
         ("newton:x=1", "and it has none; got 'x=1'."),
         ("smo:stop=never", "SMO's stop must be one of"),

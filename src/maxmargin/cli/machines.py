@@ -72,7 +72,7 @@ def make_solver(text: str, parameters: dict):
         key, equals, value = setting.partition("=")
         if key not in fields or not equals:
             has = f"it has {', '.join(fields)}" if fields else "it has none"
-            raise ValueError(f"--solver {name} takes knobs as KEY=VALUE, and {has}; got {setting!r}.")
+            raise ValueError(f"--solver {name} takes parameters as KEY=VALUE, and {has}; got {setting!r}.")
         values[key] = read_literal(value)
     return SOLVERS[name](**values)
 
