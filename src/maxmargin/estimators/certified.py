@@ -25,6 +25,7 @@ from ..runtime.user_warnings import warn_user
 from ..solvers.result import Result, Status
 from .fit_problems import FitProblems
 from .observers import Observation, ObservedFit
+from .parameters import CheckedParameters
 from .tasks import Budget
 from .training_set import TrainingSet
 
@@ -35,7 +36,7 @@ ABSENT_PARAMETERS = {
 }  # fmt: skip
 
 
-class CertifiedMachine(ObservedFit, Estimator, BaseEstimator):
+class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator):
     """A machine trained by one certified solve for each of its problems.
 
     A subclass says how its data are checked (`_validate`), which problems they are (`_pose_problems`) and what a solved

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..model.features import FLOAT32_MIN_TOL, Gram
@@ -34,6 +32,7 @@ from .multiclass import (
     weigh_classes,
 )
 from .pair_probabilities import PairProbabilities
+from .plain_arrays import encode_classes
 from .tasks import Task
 from .training_set import Rows
 from .validation import CONSTRAINTS, INTERCEPT_CONSTRAINT, JOBS_CONSTRAINT, check_loss_weights
@@ -83,9 +82,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
 
     def _encode(self, y: Any) -> np.ndarray:
         """Class indices 0..k-1; sets classes_."""
-        labels = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        classes, y = np.unique(labels, return_inverse=True)
+        classes, y = encode_classes(y)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         self.classes_ = classes

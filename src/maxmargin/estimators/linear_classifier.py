@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from ..blocks.problem import BlockProblem, Targets
 from ..contracts.losses import Loss
@@ -19,6 +17,7 @@ from .block_data import apply_blockwise
 from .linear_machine import LinearMachine
 from .linear_problems import LinearFit
 from .multiclass import split_one_vs_rest, weigh_classes
+from .plain_arrays import encode_classes
 from .tasks import Task
 from .training_set import BlockRows, Rows
 from .validation import bound_cost
@@ -59,13 +58,12 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
 
     def _encode(self, y: Any) -> np.ndarray:
         """Class indices 0..k-1; sets classes_."""
-        check_classification_targets(y)
-        self.classes_, y = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        self.classes_, y = encode_classes(y)
         self._check_count()
         return y
 
     def _check_count(self) -> None:
-        """One class is none to tell from another."""
+        """Refuse fewer than two classes."""
         if len(self.classes_) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "

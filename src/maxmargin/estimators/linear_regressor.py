@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import column_or_1d
 
 from ..blocks.problem import BlockProblem, Targets
 from ..runtime.scikit_learn import fit_context
 from .block_data import apply_blockwise
 from .linear_machine import LinearMachine
 from .linear_problems import LinearFit
+from .plain_arrays import take_targets
 from .tasks import Task
 from .training_set import BlockRows, Rows
 from .validation import bound_cost, check_size
@@ -49,7 +49,7 @@ class LinearRegressor(RegressorMixin, LinearMachine):
         return self._fit(X, y, sample_weight)
 
     def _encode(self, y: Any) -> np.ndarray:
-        y = column_or_1d(y, warn=True).astype(np.float64, copy=False)
+        y = take_targets(y)
         check_size(y, "y")
         return y
 

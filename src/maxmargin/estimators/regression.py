@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import column_or_1d
 
 from ..model.formulations import NuRegression, Risk
 from ..runtime.scikit_learn import Interval, StrOptions, fit_context
 from .kernel_problems import KernelFit, KernelProblems
 from .losses import make_loss
 from .machine import KernelMachine
+from .plain_arrays import take_targets
 from .tasks import Task
 from .training_set import Rows
 from .validation import (
@@ -82,7 +82,7 @@ class KernelRegressor(RegressorMixin, SingleMachine):
         return self._fit(X, y, sample_weight)
 
     def _encode(self, y: Any) -> np.ndarray:
-        y = column_or_1d(y, warn=True).astype(np.float64, copy=False)
+        y = take_targets(y)
         check_size(y, "y")
         return y
 

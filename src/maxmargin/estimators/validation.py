@@ -17,6 +17,7 @@ from ..model.sparse_format import check_sparse
 from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, count_samples
 from ..runtime.user_warnings import warn_user
 from ..solvers import SOLVERS
+from .plain_arrays import is_known_matrix, is_plain_matrix, is_plain_vector, note_features
 
 MIN_WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
 HARD_MARGIN_C = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
@@ -89,7 +90,9 @@ def check_samples(estimator, X, y, *, reset: bool = True):
         return X, y
     if sp.issparse(X) and is_precomputed(estimator.kernel):
         raise TypeError("Sparse precomputed kernels are not supported.")
-    if estimator.takes_targets:
+    if is_plain_matrix(X) and (is_plain_vector(y, len(X)) if estimator.takes_targets else y is None):
+        note_features(estimator, X)
+    elif estimator.takes_targets:
         X, y = validate_data(estimator, X, y, **ARRAY_FORMAT)
     else:
         X = validate_data(estimator, X, **ARRAY_FORMAT)
@@ -107,7 +110,10 @@ def check_design(estimator, X, y):
     refuse_types(estimator, "solver")
     check_sparse(X)
     vectors = estimator.is_vector_valued
-    X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **ARRAY_FORMAT)
+    if is_plain_matrix(X) and is_plain_vector(y, len(X)):
+        note_features(estimator, X)
+    else:
+        X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **ARRAY_FORMAT)
     if X.dtype == np.float64:  # squares of float32 values do not overflow
         check_size(X.data if sp.issparse(X) else X, "X")
     check_width(X)
@@ -131,6 +137,8 @@ def check_width(X) -> None:
 
 def check_new_design(estimator, X):
     """X for prediction by a linear machine, in any order."""
+    if is_known_matrix(estimator, X):
+        return X
     check_sparse(X)
     return validate_data(estimator, X, **{**ARRAY_FORMAT, "order": None}, reset=False)
 
@@ -155,7 +163,8 @@ def check_new_samples(estimator, X):
     """X for prediction: as many features as in training, of the kind the machine was trained on."""
     check_sparse(X)
     if not is_function(estimator.kernel):
-        X = validate_data(estimator, X, **ARRAY_FORMAT, reset=False)
+        if not is_known_matrix(estimator, X):
+            X = validate_data(estimator, X, **ARRAY_FORMAT, reset=False)
         if sp.issparse(X) and not estimator._sparse:
             raise ValueError(f"cannot use sparse input in {type(estimator).__name__!r} trained on dense data")
         if estimator._sparse:
