@@ -17,7 +17,7 @@ from ..solvers.choice import apply_smo_settings
 from ..solvers.result import Result, Status
 from .kernel_prediction import KernelPrediction
 from .kernel_problems import KernelFit, KernelProblems
-from .small_pairs import solve_small_pairs
+from .small_problems import solve_small_problems
 from .tasks import Budget
 from .training_set import Rows
 from .validation import check_kernel_values, check_length, check_samples, check_weight, get_shape, is_precomputed
@@ -102,8 +102,8 @@ class KernelMachine(KernelPrediction):
         return apply_smo_settings(self.solver, shrinking=bool(self.shrinking), cache_size=self.cache_size / shares)
 
     def _solve_ahead(self, problems: KernelProblems, solver, budget: Budget) -> dict[int, KernelFit]:
-        """Small pairs of classes, all in one compiled loop."""
-        return solve_small_pairs(problems, solver, self.tol, budget)
+        """Small problems, all in one compiled call."""
+        return solve_small_problems(problems, solver, self.tol, budget)
 
     def _warm_start_key(self) -> tuple[Any, ...]:
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""

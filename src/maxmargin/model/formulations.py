@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .features import Gram, SignedGram
-from .losses import Hinge, Loss, Novelty, Quantile
-from .problem import Point, Problem
+from .losses import Hinge, Loss, Novelty, PiecewiseConjugate, Quantile
+from .problem import TARGET_ROUNDING, TINY, Point, Problem
 
 HINGE = Hinge()
 ZERO_SUM_TOLERANCE = 1e-12  # of the sum of |coef|: a smaller sum of coef is zero
@@ -31,6 +31,33 @@ class Machine(NamedTuple):
     b: float
     scale: float = 1.0
     w: np.ndarray | None = None
+
+
+class JointRows(NamedTuple):
+    """Many problems with a free intercept, one after the other: the five numbers of every dual, and what each sums to.
+
+    Attributes
+    ----------
+    row : PiecewiseConjugate
+        Of shape (layers, places).
+    balance : ndarray of shape (number of problems, layers)
+    least_sizes : ndarray of shape (number of problems,)
+        `Problem.least_size` of each.
+    """
+
+    row: PiecewiseConjugate
+    balance: np.ndarray
+    least_sizes: np.ndarray
+
+    @classmethod
+    def of(cls, terms: Any, y: np.ndarray, c: np.ndarray, balance: np.ndarray, starts: np.ndarray) -> JointRows | None:
+        """The rows of terms over y and c; None if the loss has no such rows."""
+        if not terms.piecewise:
+            return None
+        row = PiecewiseConjugate(*(np.ascontiguousarray(np.atleast_2d(part)) for part in terms))
+        sizes = np.add.reduceat(np.atleast_2d(c * (1.0 + np.abs(y))).sum(axis=0), starts)
+        least = np.maximum(np.abs(balance).max(axis=1), TARGET_ROUNDING * sizes)
+        return cls(row, balance, np.maximum(least, TINY))
 
 
 @dataclass(frozen=True)
@@ -50,6 +77,10 @@ class Formulation:
     def free(self) -> bool:
         """Whether the intercept is outside the regulariser."""
         return self.intercept == "free"
+
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+        """The rows of many problems that begin at `starts` in y and c; None if they cannot be posed so."""
+        return None
 
     @property
     def translation_invariant(self) -> bool:
@@ -81,6 +112,12 @@ class Risk(Formulation):
         """The canonical problem itself."""
         return Problem(features, y, c, self.loss, 0.0 if self.free else None)
 
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+        """The duals of each problem sum to zero."""
+        if not self.free:
+            return None
+        return JointRows.of(self.loss.terms(y, c), y, c, np.zeros((len(starts), 1)), starts)
+
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a, or the coefficients that a solver of the primal has found."""
         coef = point.a if point.coef is None else point.coef
@@ -101,6 +138,11 @@ class OneClass(Formulation):
     def pose(self, features: Gram, y: np.ndarray, c: np.ndarray) -> Problem:
         """Novelty at rho = 0 with the balance nu sum(c)."""
         return Problem(features, y, c, Novelty(), self.nu * c.sum())
+
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+        """The duals of each problem sum to nu sum(c)."""
+        balance = np.array([[self.nu * part.sum()] for part in np.split(c, starts[1:])])
+        return JointRows.of(Novelty().terms(y, c), y, c, balance, starts)
 
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a, or the coefficients that a solver of the primal has found; b = -rho."""
@@ -129,6 +171,18 @@ class NuClassification(Formulation):
         sides = np.array([1.0, -1.0])
         layers = np.where(sides[:, None] == y, c, 0.0)
         return Problem(features, np.repeat(sides[:, None], len(y), 1), layers, Hinge(0.0), 0.5 * total * sides)
+
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+        """Two layers of hinges at margin 0 for each problem."""
+        if not self.free:
+            return None
+        sides, signs, weights = np.array([1.0, -1.0]), np.split(y, starts[1:]), np.split(c, starts[1:])
+        totals = [
+            min(self.nu, largest_nu(sign, weight)) * weight.sum() for sign, weight in zip(signs, weights, strict=True)
+        ]
+        layers, of_layers = np.where(sides[:, None] == y, c, 0.0), np.repeat(sides[:, None], len(y), 1)
+        balance = 0.5 * np.array(totals)[:, None] * sides
+        return JointRows.of(Hinge(0.0).terms(of_layers, layers), of_layers, layers, balance, starts)
 
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a / rho, b / rho."""
@@ -197,6 +251,15 @@ class NuRegression(Formulation):
         twice = np.tile(np.arange(len(y)), 2)
         sign = np.repeat([1.0, -1.0], len(y))
         return Problem(SignedGram(features, twice, sign), sign * y[twice], c[twice], Quantile(1.0), total)
+
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+        """Two layers of quantile losses for each problem."""
+        if not self.free:
+            return None
+        sides, walls = np.array([1.0, -1.0]), Quantile(np.array([[1.0], [0.0]]))
+        totals = np.array([self.nu * part.sum() for part in np.split(c, starts[1:])])
+        targets, weights = np.stack([y, y]), np.stack([c, c])
+        return JointRows.of(walls.terms(targets, weights), targets, weights, 0.5 * totals[:, None] * sides, starts)
 
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a+ + a-, b between the walls."""

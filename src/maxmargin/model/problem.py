@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ..contracts.features import Features
 
 TINY = float(np.finfo(float).tiny)
+SCALE_FREE_FLOOR = 5e-5  # of |w|^2 if nothing cancelled, for problems without a scale of their own
+TARGET_ROUNDING = 1e-6  # of c (1 + |y|): duals that small are rounding errors
 FLOOR = 1e-280  # below this P and D count as zero: products of such numbers have no digits left
 
 
@@ -135,7 +137,7 @@ class Problem:
             return FLOOR
         counted = np.atleast_2d(self.c).max(axis=0) > 0  # rows without weight do not count, whatever they hold
         square = float(self.features.diagonal[counted].mean()) if counted.any() else 0.0
-        return max(5e-5 * float(np.abs(self.balance).sum() ** 2) * square, FLOOR)
+        return max(SCALE_FREE_FLOOR * float(np.abs(self.balance).sum() ** 2) * square, FLOOR)
 
     @cached_property
     def centre(self) -> float:
@@ -285,7 +287,7 @@ class Problem:
 
         Duals that are all rounding errors, as where constant targets are met, balance to that.
         """
-        rounding = 1e-6 * float(np.sum(self.c * (1.0 + np.abs(self.y))))
+        rounding = TARGET_ROUNDING * float(np.sum(self.c * (1.0 + np.abs(self.y))))
         return max(float(np.max(np.abs(self.balance))), rounding, TINY)
 
 

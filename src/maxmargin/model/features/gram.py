@@ -16,7 +16,7 @@ from ...runtime.rounding import BOUND_INFLATION, UNIT, Enclosed, Remainder, boun
 from ..kernels import choose_formula, has_formula
 from ..samples import choose_storage_format
 from ..tiles import SMALL_TILE, count_rows, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square
-from .segments import Segment, pack_segments
+from .segments import Segments
 from .submatrix import take_submatrix
 from .timing import PACE_SAMPLES, TimedMatrix
 
@@ -42,7 +42,7 @@ class Gram(TimedMatrix):
         self.scaling = float(np.sqrt(offset)) if offset > 0 else 0.0
         self.n = samples.n
         self.whole = whole
-        self.segments: list[Segment] | None = None
+        self.segments: Segments | list | None = None
         self.counters: Counter = Counter()
         self.pace = Pace()
 
@@ -254,9 +254,9 @@ class Gram(TimedMatrix):
         half = None if exact else self.kernel.to_float32(self.samples, 0.0)
         samples = self.samples if half is None else half
         _ = samples.norms
-        return self.with_segments(pack_segments(samples, [*starts, self.n]))
+        return self.with_segments(Segments(samples, [*starts, self.n]))
 
-    def with_segments(self, segments: list[Segment]) -> Gram:
+    def with_segments(self, segments: Segments) -> Gram:
         """The same matrix over the same samples, with these segments."""
         packed = copy(self)
         packed.segments = segments
@@ -267,7 +267,7 @@ class Gram(TimedMatrix):
         if self.segments is None:
             return self
         ends = np.cumsum([0, *(len(segment.norms) for segment in self.segments)])
-        return self.with_segments(pack_segments(self.samples, ends))
+        return self.with_segments(Segments(self.samples, ends))
 
     def join(self, first: int, second: int, index: np.ndarray) -> Gram:
         """The Gram matrix of two segments, which are the samples of the index."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -31,6 +31,29 @@ class Segment(NamedTuple):
         return cls(np.ascontiguousarray(packed), np.ascontiguousarray(samples.norms))
 
 
-def pack_segments(samples: Dense, ends: np.ndarray | list[int]) -> list[Segment]:
-    """The segments [ends_k, ends_k+1) of the samples."""
-    return [Segment.pack(samples.take(slice(start, stop))) for start, stop in pairwise(ends)]
+class Segments(Sequence[Segment]):
+    """The segments [ends_k, ends_k+1) of the samples, each packed when it is first asked for."""
+
+    def __init__(self, samples: Dense, ends: np.ndarray | list[int]):
+        self.samples, self.ends = samples, [int(end) for end in ends]
+        self.held: list[Segment | None] = [None] * (len(self.ends) - 1)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision of the samples."""
+        return self.samples.dtype
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    @overload
+    def __getitem__(self, k: int) -> Segment: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Segment]: ...
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            return [self[j] for j in range(*k.indices(len(self)))]
+        segment = self.held[k]
+        if segment is None:  # two threads that come at once pack it twice, and either is right
+            segment = self.held[k] = Segment.pack(self.samples.take(slice(self.ends[k], self.ends[k + 1])))
+        return segment

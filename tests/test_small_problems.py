@@ -13,7 +13,7 @@ from long_fits import make_clouds
 
 from maxmargin import SVC, Status, certify, solve
 from maxmargin.certificates.certificate import judge
-from maxmargin.estimators.small_pairs import concatenate_problems, solve_small_pairs
+from maxmargin.estimators.small_problems import concatenate_problems, solve_small_problems
 from maxmargin.estimators.tasks import Budget
 from maxmargin.model.problem import Point
 from maxmargin.solvers import SMO
@@ -82,8 +82,8 @@ def test_duals_that_are_not_feasible_have_no_certificate():
     X, y = make_classes()
     posed = pose(SVC(), X, y)
     problems = concatenate_problems(posed, [0, 1, 2])
-    a = np.zeros(len(problems.y))
-    a[problems.cut(0).start] = problems.y[0] * 0.5  # alone
+    a = np.zeros(problems.places)
+    a[problems.cut(0).start] = posed.tasks[0].y[0] * 0.5  # alone
     outside = problems.cut(1)
     a[outside.start], a[outside.stop - 1] = 5.0, -5.0
     certificates = problems.judge(a, np.zeros(3))
@@ -138,7 +138,7 @@ def test_a_pair_that_takes_longer_goes_on_in_the_loop(monkeypatch):
     X, y = make_classes()
     model = SVC(C=100.0).fit(X, y)
     assert all(result.converged for result in model.results_)
-    left = solve_small_pairs(pose(SVC(C=100.0), X, y), SMO(), 1e-5, Budget(None))
+    left = solve_small_problems(pose(SVC(C=100.0), X, y), SMO(), 1e-5, Budget(None))
     steps = [left[k].result.n_iter for k in left if not left[k].result.converged]
     assert steps
     assert all(model.n_iter_[k] > fit.result.n_iter for k, fit in left.items() if not fit.result.converged)
@@ -148,7 +148,7 @@ def test_batches_change_nothing(monkeypatch):
     """However many problems lie one after the other."""
     X, y = make_classes()
     whole = SVC().fit(X, y)
-    monkeypatch.setattr("maxmargin.estimators.small_pairs.BATCH_SAMPLES", 300)
+    monkeypatch.setattr("maxmargin.estimators.small_problems.BATCH_SAMPLES", 300)
     parts = SVC().fit(X, y)
     np.testing.assert_array_equal(whole.dual_coef_, parts.dual_coef_)
     np.testing.assert_array_equal(whole.intercept_, parts.intercept_)
@@ -159,7 +159,7 @@ def test_no_time_for_any():
     X, y = make_classes()
     budget = Budget(0.0)
     budget.end -= 10.0
-    fits = solve_small_pairs(pose(SVC(), X, y), SMO(), 1e-5, budget)
+    fits = solve_small_problems(pose(SVC(), X, y), SMO(), 1e-5, budget)
     assert not any(fit.result.converged for fit in fits.values())
     assert not any(fit.result.point.a.any() for fit in fits.values())
 
@@ -171,7 +171,7 @@ def test_what_is_not_solved_together(changed):
     """Other problems and other solvers than those of the compiled call."""
     X, y = make_classes()
     model = SVC(**changed)
-    assert solve_small_pairs(pose(model, X, y), model._solver(), model.tol, Budget(None)) == {}
+    assert solve_small_problems(pose(model, X, y), model._solver(), model.tol, Budget(None)) == {}
 
 
 def test_many_features_have_their_whole_matrix():

@@ -1,0 +1,219 @@
+"""Many small problems over the same samples: posed, judged and kept together.
+
+A machine for 26 classes has 325 small problems, and a grid search fits hundreds of machines of a hundred samples. One
+at a time, each problem costs a millisecond of Python whatever its size. Here they lie one after the other in flat
+arrays, so that they are solved in one compiled call (`solvers.smo.together`) and certified in another one: from the
+problems and the points alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.features import Gram
+from ..model.formulations import JointRows
+from ..model.problem import FLOOR, SCALE_FREE_FLOOR
+from ..runtime.interpreter import cached_property, release_interpreter
+from ..runtime.rounding import BALANCE_ROUNDINGS, BALANCE_TOLERANCE, UNIT, Enclosed, Remainder, bound_sum
+from ..runtime.threads import run_strips
+from .bounds import combine_bounds
+from .certificate import Certificate
+from .term_sums import RowSums, Sums
+
+EXACT = Enclosed(0.0, 0.0)
+# sum of n^2 over the problems below which threads take longer to wake up than to help: half a millisecond of work
+THREADS_MIN_KERNEL_VALUES = 300_000
+STRIP_KERNEL_VALUES = 500_000  # sum of n^2 over the problems that a core takes at a time: a millisecond of work
+PACKED_WIDTH = 8  # float64 numbers of a packed block: 64 bytes
+
+
+@dataclass(frozen=True)
+class SmallProblems:
+    """min 1/2 |w|^2 + sum_i c_i l(<w, phi(x_i)> + b; y_i) + balance b for each of many problems, b free.
+
+    Parameters
+    ----------
+    features : Gram
+        Over all samples, segment by segment.
+    segments : ndarray
+        Where each segment begins among them, and the end of the last one.
+    pairs : ndarray of shape (number of problems, 2)
+        The segments of each problem; the second one may be empty.
+    rows : JointRows
+        Duals, balances and sizes of all problems, one after the other.
+    """
+
+    features: Gram
+    segments: np.ndarray
+    pairs: np.ndarray
+    rows: JointRows
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def layers(self) -> int:
+        """The free intercepts of each problem."""
+        return self.rows.balance.shape[1]
+
+    @property
+    def places(self) -> int:
+        """The samples of all problems together."""
+        return int(self.ends[-1])
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """Where each problem begins in the flat arrays, and the end of the last one."""
+        ends = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(np.diff(self.segments)[self.pairs].sum(axis=1), out=ends[1:])
+        return ends
+
+    def cut(self, k: int) -> slice:
+        """The places of a problem in the flat arrays."""
+        return slice(int(self.ends[k]), int(self.ends[k + 1]))
+
+    @cached_property
+    def largest(self) -> int:
+        """The samples of the largest problem."""
+        return int(np.diff(self.ends).max(initial=0))
+
+    @cached_property
+    def floors(self) -> np.ndarray:
+        """`Problem.floor` of each problem."""
+        if self.rows.row.p.any() or not self.rows.balance.any():
+            return np.full(len(self), FLOOR)
+        diagonal, pairs = self.features.diagonal, self.pairs.tolist()
+        squares = [
+            np.concatenate([diagonal[self.segments[i] : self.segments[i + 1]] for i in pair]).mean() for pair in pairs
+        ]
+        return np.maximum(SCALE_FREE_FLOOR * np.abs(self.rows.balance).sum(axis=1) ** 2 * squares, FLOOR)
+
+    @cached_property
+    def layout(self) -> tuple:
+        """Pairs, segments and their blocks, the kernel, and the samples packed for `compiled.single_rows`."""
+        from ..compiled.small_problems import pack_segments
+
+        X = np.ascontiguousarray(self.features.samples.values, np.float64)
+        blocks = np.zeros(len(self.segments), np.int64)
+        np.cumsum(-(-np.diff(self.segments) // PACKED_WIDTH), out=blocks[1:])
+        packed, norms = np.zeros((int(blocks[-1]), X.shape[1], PACKED_WIDTH)), np.empty(len(X))
+        pack_segments(X, self.segments, blocks, packed, norms)
+        return self.pairs, self.segments, blocks, self.features.formula, packed, norms
+
+    def run(self, work: Callable[[int, int], None], workers: int | None = None) -> None:
+        """work(start, stop) for all problems, on all cores where that pays; in place if there is one worker."""
+        values = float(self.largest) ** 2
+        if workers == 1 or len(self) == 1 or values * len(self) < THREADS_MIN_KERNEL_VALUES:
+            with release_interpreter():
+                work(0, len(self))
+        else:
+            run_strips(work, len(self), max(1, int(STRIP_KERNEL_VALUES // values)))
+
+    # ---- the judge ----------------------------------------------------------------------------------------
+
+    def judge(self, a: np.ndarray, b: np.ndarray) -> list[Certificate | None]:
+        """The certificate of each problem; None where the duals are not feasible as they are.
+
+        P and D as in `judge_in_memory`, summed by the same compiled pass over rows. `a` has one row for each layer and
+        `b` one row for each problem; both may be flat where there is one layer.
+        """
+        from ..compiled.small_problems import LAYER_SUMS, PROBLEM_SUMS, judge_problems
+
+        f, layers = np.empty(self.places), self.layers
+        a, b = a.reshape(layers, -1), b.reshape(-1, layers)
+        sums = np.empty((len(self), layers * LAYER_SUMS + PROBLEM_SUMS))
+        rows, layout = self.rows, self.layout
+
+        def enclose(start: int, stop: int) -> None:
+            judge_problems(start, stop, *layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates, sums)
+
+        self.run(enclose)
+        return [
+            Certificate(primal, dual, kkt, True, floor, rounding, bound, f[self.cut(k)]) if sound else None
+            for k, (primal, dual, rounding, bound, kkt, sound, floor) in enumerate(self.combine(sums, b))
+        ]
+
+    def combine(self, sums: np.ndarray, b: np.ndarray) -> list[tuple]:
+        """P, D, rounding, P - D from above, violation, whether the duals are feasible, and the floor of each problem.
+
+        One problem is a matter of numbers and many one of arrays: the same formulas take either.
+        """
+        from ..compiled.small_problems import LAYER_SUMS, MOVED, MOVING_COST
+
+        if len(self) == 1:
+            columns, intercepts, balances = sums[0].tolist(), b[0].tolist(), self.rows.balance[0].tolist()
+            least, floor = float(self.rows.least_sizes[0]), float(self.floors[0])
+        else:
+            columns, intercepts, balances = sums.T, b.T, self.rows.balance.T
+            least, floor = self.rows.least_sizes, self.floors
+        own = self.layers * LAYER_SUMS
+        total, square, absolute, drift, error, size = columns[own:]
+        halves = Enclosed(
+            0.5 * square,
+            0.5 * (total * error + bound_sum(self.largest + 8) * absolute) + drift * (total * self.reach + drift),
+        )
+        found, offset, sound = None, EXACT, True
+        for layer, (intercept, balance) in enumerate(zip(intercepts, balances, strict=True)):
+            part = columns[layer * LAYER_SUMS : (layer + 1) * LAYER_SUMS]
+            of_layer = RowSums(*part[:MOVED])
+            allowed = BALANCE_TOLERANCE * larger(size, least)
+            sound = sound & (of_layer.inside > 0) & (abs(of_layer.total - balance) <= allowed)
+            layer_sums = of_layer.add_balancing_cost(part[MOVED], part[MOVING_COST], abs(intercept))
+            found = layer_sums if found is None else add_sums(found, layer_sums)
+            if self.rows.balance.any():
+                term = balance * intercept
+                offset = Enclosed(
+                    offset.value + term, offset.error + bound_sum(self.layers + BALANCE_ROUNDINGS) * abs(term)
+                )
+        distance = found.moved * self.reach + drift
+        remainder = Remainder(0.5 * distance**2 * (1.0 + 8.0 * UNIT), 0.0, distance)
+        conjugate = self.features.bound_penalty_conjugate(halves.high, remainder)
+        bounds = combine_bounds(halves, offset, found, remainder, conjugate)
+        result = (*bounds, found.kkt, sound, floor)
+        return [result] if len(self) == 1 else list(zip(*(column.tolist() for column in result), strict=True))
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest |phi(x)| of any sample."""
+        return self.features.largest_size
+
+    @cached_property
+    def error_rates(self) -> tuple[float, float, float, float, float]:
+        """What rounding may do to any score: so much for each unit of the duals, of the drift and of |b|.
+
+        Then `Gram.measure_drift` for each unit of the imbalance, and the rounding of that. Every kernel value has the
+        error of the one with the largest samples, and every sum that of the longest.
+        """
+        features, samples, square = self.features, self.features.samples, self.reach**2
+        summed = bound_sum(self.largest + 8)
+        if not features.by_weights:
+            return self.value_error + summed * square, 0.0, 0.0, 0.0, 0.0
+        away = float(samples.displacement)
+        public = 2.0 * UNIT * (self.reach + 2.0 * away)
+        per_dual = (bound_sum(samples.d + 8) + summed) * square + self.reach * public
+        return per_dual, public + self.reach, 2.0 * UNIT if away else 0.0, away, summed
+
+    @cached_property
+    def value_error(self) -> float:
+        """What any kernel value may be off by, whichever formula it is evaluated with.
+
+        Far samples are evaluated from differences, near ones from products, whose errors grow with the samples: the
+        largest is at most twice the one beside the sample with the largest norm.
+        """
+        samples = self.features.samples
+        top = samples.take(np.array([int(np.argmax(samples.norms))]))
+        return 2.0 * float(self.features.kernel.bound_value_errors(samples, top, np.ones(1)).max())
+
+
+def larger(first, second):
+    """The larger of two numbers, or of each pair in two arrays."""
+    return np.maximum(first, second) if isinstance(second, np.ndarray) else max(first, second)
+
+
+def add_sums(first: Sums, second: Sums) -> Sums:
+    """The sums of two layers, for one problem or for many."""
+    kkt = larger(first.kkt, second.kkt)
+    return (first._replace(kkt=0.0) + second._replace(kkt=0.0))._replace(kkt=kkt)

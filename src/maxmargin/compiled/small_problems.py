@@ -1,0 +1,208 @@
+"""Many small problems, without Python between them: pair steps for each, and the sums that the judge needs.
+
+The samples lie segment by segment, packed as `single_rows` wants them. A problem is over one or two of the segments:
+those of a pair of classes, or all samples and an empty one. What belongs to the problems (duals, bounds, scores) lies
+one problem after the other in flat arrays of shape (layers, places): problem k has the places ends[k] to ends[k + 1].
+"""
+
+import numpy as np
+
+from ..runtime.rounding import AT_BOUND
+from .compiler import njit
+from .double_double import two_sum
+from .row_sums import bound_balancing_cost, enclose_rows
+from .single_rows import LINEAR, evaluate_row
+from .smo import DUAL, GAP_CHECK_STEPS, HELD, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
+
+EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+# columns of the sums of a problem: these for each layer, then those of the problem itself
+LAYER_SUMS, MOVED, MOVING_COST = 18, 16, 17
+TOTAL, SQUARE, ABSOLUTE_SQUARE, DRIFT, SCORE_ERROR, DUAL_SIZE, PROBLEM_SUMS = 0, 1, 2, 3, 4, 5, 6
+
+
+@njit(**EXACT_OPTIONS)
+def pack_segments(X, ends, blocks, packed, norms):
+    """The rows ends[k] to ends[k + 1] of X in the blocks from blocks[k] on, feature by feature, and their |x|^2."""
+    width = packed.shape[2]
+    for k in range(ends.shape[0] - 1):
+        for i in range(ends[k], ends[k + 1]):
+            block, lane, square = blocks[k] + (i - ends[k]) // width, (i - ends[k]) % width, 0.0
+            for j in range(X.shape[1]):
+                packed[block, j, lane] = X[i, j]
+                square += X[i, j] * X[i, j]
+            norms[i] = square
+
+
+@njit(**OPTIONS)
+def find_source(k, pairs, ends, blocks, kernel, packed, norms):
+    """What `single_rows` evaluates rows of problem k from."""
+    i, j = pairs[k]
+    return (
+        kernel[0], kernel[1], kernel[2], kernel[3], kernel[4],
+        packed[blocks[i] : blocks[i + 1]], norms[ends[i] : ends[i + 1]],
+        packed[blocks[j] : blocks[j + 1]], norms[ends[j] : ends[j + 1]],
+    )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def fill_to_balance(a, lo, hi, balance):
+    """Raise or lower duals from zero, in their order, until they sum to the balance."""
+    left = abs(balance)
+    for i in range(a.shape[0]):
+        step = min(left, hi[i] if balance > 0 else -lo[i])
+        a[i] = step if balance > 0 else -step
+        left -= step
+        if left <= 0.0:
+            return
+
+
+@njit(**OPTIONS)
+def start_scores(a, source, row, f):
+    """f = K a, and a'Ka."""
+    square = 0.0
+    for i in range(f.shape[0]):
+        coef = a[:, i].sum()
+        if coef != 0.0:
+            evaluate_row(i, source, row)
+            f += coef * row
+    for i in range(f.shape[0]):
+        square += a[:, i].sum() * f[i]
+    return square
+
+
+@njit(**EXACT_OPTIONS)
+def absorb_imbalance(a, lo, hi, balance):
+    """Let the dual furthest from its bounds take up what rounding has left of the sum of the duals."""
+    total = error = 0.0
+    inner, room = 0, -1.0
+    for i in range(a.shape[0]):
+        total, lost = two_sum(total, a[i])
+        error += lost
+        slack = min(a[i] - lo[i], hi[i] - a[i])
+        if slack > room:
+            inner, room = i, slack
+    missing = (balance - total) - error
+    if abs(missing) < room:
+        a[inner] += missing
+
+
+@njit(**OPTIONS)
+def solve_problems(
+    start, stop, pairs, segments, blocks, kernel, packed, norms, diagonal, ends, buffer, a, p, d, e, lo, hi, balance,
+    tol, limits, numbers, counts, intercepts,
+):  # fmt: skip
+    """Pair steps for the problems start to stop until the gap is within tol or `limits` are reached.
+
+    They begin at a = 0, or at duals that balance. `segments` and `blocks` are where each segment begins among the
+    samples and among the packed blocks.
+    """
+    for k in range(start, stop):
+        part, n, layers = slice(ends[k], ends[k + 1]), ends[k + 1] - ends[k], a.shape[0]
+        source = find_source(k, pairs, segments, blocks, kernel, packed, norms)
+        capacity = min(n, buffer.shape[0] // n)
+        rows = buffer[: capacity * n].reshape((capacity, n))
+        slot, holder, stamp = np.full(n, -1), np.full(capacity, -1), np.full(capacity, -1)
+        # Copies, since two threads that count references to the same arrays hold each other up.
+        shift, curve, kink = p[:, part].copy(), d[:, part].copy(), e[:, part].copy()
+        lower, upper, duals = lo[:, part].copy(), hi[:, part].copy(), np.zeros((layers, n))
+        curvature, up, low = curve.copy(), np.empty((layers, n)), np.empty((layers, n))
+        i, j = pairs[k]
+        first = segments[i + 1] - segments[i]
+        counted, values, intercept, f = counts[k].copy(), numbers[k].copy(), np.zeros(layers), np.zeros(n)
+        for layer in range(layers):
+            curvature[layer, :first] += diagonal[segments[i] : segments[i + 1]]
+            curvature[layer, first:] += diagonal[segments[j] : segments[j + 1]]
+            if balance[k, layer] != 0.0:
+                fill_to_balance(duals[layer], lower[layer], upper[layer], balance[k, layer])
+        if (balance[k] != 0.0).any():
+            square = start_scores(duals, source, rows[0], f)
+            conjugates = shift * duals + 0.5 * curve * duals * duals + kink * np.abs(duals)
+            values[DUAL], values[HELD] = -0.5 * square - conjugates.sum(), 1.0
+        update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
+        pair_steps(
+            rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature,
+            SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, limits[k], values, counted, intercept,
+        )  # fmt: skip
+        for layer in range(layers):
+            absorb_imbalance(duals[layer], lower[layer], upper[layer], balance[k, layer])
+        a[:, part], intercepts[k], counts[k], numbers[k] = duals, intercept, counted, values
+
+
+@njit(**OPTIONS)
+def add_weighted_rows(coef, source, row, f):
+    """f = K coef, row by row of those that count; through w = X'coef where the kernel is linear."""
+    if source[0] == LINEAR:
+        project(coef, source, f)
+        return
+    f[:] = 0.0
+    for i in range(f.shape[0]):
+        if coef[i] != 0.0:
+            evaluate_row(i, source, row)
+            f += coef[i] * row
+
+
+@njit(**OPTIONS)
+def project(coef, source, f):
+    """f = X w for w = X'coef."""
+    first, second = source[5], source[7]
+    w, n, width = np.zeros(first.shape[1]), source[6].shape[0], first.shape[2]
+    for part in range(2):
+        packed, start, count = (first, 0, n) if part == 0 else (second, n, f.shape[0] - n)
+        for i in range(count):
+            if coef[start + i] != 0.0:
+                w += coef[start + i] * packed[i // width, :, i % width]
+    for part in range(2):
+        packed, start, count = (first, 0, n) if part == 0 else (second, n, f.shape[0] - n)
+        for i in range(count):
+            score = 0.0
+            for j in range(w.shape[0]):
+                score += packed[i // width, j, i % width] * w[j]
+            f[start + i] = score
+
+
+@njit(**EXACT_OPTIONS)
+def judge_problems(
+    start, stop, pairs, segments, blocks, kernel, packed, norms, ends, f, a, p, d, e, lo, hi, balance, b, bounds, sums
+):
+    """Scores f = K a and the sums of `enclose_rows` for the problems start to stop.
+
+    Of each problem: for each layer what `enclose_rows` and `bound_balancing_cost` return, then the sum of |coef|,
+    coef'f, sum_i |coef_i f_i|, the drift, the error of a score, and the sum of |a|. `bounds` says what the error of a
+    score is: so much for each unit of the duals, of the drift, and of |b|; the drift is `away` times the imbalance.
+    """
+    per_dual, per_drift, per_intercept, away, slack = bounds
+    for k in range(start, stop):
+        part, n, layers = slice(ends[k], ends[k + 1]), ends[k + 1] - ends[k], a.shape[0]
+        duals, scores, coef = a[:, part], np.empty(n), np.zeros(n)
+        total = imbalance = size = largest_intercept = 0.0
+        for layer in range(layers):
+            coef += duals[layer]
+            largest_intercept = max(largest_intercept, abs(b[k, layer]))
+            for i in range(n):
+                size += abs(duals[layer, i])
+        add_weighted_rows(coef, find_source(k, pairs, segments, blocks, kernel, packed, norms), np.empty(n), scores)
+        square = absolute = 0.0
+        for i in range(n):
+            total += abs(coef[i])
+            imbalance += coef[i]
+            square += coef[i] * scores[i]
+            absolute += abs(coef[i] * scores[i])
+        drift = away * (abs(imbalance) + slack * total)
+        error = per_dual * total + per_drift * drift + per_intercept * largest_intercept
+        errors = np.full(n, error)
+        for layer in range(layers):
+            largest, first = 0.0, layer * LAYER_SUMS
+            for i in range(n):
+                largest = max(largest, abs(duals[layer, i]))
+            found = enclose_rows(
+                scores, errors, b[k, layer], duals[layer].copy(), p[layer, part].copy(), d[layer, part].copy(),
+                e[layer, part].copy(), lo[layer, part].copy(), hi[layer, part].copy(), AT_BOUND * largest,
+            )  # fmt: skip
+            moved, cost = bound_balancing_cost(found, True, balance[k, layer], b[k, layer], n, AT_BOUND * largest)
+            sums[k, first + MOVED], sums[k, first + MOVING_COST] = moved, cost
+            for j in range(MOVED):
+                sums[k, first + j] = found[j]
+        own = layers * LAYER_SUMS
+        sums[k, own + TOTAL], sums[k, own + SQUARE], sums[k, own + ABSOLUTE_SQUARE] = total, square, absolute
+        sums[k, own + DRIFT], sums[k, own + SCORE_ERROR], sums[k, own + DUAL_SIZE] = drift, error, size
+        f[part] = scores

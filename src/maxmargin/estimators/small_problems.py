@@ -1,0 +1,104 @@
+"""The small problems of a fit, solved together: without Python around each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..certificates.small_problems import SmallProblems
+from ..model.features import SINGLE_ROWS_MAX_FEATURES, Gram
+from ..model.formulations import Machine
+from ..model.kernels import has_formula
+from ..solvers.choice import Automatic
+from ..solvers.result import Result
+from ..solvers.smo import SMO
+from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM, is_default_smo, solve_together
+from .kernel_problems import KernelFit, KernelProblems
+from .tasks import Budget, Task
+
+BATCH_SAMPLES = 250_000  # samples of problems that lie one after the other: some megabytes, and a fraction of a second
+
+
+def solve_small_problems(posed: KernelProblems, solver, tol: float, budget: Budget) -> dict[int, KernelFit]:
+    """The fits of the tasks that are small, by number; one that has not converged is where the loop goes on."""
+    smo = solver.smo if isinstance(solver, Automatic) else solver
+    chosen = [k for k, task in enumerate(posed.tasks) if len(task.index) <= MAX_SAMPLES_PER_PROBLEM]
+    if not (chosen and isinstance(smo, SMO) and is_default_smo(smo, tol) and can_solve_jointly(posed, chosen)):
+        return {}
+    fits: dict[int, KernelFit] = {}
+    for part in cut_batches(posed.tasks, chosen):
+        if fits and budget.is_over():
+            break
+        fits |= solve_batch(posed, part, smo, tol, budget)
+    return fits
+
+
+def can_solve_jointly(posed: KernelProblems, chosen: list[int]) -> bool:
+    """Whether rows can be evaluated within compiled loops, of pairs of classes or of all samples."""
+    features, tasks = posed.features, posed.tasks
+    if not (has_formula(features.kernel) and features.kernel.psd) or features.samples.sparse:
+        return False
+    if features.segments is not None:
+        return all(tasks[k].pair is not None for k in chosen)
+    whole = len(chosen) == len(tasks) and (len(tasks) == 1 or all(len(task.index) == features.n for task in tasks))
+    return whole and features.whole is None and features.samples.d <= SINGLE_ROWS_MAX_FEATURES
+
+
+def cut_batches(tasks: list[Task], chosen: list[int]) -> list[list[int]]:
+    """The tasks in batches of bounded size."""
+    sizes = np.cumsum([len(tasks[k].index) for k in chosen])
+    if sizes[-1] <= BATCH_SAMPLES:
+        return [chosen]
+    return [part.tolist() for part in np.split(chosen, np.flatnonzero(np.diff(sizes // BATCH_SAMPLES)) + 1)]
+
+
+def solve_batch(posed: KernelProblems, chosen: list[int], smo: SMO, tol: float, budget: Budget) -> dict[int, KernelFit]:
+    """The fits of some tasks, in memory that does not grow with their number."""
+    problems = concatenate_problems(posed, chosen)
+    if problems is None:
+        return {}
+    results = solve_together(problems, smo, tol, budget.workers, budget.is_over)
+    if not posed.formulation.is_risk:
+        return {k: posed.read(posed.problem(k), result) for k, result in judged(chosen, results)}
+    row = problems.rows.row
+    fits = {}
+    for place, (k, result) in enumerate(zip(chosen, results, strict=True)):
+        part, a = problems.cut(place), result.point.a
+        free = (a > row.lo[0, part]) & (a < row.hi[0, part]) & (a != 0)
+        fits[k] = KernelFit(result, Machine(a, result.point.b), free, measure_norm(result))
+    return fits
+
+
+def judged(chosen: list[int], results: list[Result]) -> list[tuple[int, Result]]:
+    """The results that the judge has seen, by number."""
+    return [(k, result) for k, result in zip(chosen, results, strict=True) if result.certificate is not None]
+
+
+def concatenate_problems(posed: KernelProblems, chosen: list[int]) -> SmallProblems | None:
+    """The problems of some tasks, one after the other; None if their formulation cannot be posed so."""
+    tasks = [posed.tasks[k] for k in chosen]
+    if len(tasks) == 1:
+        y, c, starts = tasks[0].y, tasks[0].c, np.zeros(1, np.int64)
+    else:
+        y, c = np.concatenate([task.y for task in tasks]), np.concatenate([task.c for task in tasks])
+        starts = np.cumsum([0, *(len(task.index) for task in tasks[:-1])])
+    rows = posed.formulation.pose_jointly(y, c, starts)
+    if rows is None:
+        return None
+    features, segments, pairs = lay_out_samples(posed, tasks)
+    return SmallProblems(features, segments, pairs, rows)
+
+
+def lay_out_samples(posed: KernelProblems, tasks: list[Task]) -> tuple[Gram, np.ndarray, np.ndarray]:
+    """Features, segments, and the two segments of each task: its classes, or all samples and an empty one."""
+    if posed.features.segments is not None:
+        starts = np.searchsorted(posed.y, np.arange(posed.y[-1] + 1))
+        return posed.features, np.append(starts, posed.features.n), np.array([task.pair for task in tasks])
+    features = tasks[0].cut(posed.features)
+    return features, np.array([0, features.n, features.n]), np.tile([0, 1], (len(tasks), 1))
+
+
+def measure_norm(result: Result) -> float:
+    """|w|, from the scores of the judge."""
+    if not result.converged:
+        return np.nan
+    return float(np.sqrt(max(result.point.a @ result.certificate.scores, 0.0)))
