@@ -190,22 +190,11 @@ class SmallProblems:
         features, samples, square = self.features, self.features.samples, self.reach**2
         summed = bound_sum(self.largest + 8)
         if not features.by_weights:
-            return self.value_error + summed * square, 0.0, 0.0, 0.0, 0.0
+            return features.kernel.bound_value_error(samples) + summed * square, 0.0, 0.0, 0.0, 0.0
         away = float(samples.displacement)
         public = 2.0 * UNIT * (self.reach + 2.0 * away)
         per_dual = (bound_sum(samples.d + 8) + summed) * square + self.reach * public
         return per_dual, public + self.reach, 2.0 * UNIT if away else 0.0, away, summed
-
-    @cached_property
-    def value_error(self) -> float:
-        """What any kernel value may be off by, whichever formula it is evaluated with.
-
-        Far samples are evaluated from differences, near ones from products, whose errors grow with the samples: the
-        largest is at most twice the one beside the sample with the largest norm.
-        """
-        samples = self.features.samples
-        top = samples.take(np.array([int(np.argmax(samples.norms))]))
-        return 2.0 * float(self.features.kernel.bound_value_errors(samples, top, np.ones(1)).max())
 
 
 def larger(first, second):

@@ -97,6 +97,15 @@ class Kernel(ABC):
         """
         return np.zeros(samples.n)
 
+    def bound_value_error(self, samples: Any) -> float:
+        """The largest |fl k(x_i, x_j) - k(x_i, x_j)| among samples that are vectors, bounded from above.
+
+        Far samples may be evaluated from differences, near ones from products, whose errors grow with the samples: the
+        largest is at most twice the one beside the sample with the largest norm.
+        """
+        top = samples.take(np.array([int(np.argmax(samples.norms))]))
+        return 2.0 * float(self.bound_value_errors(samples, top, np.ones(1)).max())
+
     def cost(self, samples: Any) -> float:
         """Nanoseconds of a kernel value on one core in float32; in float64 twice as many."""
         return 0.8 + float(samples.entries_per_sample / 30.0 if samples.sparse else samples.d / 50.0)

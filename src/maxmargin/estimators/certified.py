@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -57,7 +58,7 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         """Validate, pose, solve, read: the same for every estimator."""
         budget = Budget(self.max_seconds)
         data = self._validate(X, y, sample_weight, group)
-        with single_threaded_blas():
+        with nullcontext() if data.is_small else single_threaded_blas():
             problems = self._pose_problems(data)
             solves = self._count_solves(problems)
             with self._observe(*data.observed, solves) as observation:
@@ -106,21 +107,25 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
 
         plain = max_iter is None and not observation.is_watched and not any(starts)
         begun = self._solve_ahead(problems, solver, budget) if plain else {}
-        budget.skip(sum(fit.result.converged for fit in begun.values()))
+        done = sum(fit.result.converged for fit in begun.values())
+        if done == len(problems):
+            return [begun[k] for k in range(done)]
+        budget.skip(done)
 
         def run(k: int) -> Any:
             before = begun.get(k)
             if before is not None and before.result.converged:
                 return before
-            problem = problems.problem(k)
-            result = observation.solve(
-                k, problem, solver, snapshot if problems.has_snapshots else None, tol=self.tol, max_iter=max_iter,
-                max_seconds=budget.share(), warm=starts[k] if before is None else before.result.point,
-                interrupt=budget.interrupt, checkpoint=stores[k],
-            )  # fmt: skip
-            if before is not None:
-                result = replace(result, n_iter=before.result.n_iter + result.n_iter)
-            return problems.read(problem, result)
+            with single_threaded_blas():
+                problem = problems.problem(k)
+                result = observation.solve(
+                    k, problem, solver, snapshot if problems.has_snapshots else None, tol=self.tol, max_iter=max_iter,
+                    max_seconds=budget.share(), warm=starts[k] if before is None else before.result.point,
+                    interrupt=budget.interrupt, checkpoint=stores[k],
+                )  # fmt: skip
+                if before is not None:
+                    result = replace(result, n_iter=before.result.n_iter + result.n_iter)
+                return problems.read(problem, result)
 
         return problems.fill_in(problems.run_all(run, budget, stores), starts, bool(budget.interrupt))
 

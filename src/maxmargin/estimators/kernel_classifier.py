@@ -103,11 +103,15 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         """One task for each pair of classes, or for each class against the rest; sets class_weight_."""
         y, weight = data.y, data.weight
         self.class_weight_ = weigh_classes(self.class_weight, self.classes_, y, weight)
-        c = self._cost() * self.class_weight_[y] * (1.0 if weight is None else weight)
-        check_loss_weights(c[c > 0])
-        present = np.unique(y[c > 0])
-        if len(present) < 2:
-            self._refuse_one_class()
+        costs = self._cost() * self.class_weight_
+        c = costs[y] if weight is None else costs[y] * weight
+        counted = c > 0
+        if counted.all():
+            check_loss_weights(costs if weight is None else c)
+        else:
+            check_loss_weights(c[counted])
+            if np.count_nonzero(np.bincount(y[counted])) < 2:
+                self._refuse_one_class()
         split = split_one_vs_rest if self._is_one_vs_rest else split_one_vs_one
         tasks = split(y, c, len(self.classes_))
         for task in tasks:

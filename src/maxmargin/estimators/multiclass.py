@@ -77,9 +77,9 @@ def weigh_classes(class_weight, classes: np.ndarray, y: np.ndarray, weight: np.n
 
 def order_support(duals: np.ndarray, y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """The samples with a nonzero dual anywhere, sorted by class and then by index; how many of each class."""
-    support = np.flatnonzero(duals.any(axis=0))
-    support = support[np.argsort(y[support], kind="stable")]
-    return support, np.bincount(y[support].astype(int), minlength=n_classes).astype(np.int32)
+    support = np.flatnonzero(duals[0] if len(duals) == 1 else duals.any(axis=0))
+    classes = y[support]
+    return support[np.argsort(classes, kind="stable")], np.bincount(classes, minlength=n_classes).astype(np.int32)
 
 
 def spread_duals(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray, n_classes: int) -> np.ndarray:

@@ -39,9 +39,10 @@ class ObservedFit(CallbackSupportMixin):
 
     def _summarise(self, observation: Observation) -> None:
         """Where verbose asks for it, how the fit went: the last state of the line, or a line of output."""
-        text = f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}"
-        if not observation.close_line(text) and self.verbose:
-            print(text)
+        if self.verbose:
+            text = f"{type(self).__name__}: {self.result_.status.value}, {self.certificate_}"
+            if not observation.close_line(text):
+                print(text)
 
 
 class Observation:

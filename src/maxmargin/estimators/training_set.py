@@ -12,6 +12,9 @@ from ..blocks import Blocks
 from ..blocks.survey import Survey
 
 
+SMALL_MAX_ENTRIES = 2**15  # numbers in X: a product of so many takes a few microseconds
+
+
 class TrainingSet(ABC):
     """What an estimator poses its problems over.
 
@@ -25,6 +28,7 @@ class TrainingSet(ABC):
 
     form: ClassVar[str]
     observed: tuple[Any, Any, Any]
+    is_small: bool = False  # whether problems are posed without a product that is worth several threads of BLAS
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,11 @@ class Rows(TrainingSet):
     group: np.ndarray | None = None
     observed: tuple[Any, Any, Any] = (None, None, None)
     form: ClassVar[str] = "memory"
+
+    @property
+    def is_small(self) -> bool:
+        """Whether X is a small array."""
+        return type(self.X) is np.ndarray and self.X.size <= SMALL_MAX_ENTRIES
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from ..model.sparse_format import check_sparse
 from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, count_samples
 from ..runtime.user_warnings import warn_user
 from ..solvers import SOLVERS
-from .plain_arrays import is_known_matrix, is_plain_matrix, is_plain_vector, note_features
+from .plain_arrays import is_finite, is_known_matrix, is_plain_matrix, is_plain_vector, note_features
 
 MIN_WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
 HARD_MARGIN_C = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
@@ -221,7 +221,7 @@ def check_kernel_values(features, X) -> None:
     if features.kernel.name == Custom.name:
         check_gram_matrix(features.samples.matrix, "kernel(X, X)")
     norms = features.samples.norms if features.samples.holds_vectors else features.diagonal
-    if not (np.isfinite(features.diagonal).all() and np.isfinite(norms).all()):
+    if not (is_finite(features.diagonal) and is_finite(norms)):
         reach = f"; the values of X reach {abs(X).max():.2g}, so scale them" if hasattr(X, "max") else ""
         raise ValueError(f"The dual coefficients or intercepts are not finite: the kernel overflows on X{reach}.")
 

@@ -111,6 +111,18 @@ class RBF(Formula):
             errors += BOUND_INFLATION * (moved[0] * float(weight.sum()) + float(weight @ moved[1]))
         return replace_nan_by_infinity(errors)
 
+    def bound_value_error(self, samples):
+        """2 t + 4 u and what moved samples add, with t as in `bound_exponents` for the largest sample."""
+        terms, largest = samples.terms, float(samples.norms.max(initial=0.0))
+        if not self.gamma >= 0:
+            return np.inf
+        exponent = min(float(self.bound_exponents(largest, terms)), MAX_EXPONENT_ERROR)
+        error = BOUND_INFLATION * (2.0 * exponent + bound_exp_errors(terms))
+        if samples.rounding:
+            moved = np.sqrt(2.0 * self.gamma / np.e) * samples.rounding * float(samples.norm_bounds.max(initial=0.0))
+            error += 2.0 * BOUND_INFLATION * moved
+        return error
+
     def bound_rounding(self, samples):
         """The exponent is off by at most about 8 u gamma |x|^2: safe for data that are scaled."""
         return 8.0 * SINGLE_UNIT * abs(self.gamma) * upper_quantile(samples.norms)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..samples import TILE_ENTRIES, wrap
 
+SMALL_ENTRIES = 2**16  # entries that are looked at in one piece
 MAX_FLOAT = float(np.finfo(float).max)
 VARIANCE_ROUNDING = 1e-10  # of the size of its terms: a smaller difference is rounding
 
@@ -36,6 +38,8 @@ def measure_variance(X, weight: np.ndarray | None = None) -> float:
     mean of X. A difference of E(x^2) and E(x)^2 would have none left where data lie far from zero, and with m alone, a
     rounded number, data that are all equal would vary.
     """
+    if weight is None and not sp.issparse(X) and X.size <= SMALL_ENTRIES:
+        return measure_small_variance(X)
     weight = np.ones(X.shape[0]) if weight is None else weight / weight.max()  # equal ones are ones
     count = float(weight.sum()) * X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -45,7 +49,19 @@ def measure_variance(X, weight: np.ndarray | None = None) -> float:
             apart = np.subtract(rows, centre, dtype=np.float64)
             away += float(w @ apart.sum(axis=1)) / count
             square += float(w @ np.einsum("ij,ij->i", apart, apart)) / count
-    if not np.isfinite(square):
+    return subtract_square(square, away)
+
+
+def measure_small_variance(X: np.ndarray) -> float:
+    """The same for few entries that all count alike."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = (X - X.sum(dtype=np.float64) / X.size).ravel()
+        return subtract_square(float(apart @ apart) / X.size, float(apart.sum()) / X.size)
+
+
+def subtract_square(square: float, away: float) -> float:
+    """square - away^2, infinite where it overflows and 0 where only rounding is left of it."""
+    if not isfinite(square):
         return np.inf
     return square - away**2 if square - away**2 > VARIANCE_ROUNDING * square else 0.0
 
