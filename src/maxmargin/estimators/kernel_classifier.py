@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..model.features import FLOAT32_MIN_TOL, Gram
-from ..model.tiles import evaluate_scores
+from ..model.tiles import evaluate_scores_by_segment
 from ..runtime.scikit_learn import (
     PROBABILITY_CONSTRAINT,
     StrOptions,
@@ -165,13 +164,9 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         """sum_i coef_i k(x_i, x) of each machine; by classes where every pair has coefficients of two classes only."""
         if self._is_one_vs_rest or len(self.classes_) == 2:
             return super()._weigh_support(samples, support)
-        table, ends = super()._expansion(), np.concatenate([[0], np.cumsum(self._n_support)])
-        parts = [
-            evaluate_scores(self._kernel, samples, support.take(slice(start, stop)), table[start:stop])
-            for start, stop in pairwise(ends)
-        ]
-        pairs = combinations(range(len(self.classes_)), 2)
-        return np.column_stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs])
+        parts = evaluate_scores_by_segment(self._kernel, samples, support, super()._expansion(), self._n_support)
+        i, j = np.triu_indices(len(self.classes_), 1)
+        return (parts[i, :, j - 1] + parts[j, :, i]).T
 
     def _linear_coef(self) -> Any:
         coef = super()._linear_coef()
@@ -208,7 +203,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if len(self.classes_) == 2:

@@ -11,9 +11,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..model.tiles import evaluate_scores
-from ..runtime.blas import single_threaded_blas
+from ..runtime.blas import ONE_THREAD_MAX_NUMBERS, ONE_THREAD_MAX_PRODUCTS, single_threaded_blas
 from .certified import CertifiedMachine
 from .validation import check_new_samples, is_function, is_precomputed
+
+
+def is_small_product(samples: Any, coef: Any) -> bool:
+    """Whether BLAS takes one thread for the kernel values between the samples and the support vectors."""
+    values = samples.n * coef.shape[1]
+    return (
+        values <= ONE_THREAD_MAX_NUMBERS
+        and samples.holds_vectors
+        and not samples.sparse
+        and values * samples.d <= ONE_THREAD_MAX_PRODUCTS
+    )
 
 
 class KernelPrediction(CertifiedMachine):
@@ -29,9 +40,9 @@ class KernelPrediction(CertifiedMachine):
 
     def _validate_for_predict(self, X: Any) -> Any:
         """X checked against the training data, and the machine against tampering."""
-        check_is_fitted(self)
+        self._check_fitted()
         vectors = self.support_vectors_
-        altered = self.kernel_is_formula and vectors.shape[0] and self.n_support_.sum() != vectors.shape[0]
+        altered = self.kernel_is_formula and vectors.shape[0] and self._n_support.sum() != vectors.shape[0]
         support = vars(self).get("support_", ())  # a model file of LIBSVM does not name them
         if altered or (len(support) and self._dual_coef_.shape[1] != len(support)):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
@@ -43,8 +54,15 @@ class KernelPrediction(CertifiedMachine):
         samples, intercepts = self._kernel.samples(X), np.asarray(self._intercept_)
         if not self._dual_coef_.shape[1]:
             return np.tile(intercepts, (samples.n, 1))
+        if is_small_product(samples, self._dual_coef_):
+            return self._score(samples) + intercepts
         with single_threaded_blas():
             return self._score(samples) + intercepts
+
+    def _check_fitted(self) -> None:
+        """Refuse a machine that is not fitted, as scikit-learn does."""
+        if "_dual_coef_" not in vars(self):
+            check_is_fitted(self)
 
     def _score(self, samples: Any) -> np.ndarray:
         """<w, phi(x)> of each machine, one column each: through w where that was solved for, else through its sum."""

@@ -115,8 +115,8 @@ def unpack_pairs(table: np.ndarray, n_support: np.ndarray) -> np.ndarray:
 
 def vote(decisions: np.ndarray, n_classes: int, preference: np.ndarray | None = None) -> np.ndarray:
     """The class with most pairs won; the first of them where several tie, as LIBSVM does, or the first preferred."""
-    votes = np.zeros((len(decisions), n_classes), int)
-    rows = np.arange(len(decisions))
-    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        votes[rows, np.where(decisions[:, column] > 0, i, j)] += 1
+    first, second = np.triu_indices(n_classes, 1)
+    classes = np.eye(n_classes, dtype=np.float32)
+    won, lost = classes[first], classes[second]  # one row for each pair; sums of ones are exact in float32
+    votes = (decisions > 0).astype(np.float32) @ (won - lost) + lost.sum(axis=0)
     return votes.argmax(axis=1) if preference is None else preference[votes[:, preference].argmax(axis=1)]

@@ -10,9 +10,7 @@ import numpy as np
 
 from ..blocks import Blocks
 from ..blocks.survey import Survey
-
-
-SMALL_MAX_ENTRIES = 2**15  # numbers in X: a product of so many takes a few microseconds
+from ..runtime.blas import ONE_THREAD_MAX_NUMBERS
 
 
 class TrainingSet(ABC):
@@ -28,7 +26,7 @@ class TrainingSet(ABC):
 
     form: ClassVar[str]
     observed: tuple[Any, Any, Any]
-    is_small: bool = False  # whether problems are posed without a product that is worth several threads of BLAS
+    is_small: bool = False  # whether problems are posed without a product that BLAS would take several threads for
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +54,7 @@ class Rows(TrainingSet):
     @property
     def is_small(self) -> bool:
         """Whether X is a small array."""
-        return type(self.X) is np.ndarray and self.X.size <= SMALL_MAX_ENTRIES
+        return type(self.X) is np.ndarray and self.X.size <= ONE_THREAD_MAX_NUMBERS
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from threading import local
 
 import numpy as np
@@ -36,6 +37,22 @@ def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.nd
 
     run_strips(evaluate, samples.n, min(count_rows(samples), max(32, -(-samples.n // STRIPS))))
     return f
+
+
+def evaluate_scores_by_segment(kernel: Kernel, samples, support, coef: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """f_kij = sum_s coef_sj k(x_i, s) over the s of segment k alone, which are counts_k support vectors in a row."""
+    ends = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    parts = np.empty((len(counts), samples.n, coef.shape[1]))
+    precompute_norms(samples, support)
+    if samples.n * support.n <= SMALL_TILE and not needs_conversion(samples, support):
+        tile = match_storage_format(samples, support)
+        K = kernel.write(tile, support, open_tile(tile.n, support.n, tile.dtype))
+        for k, (start, stop) in enumerate(pairwise(ends)):
+            np.dot(K[:, start:stop], coef[start:stop], out=parts[k])
+    else:
+        for k, (start, stop) in enumerate(pairwise(ends)):
+            parts[k] = evaluate_scores(kernel, samples, support.take(slice(start, stop)), coef[start:stop])
+    return parts
 
 
 def evaluate_scores_closely(kernel: Kernel, samples, support, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,8 @@ from typing import Any, ClassVar, TypeVar
 from .interrupt import delay_interrupt
 
 ReturnType = TypeVar("ReturnType")
+# Up to so many numbers in a matrix or a vector, and so many multiplications, OpenBLAS stays on one thread by itself.
+ONE_THREAD_MAX_NUMBERS, ONE_THREAD_MAX_PRODUCTS = 2**13, 2**18
 
 
 class ThreadHolds(threading.local):

@@ -8,9 +8,9 @@ from math import isfinite
 import numpy as np
 import scipy.sparse as sp
 
+from ...runtime.blas import ONE_THREAD_MAX_NUMBERS
 from ..samples import TILE_ENTRIES, wrap
 
-SMALL_ENTRIES = 2**16  # entries that are looked at in one piece
 MAX_FLOAT = float(np.finfo(float).max)
 VARIANCE_ROUNDING = 1e-10  # of the size of its terms: a smaller difference is rounding
 
@@ -38,7 +38,7 @@ def measure_variance(X, weight: np.ndarray | None = None) -> float:
     mean of X. A difference of E(x^2) and E(x)^2 would have none left where data lie far from zero, and with m alone, a
     rounded number, data that are all equal would vary.
     """
-    if weight is None and not sp.issparse(X) and X.size <= SMALL_ENTRIES:
+    if weight is None and not sp.issparse(X) and X.size <= ONE_THREAD_MAX_NUMBERS:
         return measure_small_variance(X)
     weight = np.ones(X.shape[0]) if weight is None else weight / weight.max()  # equal ones are ones
     count = float(weight.sum()) * X.shape[1]
