@@ -34,6 +34,26 @@ def pack_segments(X, ends, blocks, packed, norms):
 
 
 @njit(**OPTIONS)
+def take_columns(values, start, stop):
+    """values[:, start:stop] as an array of its own."""
+    own = np.empty((values.shape[0], stop - start))
+    for layer in range(values.shape[0]):
+        for i in range(stop - start):
+            own[layer, i] = values[layer, start + i]
+    return own
+
+
+@njit(**OPTIONS)
+def put(own, values, start):
+    """values[start : start + n] = own, for vectors.
+
+    In a loop: where NumPy would say that shapes differ, Numba compiles all that makes text of a shape, for seconds.
+    """
+    for i in range(own.shape[0]):
+        values[start + i] = own[i]
+
+
+@njit(**OPTIONS)
 def find_source(k, pairs, ends, blocks, kernel, packed, norms):
     """What `single_rows` evaluates rows of problem k from."""
     i, j = pairs[k]
@@ -57,17 +77,46 @@ def fill_to_balance(a, lo, hi, balance):
 
 
 @njit(**OPTIONS)
+def fill_slots(count):
+    """None of so many slots is taken."""
+    slots = np.empty(count, np.int64)
+    for s in range(count):
+        slots[s] = -1
+    return slots
+
+
+@njit(**OPTIONS)
 def start_scores(a, source, row, f):
     """f = K a, and a'Ka."""
-    square = 0.0
+    square, coef = 0.0, np.zeros(f.shape[0])
+    for layer in range(a.shape[0]):
+        for i in range(f.shape[0]):
+            coef[i] += a[layer, i]
     for i in range(f.shape[0]):
-        coef = a[:, i].sum()
-        if coef != 0.0:
+        if coef[i] != 0.0:
             evaluate_row(i, source, row)
-            f += coef * row
+            add_multiple(coef[i], row, f)
     for i in range(f.shape[0]):
-        square += a[:, i].sum() * f[i]
+        square += coef[i] * f[i]
     return square
+
+
+@njit(**OPTIONS)
+def add_multiple(t, row, f):
+    """f += t row."""
+    for j in range(f.shape[0]):
+        f[j] += t * row[j]
+
+
+@njit(**OPTIONS)
+def sum_conjugates(a, p, d, e):
+    """sum_i p_i a_i + d_i a_i^2/2 + e_i |a_i|."""
+    total = 0.0
+    for layer in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            dual = a[layer, i]
+            total += p[layer, i] * dual + 0.5 * d[layer, i] * dual * dual + e[layer, i] * abs(dual)
+    return total
 
 
 @njit(**EXACT_OPTIONS)
@@ -97,27 +146,29 @@ def solve_problems(
     samples and among the packed blocks.
     """
     for k in range(start, stop):
-        part, n, layers = slice(ends[k], ends[k + 1]), ends[k + 1] - ends[k], a.shape[0]
+        begin, end, layers = ends[k], ends[k + 1], a.shape[0]
+        n = end - begin
         source = find_source(k, pairs, segments, blocks, kernel, packed, norms)
         capacity = min(n, buffer.shape[0] // n)
         rows = buffer[: capacity * n].reshape((capacity, n))
-        slot, holder, stamp = np.full(n, -1), np.full(capacity, -1), np.full(capacity, -1)
+        slot, holder, stamp = fill_slots(n), fill_slots(capacity), fill_slots(capacity)
         # Copies, since two threads that count references to the same arrays hold each other up.
-        shift, curve, kink = p[:, part].copy(), d[:, part].copy(), e[:, part].copy()
-        lower, upper, duals = lo[:, part].copy(), hi[:, part].copy(), np.zeros((layers, n))
-        curvature, up, low = curve.copy(), np.empty((layers, n)), np.empty((layers, n))
+        shift, curve, kink = take_columns(p, begin, end), take_columns(d, begin, end), take_columns(e, begin, end)
+        lower, upper, duals = take_columns(lo, begin, end), take_columns(hi, begin, end), np.zeros((layers, n))
+        curvature, up, low = take_columns(d, begin, end), np.empty((layers, n)), np.empty((layers, n))
         i, j = pairs[k]
         first = segments[i + 1] - segments[i]
         counted, values, intercept, f = counts[k].copy(), numbers[k].copy(), np.zeros(layers), np.zeros(n)
+        balanced = False
         for layer in range(layers):
-            curvature[layer, :first] += diagonal[segments[i] : segments[i + 1]]
-            curvature[layer, first:] += diagonal[segments[j] : segments[j + 1]]
+            add_multiple(1.0, diagonal[segments[i] : segments[i + 1]], curvature[layer, :first])
+            add_multiple(1.0, diagonal[segments[j] : segments[j + 1]], curvature[layer, first:])
             if balance[k, layer] != 0.0:
                 fill_to_balance(duals[layer], lower[layer], upper[layer], balance[k, layer])
-        if (balance[k] != 0.0).any():
+                balanced = True
+        if balanced:
             square = start_scores(duals, source, rows[0], f)
-            conjugates = shift * duals + 0.5 * curve * duals * duals + kink * np.abs(duals)
-            values[DUAL], values[HELD] = -0.5 * square - conjugates.sum(), 1.0
+            values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
         update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
         pair_steps(
             rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature,
@@ -125,7 +176,10 @@ def solve_problems(
         )  # fmt: skip
         for layer in range(layers):
             absorb_imbalance(duals[layer], lower[layer], upper[layer], balance[k, layer])
-        a[:, part], intercepts[k], counts[k], numbers[k] = duals, intercept, counted, values
+            put(duals[layer], a[layer], begin)
+        put(intercept, intercepts[k], 0)
+        put(counted, counts[k], 0)
+        put(values, numbers[k], 0)
 
 
 @njit(**OPTIONS)
@@ -134,11 +188,12 @@ def add_weighted_rows(coef, source, row, f):
     if source[0] == LINEAR:
         project(coef, source, f)
         return
-    f[:] = 0.0
+    for i in range(f.shape[0]):
+        f[i] = 0.0
     for i in range(f.shape[0]):
         if coef[i] != 0.0:
             evaluate_row(i, source, row)
-            f += coef[i] * row
+            add_multiple(coef[i], row, f)
 
 
 @njit(**OPTIONS)
@@ -150,7 +205,8 @@ def project(coef, source, f):
         packed, start, count = (first, 0, n) if part == 0 else (second, n, f.shape[0] - n)
         for i in range(count):
             if coef[start + i] != 0.0:
-                w += coef[start + i] * packed[i // width, :, i % width]
+                for j in range(w.shape[0]):
+                    w[j] += coef[start + i] * packed[i // width, j, i % width]
     for part in range(2):
         packed, start, count = (first, 0, n) if part == 0 else (second, n, f.shape[0] - n)
         for i in range(count):
@@ -172,13 +228,16 @@ def judge_problems(
     """
     per_dual, per_drift, per_intercept, away, slack = bounds
     for k in range(start, stop):
-        part, n, layers = slice(ends[k], ends[k + 1]), ends[k + 1] - ends[k], a.shape[0]
-        duals, scores, coef = a[:, part], np.empty(n), np.zeros(n)
+        begin, end, layers = ends[k], ends[k + 1], a.shape[0]
+        n = end - begin
+        duals, scores, coef, errors = take_columns(a, begin, end), np.empty(n), np.zeros(n), np.empty(n)
+        shift, curve, kink = take_columns(p, begin, end), take_columns(d, begin, end), take_columns(e, begin, end)
+        lower, upper = take_columns(lo, begin, end), take_columns(hi, begin, end)
         total = imbalance = size = largest_intercept = 0.0
         for layer in range(layers):
-            coef += duals[layer]
             largest_intercept = max(largest_intercept, abs(b[k, layer]))
             for i in range(n):
+                coef[i] += duals[layer, i]
                 size += abs(duals[layer, i])
         add_weighted_rows(coef, find_source(k, pairs, segments, blocks, kernel, packed, norms), np.empty(n), scores)
         square = absolute = 0.0
@@ -189,14 +248,15 @@ def judge_problems(
             absolute += abs(coef[i] * scores[i])
         drift = away * (abs(imbalance) + slack * total)
         error = per_dual * total + per_drift * drift + per_intercept * largest_intercept
-        errors = np.full(n, error)
+        for i in range(n):
+            errors[i] = error
         for layer in range(layers):
             largest, first = 0.0, layer * LAYER_SUMS
             for i in range(n):
                 largest = max(largest, abs(duals[layer, i]))
             found = enclose_rows(
-                scores, errors, b[k, layer], duals[layer].copy(), p[layer, part].copy(), d[layer, part].copy(),
-                e[layer, part].copy(), lo[layer, part].copy(), hi[layer, part].copy(), AT_BOUND * largest,
+                scores, errors, b[k, layer], duals[layer], shift[layer], curve[layer], kink[layer], lower[layer],
+                upper[layer], AT_BOUND * largest,
             )  # fmt: skip
             moved, cost = bound_balancing_cost(found, True, balance[k, layer], b[k, layer], n, AT_BOUND * largest)
             sums[k, first + MOVED], sums[k, first + MOVING_COST] = moved, cost
@@ -205,4 +265,4 @@ def judge_problems(
         own = layers * LAYER_SUMS
         sums[k, own + TOTAL], sums[k, own + SQUARE], sums[k, own + ABSOLUTE_SQUARE] = total, square, absolute
         sums[k, own + DRIFT], sums[k, own + SCORE_ERROR], sums[k, own + DUAL_SIZE] = drift, error, size
-        f[part] = scores
+        put(scores, f, begin)
