@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from ..model.features import Gram
 from ..model.formulations import JointRows
 from ..model.problem import FLOOR, SCALE_FREE_FLOOR
+from ..model.samples import make_writable
 from ..runtime.interpreter import cached_property, release_interpreter
 from ..runtime.rounding import BALANCE_ROUNDINGS, BALANCE_TOLERANCE, UNIT, Enclosed, Remainder, bound_sum
 from ..runtime.threads import run_strips
@@ -67,9 +69,15 @@ class SmallProblems:
     @cached_property
     def ends(self) -> np.ndarray:
         """Where each problem begins in the flat arrays, and the end of the last one."""
-        ends = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(np.diff(self.segments)[self.pairs].sum(axis=1), out=ends[1:])
-        return ends
+        sizes = np.diff(self.segments)
+        if len(self) == 1:
+            return np.array([0, sizes[self.pairs[0]].sum()])
+        return np.concatenate([[0], np.cumsum(sizes[self.pairs].sum(axis=1))])
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Beginning and end of each segment among the samples."""
+        return list(pairwise(self.segments.tolist()))
 
     def cut(self, k: int) -> slice:
         """The places of a problem in the flat arrays."""
@@ -83,12 +91,10 @@ class SmallProblems:
     @cached_property
     def floors(self) -> np.ndarray:
         """`Problem.floor` of each problem."""
-        if self.rows.row.p.any() or not self.rows.balance.any():
+        if not self.rows.balance.any() or self.rows.row.p.any():
             return np.full(len(self), FLOOR)
-        diagonal, pairs = self.features.diagonal, self.pairs.tolist()
-        squares = [
-            np.concatenate([diagonal[self.segments[i] : self.segments[i + 1]] for i in pair]).mean() for pair in pairs
-        ]
+        parts = [self.features.diagonal[start:stop] for start, stop in self.spans]
+        squares = [np.concatenate([parts[i], parts[j]]).mean() for i, j in self.pairs.tolist()]
         return np.maximum(SCALE_FREE_FLOOR * np.abs(self.rows.balance).sum(axis=1) ** 2 * squares, FLOOR)
 
     @cached_property
@@ -96,9 +102,8 @@ class SmallProblems:
         """Pairs, segments and their blocks, the kernel, and the samples packed for `compiled.single_rows`."""
         from ..compiled.small_problems import pack_segments
 
-        X = np.ascontiguousarray(self.features.samples.values, np.float64)
-        blocks = np.zeros(len(self.segments), np.int64)
-        np.cumsum(-(-np.diff(self.segments) // PACKED_WIDTH), out=blocks[1:])
+        X = make_writable(np.ascontiguousarray(self.features.samples.values, np.float64))
+        blocks = np.array([0, *accumulate(-(-(stop - start) // PACKED_WIDTH) for start, stop in self.spans)])
         packed, norms = np.zeros((int(blocks[-1]), X.shape[1], PACKED_WIDTH)), np.empty(len(X))
         pack_segments(X, self.segments, blocks, packed, norms)
         return self.pairs, self.segments, blocks, self.features.formula, packed, norms
@@ -155,7 +160,7 @@ class SmallProblems:
             0.5 * square,
             0.5 * (total * error + bound_sum(self.largest + 8) * absolute) + drift * (total * self.reach + drift),
         )
-        found, offset, sound = None, EXACT, True
+        found, offset, sound, held = None, EXACT, True, self.rows.balance.any()
         for layer, (intercept, balance) in enumerate(zip(intercepts, balances, strict=True)):
             part = columns[layer * LAYER_SUMS : (layer + 1) * LAYER_SUMS]
             of_layer = RowSums(*part[:MOVED])
@@ -163,7 +168,7 @@ class SmallProblems:
             sound = sound & (of_layer.inside > 0) & (abs(of_layer.total - balance) <= allowed)
             layer_sums = of_layer.add_balancing_cost(part[MOVED], part[MOVING_COST], abs(intercept))
             found = layer_sums if found is None else add_sums(found, layer_sums)
-            if self.rows.balance.any():
+            if held:
                 term = balance * intercept
                 offset = Enclosed(
                     offset.value + term, offset.error + bound_sum(self.layers + BALANCE_ROUNDINGS) * abs(term)

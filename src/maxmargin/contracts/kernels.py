@@ -97,6 +97,10 @@ class Kernel(ABC):
         """
         return np.zeros(samples.n)
 
+    def bound_size(self, samples: Any) -> float:
+        """The largest of `sizes`."""
+        return float(self.sizes(samples).max(initial=0.0))
+
     def bound_value_error(self, samples: Any) -> float:
         """The largest |fl k(x_i, x_j) - k(x_i, x_j)| among samples that are vectors, bounded from above.
 

@@ -13,8 +13,11 @@ from .tasks import Task
 
 def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
     """One task for each pair (i, j), i < j, over the samples of both: class i is +1, class j is -1, as in LIBSVM."""
+    counted = (c > 0).all()
+    if n_classes == 2 and counted:
+        return [Task(np.arange(len(y)), 1.0 - 2.0 * y, c)]
     members = [np.flatnonzero((y == k) & (c > 0)) for k in range(n_classes)]
-    whole = (c > 0).all() and (np.diff(y) >= 0).all()
+    whole = counted and (np.diff(y) >= 0).all()
     tasks = []
     for i, j in combinations(range(n_classes), 2):
         index = np.concatenate([members[i], members[j]])

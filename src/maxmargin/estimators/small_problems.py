@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from ..certificates.small_problems import SmallProblems
 from ..model.features import SINGLE_ROWS_MAX_FEATURES, Gram
-from ..model.formulations import Machine
+from ..model.formulations import Formulation
 from ..model.kernels import has_formula
 from ..solvers.choice import Automatic
 from ..solvers.result import Result
@@ -45,9 +47,9 @@ def can_solve_jointly(posed: KernelProblems, chosen: list[int]) -> bool:
 
 def cut_batches(tasks: list[Task], chosen: list[int]) -> list[list[int]]:
     """The tasks in batches of bounded size."""
-    sizes = np.cumsum([len(tasks[k].index) for k in chosen])
-    if sizes[-1] <= BATCH_SAMPLES:
+    if len(chosen) * MAX_SAMPLES_PER_PROBLEM <= BATCH_SAMPLES:
         return [chosen]
+    sizes = np.cumsum([len(tasks[k].index) for k in chosen])
     return [part.tolist() for part in np.split(chosen, np.flatnonzero(np.diff(sizes // BATCH_SAMPLES)) + 1)]
 
 
@@ -57,20 +59,22 @@ def solve_batch(posed: KernelProblems, chosen: list[int], smo: SMO, tol: float, 
     if problems is None:
         return {}
     results = solve_together(problems, smo, tol, budget.workers, budget.is_over)
-    if not posed.formulation.is_risk:
-        return {k: posed.read(posed.problem(k), result) for k, result in judged(chosen, results)}
-    row = problems.rows.row
-    fits = {}
-    for place, (k, result) in enumerate(zip(chosen, results, strict=True)):
-        part, a = problems.cut(place), result.point.a
-        free = (a > row.lo[0, part]) & (a < row.hi[0, part]) & (a != 0)
-        fits[k] = KernelFit(result, Machine(a, result.point.b), free, measure_norm(result))
-    return fits
+    return {
+        k: read_result(posed.formulation, problems, place, result)
+        for place, (k, result) in enumerate(zip(chosen, results, strict=True))
+        if result.certificate is not None
+    }
 
 
-def judged(chosen: list[int], results: list[Result]) -> list[tuple[int, Result]]:
-    """The results that the judge has seen, by number."""
-    return [(k, result) for k, result in zip(chosen, results, strict=True) if result.certificate is not None]
+def read_result(formulation: Formulation, problems: SmallProblems, place: int, result: Result) -> KernelFit:
+    """The machine of a result, which of its samples are free, and |w|."""
+    part, row, a = problems.cut(place), problems.rows.row, result.point.a
+    coef, scores = a if a.ndim == 1 else a.sum(axis=0), result.certificate.scores
+    machine = formulation.read_jointly(result.point, coef, problems.rows.weights[:, part], scores)
+    lo, hi = (row.lo[0, part], row.hi[0, part]) if a.ndim == 1 else (row.lo[:, part], row.hi[:, part])
+    free = (a > lo) & (a < hi) & (a != 0)
+    norm = sqrt(max(float(coef @ scores), 0.0)) * machine.scale
+    return KernelFit(result, machine, free if a.ndim == 1 else free.any(axis=0), norm)
 
 
 def concatenate_problems(posed: KernelProblems, chosen: list[int]) -> SmallProblems | None:
@@ -95,10 +99,3 @@ def lay_out_samples(posed: KernelProblems, tasks: list[Task]) -> tuple[Gram, np.
         return posed.features, np.append(starts, posed.features.n), np.array([task.pair for task in tasks])
     features = tasks[0].cut(posed.features)
     return features, np.array([0, features.n, features.n]), np.tile([0, 1], (len(tasks), 1))
-
-
-def measure_norm(result: Result) -> float:
-    """|w|, from the scores of the judge."""
-    if not result.converged:
-        return np.nan
-    return float(np.sqrt(max(result.point.a @ result.certificate.scores, 0.0)))

@@ -6,6 +6,7 @@ A formulation builds the problem (`pose`), reads the machine f(x) = sum_i coef_i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import fsum
 from typing import Any, ClassVar, NamedTuple
@@ -40,12 +41,15 @@ class JointRows(NamedTuple):
     ----------
     row : PiecewiseConjugate
         Of shape (layers, places).
+    weights : ndarray of shape (layers, places)
+        c.
     balance : ndarray of shape (number of problems, layers)
     least_sizes : ndarray of shape (number of problems,)
         `Problem.least_size` of each.
     """
 
     row: PiecewiseConjugate
+    weights: np.ndarray
     balance: np.ndarray
     least_sizes: np.ndarray
 
@@ -54,10 +58,11 @@ class JointRows(NamedTuple):
         """The rows of terms over y and c; None if the loss has no such rows."""
         if not terms.piecewise:
             return None
-        row = PiecewiseConjugate(*(np.ascontiguousarray(np.atleast_2d(part)) for part in terms))
-        sizes = np.add.reduceat(np.atleast_2d(c * (1.0 + np.abs(y))).sum(axis=0), starts)
+        row = PiecewiseConjugate(*(np.ascontiguousarray(part).reshape(balance.shape[1], -1) for part in terms))
+        sizes = c * (1.0 + np.abs(y))
+        sizes = np.add.reduceat(sizes if sizes.ndim == 1 else sizes.sum(axis=0), starts)
         least = np.maximum(np.abs(balance).max(axis=1), TARGET_ROUNDING * sizes)
-        return cls(row, balance, np.maximum(least, TINY))
+        return cls(row, c.reshape(balance.shape[1], -1), balance, np.maximum(least, TINY))
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,10 @@ class Formulation:
     def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
         """The rows of many problems that begin at `starts` in y and c; None if they cannot be posed so."""
         return None
+
+    def read_jointly(self, point: Point, coef: np.ndarray, c: np.ndarray, scores: np.ndarray) -> Machine:
+        """`read` for a problem that was posed so, from the coefficients of its w, its weights and the judge's scores."""
+        return Machine(coef, float(np.mean(point.b)))
 
     @property
     def translation_invariant(self) -> bool:
@@ -187,7 +196,18 @@ class NuClassification(Formulation):
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a / rho, b / rho."""
         coef = problem.features.combine(point.a)
-        low, high = choose_margin_intercepts(problem, point) if self.free else (point.b, -point.b)
+        if not self.free:
+            return self.divide_by_margin(coef, point.b, -point.b)
+        return self.divide_by_margin(
+            coef, *choose_margin_intercepts(point, problem.c, lambda: problem.features.scores(coef))
+        )
+
+    def read_jointly(self, point: Point, coef: np.ndarray, c: np.ndarray, scores: np.ndarray) -> Machine:
+        """coef = a / rho, b / rho."""
+        return self.divide_by_margin(coef, *choose_margin_intercepts(point, c, lambda: scores))
+
+    def divide_by_margin(self, coef: np.ndarray, low: float, high: float) -> Machine:
+        """The machine whose margins are 1, from b - rho and b + rho."""
         rho = 0.5 * (high - low)
         scale = 1.0 / rho if rho > 0 else 1.0
         coef = coef * scale
@@ -206,23 +226,22 @@ class NuClassification(Formulation):
 NEGLIGIBLE_CLASS_SHARE = 1e-3  # a class with less than this share of the weight is outvoted
 
 
-def choose_margin_intercepts(problem: Problem, point: Point) -> np.ndarray:
+def choose_margin_intercepts(point: Point, c: np.ndarray, find_scores: Callable[[], np.ndarray]) -> np.ndarray:
     """b - rho and b + rho; the wall of a class of negligible weight is moved beyond all samples.
 
     Where all duals of the lighter class are at their bound, P does not hold its wall: it may move away, rho growing
     with it, to the limit in which every sample goes to the heavier class. Solvers stop at the near end. That is the
     better machine, unless the class weights say that the lighter class does not count.
     """
-    walls, weights = np.array(point.b, float), problem.c.sum(axis=1)
+    walls, weights = np.array(point.b, float), c.sum(axis=1)
     light = int(np.argmin(weights))
     if (
         weights[light] > NEGLIGIBLE_CLASS_SHARE * weights.sum()
         or np.abs(point.a[light]).sum() < (1 - 1e-12) * weights[light]
     ):
         return walls
-    heavy = problem.y[1 - light, 0]
-    scores = problem.features.scores(problem.features.combine(point.a))
-    walls[light] += 2.0 * heavy * (np.abs(scores + walls.mean()).max() + 1.0)
+    heavy = -1.0 if light == 0 else 1.0  # the first layer is that of the class +1
+    walls[light] += 2.0 * heavy * (np.abs(find_scores() + walls.mean()).max() + 1.0)
     return walls
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from copy import copy
-from math import fsum
+from math import fsum, sqrt
 
 import numpy as np
 
@@ -141,7 +141,9 @@ class Gram(TimedMatrix):
     @cached_property
     def largest_size(self) -> float:
         """The largest |phi(x_i)|."""
-        return float(self.sizes.max(initial=0.0))
+        if "sizes" in self.__dict__:
+            return float(self.sizes.max(initial=0.0))
+        return sqrt(self.kernel.bound_size(self.samples) ** 2 + abs(self.offset)) * (1.0 + 8.0 * UNIT)
 
     def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
         """f = K coef, and a bound on the rounding error of each; `closely` as if in twice the precision."""

@@ -93,6 +93,10 @@ class RBF(Formula):
         with np.errstate(over="ignore"):
             return np.exp(2.0 * max(-self.gamma, 0.0) * samples.norm_bounds**2) * BOUND_INFLATION
 
+    def bound_size(self, samples):
+        """1, unless gamma < 0."""
+        return BOUND_INFLATION if self.gamma >= 0 else super().bound_size(samples)
+
     def bound_value_errors(self, samples, support, coef):
         """sum_j |coef_j| (t_i + t_j + 4 u) with t as in `bound_exponents`, or by differences, where t is large.
 

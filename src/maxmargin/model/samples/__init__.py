@@ -5,13 +5,13 @@ from __future__ import annotations
 from ...contracts.samples import Samples, VectorSamples, wrap
 from .dense import Dense
 from .precomputed import PrecomputedRows
-from .rows import GROUP_ROWS, UNDERFLOW_ALLOWANCE, SampleRows, mark_moved
+from .rows import GROUP_ROWS, UNDERFLOW_ALLOWANCE, SampleRows, make_writable, mark_moved
 from .sparse import Sparse
 from .storage import choose_storage_format, convert_to_sparse, match_storage_format
 from .strips import TILE_ENTRIES, add_strips, tile_rows
 
 __all__ = [
     "GROUP_ROWS", "TILE_ENTRIES", "UNDERFLOW_ALLOWANCE", "Dense", "PrecomputedRows", "SampleRows", "Samples", "Sparse",
-    "VectorSamples", "add_strips", "choose_storage_format", "convert_to_sparse", "mark_moved", "match_storage_format",
-    "tile_rows", "wrap",
+    "VectorSamples", "add_strips", "choose_storage_format", "convert_to_sparse", "make_writable", "mark_moved",
+    "match_storage_format", "tile_rows", "wrap",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,7 @@ def take_steps(problems: SmallProblems, tol: float, workers: int, is_over: Calla
     return JointSolutions(a, b, counts)
 
 
+@lru_cache(maxsize=64)
 def is_default_smo(smo: SMO, tol: float) -> bool:
     """Whether these are the steps that a solver would take: SMO as it is by default, to a gap that needs no polish."""
     return replace(smo, cache_size=SMO.cache_size, shrinking=SMO.shrinking) == SMO() and tol >= POLISH_MAX_TOL
