@@ -21,7 +21,8 @@ from ..runtime.threads import STRIPS, run_strips
 from .block_data import comes_in_blocks, open_blocks_of, take_survey
 from .certified import CertifiedMachine
 from .linear_problems import BlockProblems, LinearFit, LinearProblems
-from .tasks import Task
+from .small_designs import solve_small_designs
+from .tasks import Budget, Task
 from .training_set import BlockRows, Rows
 from .validation import (
     LINEAR_CONSTRAINTS,
@@ -164,6 +165,16 @@ class LinearMachine(CertifiedMachine):
         check_loss_weights(np.array([weight / survey.n, weight]))  # the mean and the sum of c
         pose = BlockFormulation(targets, loss, self._intercept_kind == "free", self._constant_column, n_classes)
         return BlockProblem(data.blocks, pose, survey, weight)
+
+    def _solve_ahead(
+        self, problems: LinearProblems | BlockProblems, solver: Any, budget: Budget
+    ) -> dict[int, LinearFit]:
+        """Problems of few rows and features, all classes in one compiled call, where nothing but the gap ends them."""
+        plain = solver == "auto" and self.max_seconds is None and self._parameter("checkpoint") is None
+        separable = self.takes_blocks and not self._is_joint and self._parameter("penalty") == "l2"
+        if not (plain and separable and isinstance(problems, LinearProblems)):
+            return {}
+        return solve_small_designs(problems, self._loss(), self._intercept_kind == "free", self.tol, budget)
 
     # ---- from points to fitted attributes -----------------------------------------------------------------
 

@@ -1,0 +1,42 @@
+"""The judge's sums for several problems over the same few rows of few features."""
+
+import numpy as np
+
+from ..runtime.rounding import UNIT
+from .compiler import njit
+from .row_sums import OPTIONS, judge_rows
+from .small_systems import combine, project
+
+
+@njit(**OPTIONS)
+def judge_designs(Z, sizes, relative, away, free, u, a, p, d, e, lo, hi, scores, found):
+    """What `judge_rows` finds of each problem, one row of `found` each, and its scores Z coef without the intercept.
+
+    Each score is off by `relative` |coef| |z_i|, and by what the rounding of an intercept does to it where samples were
+    moved by `away`. After the sixteen sums: the amount that must be shifted between duals, its cost, |coef|^2,
+    |coef - Z'a| and sum_i |a_i| |z_i|.
+    """
+    n, size = Z.shape
+    errors, pulled = np.empty(n), np.empty(size)
+    for k in range(u.shape[0]):
+        coef, b = u[k].copy(), 0.0
+        if free:
+            b, coef[size - 1] = coef[size - 1], 0.0
+        project(Z, coef, scores[k])
+        combine(a[k], Z, pulled)
+        square = apart = weight = 0.0
+        if free:
+            pulled[size - 1] = 0.0
+        for j in range(size):
+            square += coef[j] * coef[j]
+            apart += (coef[j] - pulled[j]) * (coef[j] - pulled[j])
+        length = np.sqrt(square)
+        public = 2.0 * UNIT * (abs(b) + length * away) if away > 0.0 else 0.0
+        for i in range(n):
+            errors[i] = relative * length * sizes[i] + public
+            weight += abs(a[k, i]) * sizes[i]
+        sums, moved, cost = judge_rows(scores[k], errors, b, a[k], p[k], d[k], e[k], lo[k], hi[k], free, 0.0)
+        for j in range(16):
+            found[k, j] = sums[j]
+        found[k, 16], found[k, 17], found[k, 18] = moved, cost, square
+        found[k, 19], found[k, 20] = np.sqrt(apart), weight

@@ -1,0 +1,251 @@
+"""Newton's method for smooth losses of few rows and features: one compiled call for a problem, or for all classes.
+
+    (R + Z' diag(l'') Z) step = -gradient,     u <- u + t step,     f = Z u
+
+Z = (X, constant) has the intercept as its last feature, R is the identity but for a free intercept, whose entry is 0.
+"""
+
+import numpy as np
+
+from .compiler import njit
+from .double_double import two_sum
+from .small_systems import OPTIONS, add_squares, combine, factor_with_ridge, project, solve_factored
+
+EXACT = {**OPTIONS, "fastmath": False}
+ROWS, LOGISTIC, EXPONENTIAL, POISSON = range(4)  # kinds of losses: five numbers per row, or a formula of y and c
+MAX_STEPS = 60  # Newton steps after which the problem is left to other means
+GAP_SHARE = 0.9  # of tol: the gap that the loop aims at, so that the judge agrees
+SLOPE_SHARE = 0.1  # of the first slope: the largest slope at which a line search ends
+WALL_FACTOR = 10.0  # times the first slope: a steeper line is on the wall of an exponential
+STEPS, PRIMAL, DUAL, CONVERGED = range(4)  # what is told of each problem
+
+
+@njit(**OPTIONS)
+def respond(kind, f, p, d, e, lo, hi, a, curvature):
+    """The duals a = -c l'(f) and c l''(f) of all rows; returns sum c l(f) and sum conj(a).
+
+    For the formulas p holds y, and d holds c.
+    """
+    losses = conjugates = 0.0
+    if kind == ROWS:
+        for k in range(f.shape[0]):
+            push = -(f[k] + p[k])
+            soft = push - min(max(push, -e[k]), e[k])
+            inverse = 1.0 / d[k]
+            dual = min(max(soft * inverse, lo[k]), hi[k])
+            inside = (lo[k] < dual) & (dual < hi[k]) & ((soft != 0.0) | (e[k] == 0.0))
+            square = 0.5 * d[k] * dual * dual + e[k] * abs(dual)
+            a[k], curvature[k] = dual, inverse if inside else 0.0
+            losses += dual * push - square
+            conjugates += p[k] * dual + square
+        return losses, conjugates
+    for k in range(f.shape[0]):
+        dual, curve, loss = respond_by_formula(kind, f[k], p[k], d[k])
+        a[k], curvature[k] = dual, curve
+        losses += loss
+        conjugates -= dual * f[k] + loss
+    return losses, conjugates
+
+
+@njit(**EXACT)
+def respond_by_formula(kind, f, y, c):
+    """-c l'(f), c l''(f) and c l(f) of one row of a loss without five numbers."""
+    if kind == LOGISTIC:
+        margin = y * f
+        small = np.exp(-abs(margin))
+        share = (small if margin > 0.0 else 1.0) / (1.0 + small)
+        return c * y * share, c * small / ((1.0 + small) * (1.0 + small)), c * (np.log1p(small) + max(-margin, 0.0))
+    if kind == EXPONENTIAL:
+        grown = c * np.exp(-y * f)
+        return y * grown, grown, grown
+    grown = np.exp(f)
+    return c * (y - grown), c * grown, c * (grown - y * f)
+
+
+@njit(**EXACT)
+def find_balancing_shift(kind, f, p, d, e, lo, hi, scale, trial, a, curvature):
+    """b with sum_i a_i(f_i + b) = 0: Newton's method in one variable, kept within a bracket."""
+    low, high, shift, last, wall = -np.inf, np.inf, 0.0, np.inf, np.inf
+    for _ in range(100):
+        for k in range(f.shape[0]):
+            trial[k] = f[k] + shift
+        respond(kind, trial, p, d, e, lo, hi, a, curvature)
+        missing = size = second = 0.0
+        for k in range(f.shape[0]):
+            missing, size, second = missing + a[k], size + abs(a[k]), second + curvature[k]
+        if abs(missing) <= 1e-15 * size or (high - low < np.inf and high - low <= 4e-16 * (abs(low) + abs(high))):
+            break
+        if missing > 0:
+            low = shift
+        else:
+            high = shift
+        wall = min(wall, WALL_FACTOR * abs(missing)) if last == np.inf else wall
+        crawling = (abs(missing) > 0.5 * last or abs(missing) > wall) and high - low < np.inf
+        last = abs(missing)
+        ahead = shift + missing / second if 0.0 < second < np.inf else shift + (scale if missing > 0 else -scale)
+        shift = 0.5 * (low + high) if crawling or not low < ahead < high else ahead
+    return shift
+
+
+@njit(**EXACT)
+def absorb_imbalance(a, lo, hi):
+    """Let the dual furthest from its bounds take up what the sum of all misses of zero; whether it has room for it."""
+    total = lost = size = room = 0.0
+    widest = 0
+    for k in range(a.shape[0]):
+        total, rest = two_sum(total, a[k])
+        lost += rest
+        size += abs(a[k])
+        own = min(min(a[k] - lo[k], hi[k] - a[k]), abs(a[k]))
+        if own > room:
+            room, widest = own, k
+    missing = total + lost
+    if abs(missing) > 1e-9 * size or abs(missing) >= room:
+        return missing == 0.0
+    a[widest] -= missing
+    return True
+
+
+@njit(**OPTIONS)
+def search(kind, f, move, slope, pulled, curve, p, d, e, lo, hi, trial, a, curvature):
+    """t > 0 where the slope along a step is near zero: Newton's method in one variable, kept within a bracket.
+
+    `slope` is that at t = 0, `pulled` what the duals there add to it, `curve` that of the regulariser. Returns t and
+    the sums of losses and conjugates there; `a` and `curvature` are those at t.
+    """
+    low, high, t, last, now = 0.0, np.inf, 1.0, np.inf, np.inf
+    for _ in range(60):
+        for k in range(f.shape[0]):
+            trial[k] = f[k] + t * move[k]
+        losses, conjugates = respond(kind, trial, p, d, e, lo, hi, a, curvature)
+        first = second = 0.0
+        for k in range(f.shape[0]):
+            first += a[k] * move[k]
+            second += curvature[k] * move[k] * move[k]
+        now = slope + pulled - first + t * curve
+        if not abs(now) < np.inf:
+            now = np.inf
+        if abs(now) <= SLOPE_SHARE * abs(slope):
+            return t, losses, conjugates
+        if now < 0:
+            low = t
+        else:
+            high = t
+        if high - low <= 1e-12 * min(high, 1e12):
+            break
+        crawling = (abs(now) > 0.5 * last or now > WALL_FACTOR * abs(slope)) and high < np.inf
+        ahead = t - now / (curve + second) if now < np.inf and curve + second > 0 else np.inf
+        if crawling or not low < ahead < high:
+            ahead = 0.5 * (low + high) if high < np.inf else 4.0 * low
+        t, last = ahead, abs(now)
+    for k in range(f.shape[0]):
+        trial[k] = f[k] + low * move[k]
+    losses, conjugates = respond(kind, trial, p, d, e, lo, hi, a, curvature)
+    return low, losses, conjugates
+
+
+@njit(**OPTIONS)
+def update_curvature(Z, curvature, held, M, rows, weight, buffer):
+    """M = Z' diag(curvature) Z where it was that of `held`: by the rows that differ, or anew where these are many."""
+    n = Z.shape[0]
+    curved = changed = 0
+    for k in range(n):
+        curved += curvature[k] != 0.0
+        changed += curvature[k] != held[k]
+    if changed >= curved:
+        M[:] = 0.0
+        held[:] = 0.0
+    count = 0
+    for k in range(n):
+        weight[k] = curvature[k] - held[k]
+        if weight[k] != 0.0:
+            rows[count] = k
+            count += 1
+        held[k] = curvature[k]
+    add_squares(Z, weight, rows, count, M, buffer)
+
+
+@njit(**OPTIONS)
+def minimise(kind, Z, free, p, d, e, lo, hi, tol, scale, centre, u, a, first_held, first_M, told):
+    """Newton steps on one problem from w = 0 until its gap is within tol.
+
+    `first_held` and `first_M` are the curvature of an earlier problem at its start and the matrix of it: at w = 0 most
+    losses have the same curvature for every class.
+    """
+    n, size = Z.shape
+    held, M = first_held.copy(), first_M.copy()
+    ridge = 0.0 if free else 1.0
+    f, trial, move, curvature = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    rows, weight, buffer = np.empty(n, np.int64), np.empty(n), np.empty((8, size))
+    L, scratch = np.empty((size, size)), np.empty((size, size))
+    pulled, gradient, step = np.empty(size), np.empty(size), np.empty(size)
+    u[:] = 0.0
+    f[:] = 0.0
+    if free:
+        f[:] = centre
+        u[size - 1] = centre + find_balancing_shift(kind, f, p, d, e, lo, hi, scale, trial, a, curvature)
+        f[:] = u[size - 1]
+    losses, conjugates = respond(kind, f, p, d, e, lo, hi, a, curvature)
+    balanced = True
+    for steps in range(MAX_STEPS + 1):
+        combine(a, Z, pulled)
+        own = norm = 0.0
+        for j in range(size - 1):
+            own, norm = own + u[j] * u[j], norm + pulled[j] * pulled[j]
+        last, tail = u[size - 1], pulled[size - 1]
+        primal = 0.5 * (own + ridge * last * last) + losses
+        dual = -0.5 * (norm + ridge * tail * tail) - conjugates - (1.0 - ridge) * last * tail
+        told[STEPS], told[PRIMAL], told[DUAL] = steps, primal, dual
+        limit = GAP_SHARE * tol * max(abs(primal), abs(dual))
+        if not abs(primal - dual) < np.inf:
+            return
+        if primal - dual <= limit and (balanced or not free):
+            told[CONVERGED] = 1.0
+            return
+        if primal - dual <= limit:
+            shift = find_balancing_shift(kind, f, p, d, e, lo, hi, scale, trial, a, curvature)
+            u[size - 1] += shift
+            for k in range(n):
+                f[k] += shift
+            losses, conjugates = respond(kind, f, p, d, e, lo, hi, a, curvature)
+            balanced = True
+            continue
+        if steps == MAX_STEPS:
+            return
+        update_curvature(Z, curvature, held, M, rows, weight, buffer)
+        if steps == 0:
+            first_held[:], first_M[:] = held, M
+        for j in range(size):
+            gradient[j] = u[j] - pulled[j]
+        gradient[size - 1] = ridge * last - tail
+        damping = abs(tail) / (10.0 * scale) + 1e-14 if free else 1.0
+        if not factor_with_ridge(M, 1.0, damping, L, scratch):
+            return
+        step[:] = -gradient
+        solve_factored(L, step)
+        project(Z, step, move)
+        slope = leant = curve = 0.0
+        for j in range(size):
+            slope += gradient[j] * step[j]
+            leant += pulled[j] * step[j]
+            curve += (1.0 if j < size - 1 else ridge) * step[j] * step[j]
+        t, losses, conjugates = search(kind, f, move, slope, leant, curve, p, d, e, lo, hi, trial, a, curvature)
+        if not t > 0.0:
+            return
+        for j in range(size):
+            u[j] += t * step[j]
+        for k in range(n):
+            f[k] = trial[k]
+        balanced = False
+
+
+@njit(**EXACT)
+def minimise_all(start, stop, kind, Z, free, p, d, e, lo, hi, tol, scale, centre, first_held, first_M, u, a, told):
+    """`minimise` for the problems start to stop, whose rows are those of p to hi; duals that must balance do."""
+    held, M = first_held.copy(), first_M.copy()
+    for k in range(start, stop):
+        minimise(
+            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, scale[k], centre[k], u[k], a[k], held, M, told[k]
+        )  # fmt: skip
+        if free and kind == ROWS:
+            absorb_imbalance(a[k], lo[k], hi[k])

@@ -1,0 +1,140 @@
+"""Newton's method and interior point for several small problems in one compiled call: the classes of a linear machine.
+
+Products with a few hundred rows take a microsecond each, and the Python around them a hundred. Here all steps of all
+classes are compiled: Newton's method where the loss is smooth, Mehrotra's interior point where it has kinks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ...certificates.certificate import Certificate
+from ...certificates.small_designs import SmallDesigns
+from ...model.losses.smooth import ExponentialTerms, LogisticTerms, PoissonTerms
+from ...runtime.interpreter import release_interpreter
+from ...runtime.threads import run_strips
+from ..result import SENTENCES, Progress, Result, Status
+from . import InteriorPoint, Newton
+
+MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
+MAX_FEATURES = 256  # up to which the equations of the features are solved without LAPACK
+THREADS_MIN_PRODUCTS = 4_000_000  # of all problems, below which threads take longer to wake up than to help
+CALL_PRODUCTS = 200_000_000  # of a compiled call, after which the clock is looked at: a few hundredths of a second
+EXPECTED_STEPS = 10  # of a problem
+FORMULAS = {LogisticTerms: "LOGISTIC", ExponentialTerms: "EXPONENTIAL", PoissonTerms: "POISSON"}
+
+
+class Solutions(NamedTuple):
+    """Where the steps ended: (w, b) and the duals of each problem, and what is told of it."""
+
+    u: np.ndarray
+    a: np.ndarray
+    told: np.ndarray
+
+
+def is_small(n: int, d: int) -> bool:
+    """Whether problems of n rows and d features are solved together."""
+    return n * d <= MAX_ENTRIES and d <= MAX_FEATURES
+
+
+def can_solve_together(problems: SmallDesigns) -> bool:
+    """Whether the loss is known here: smooth, or with kinks and bounds on every dual."""
+    row = problems.row
+    if row is None:
+        return type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
+    return bool((row.d > 0).all() or (not row.d.any() and np.isfinite(row.hi - row.lo).all()))
+
+
+def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Callable[[], bool]) -> list[Result]:
+    """A result for each problem: converged, or where the loop is to go on (its status is then MAX_ITER)."""
+    kinked = problems.row is not None and not problems.row.d.any()
+    solutions = take_steps(problems, kinked, tol, workers, is_over)
+    solver = InteriorPoint() if kinked else Newton()
+    certificates = problems.judge(solutions.u, solutions.a)
+    return [describe(problems, solutions, k, certificate, solver, tol) for k, certificate in enumerate(certificates)]
+
+
+def take_steps(
+    problems: SmallDesigns, kinked: bool, tol: float, workers: int, is_over: Callable[[], bool]
+) -> Solutions:
+    """Steps for every problem from w = 0, by so many workers; those there is no time for stay there."""
+    total, (n, size) = len(problems), problems.Z.shape
+    solutions = Solutions(np.zeros((total, size)), np.zeros((total, n)), np.zeros((total, 4)))
+    minimise = make_interior_steps(problems, tol, solutions) if kinked else make_newton_steps(problems, tol, solutions)
+
+    def advance(start: int, stop: int) -> None:
+        if not is_over():
+            minimise(start, stop)
+
+    products = EXPECTED_STEPS * n * size * (size + 8)
+    if workers > 1 and total > 1 and total * products > THREADS_MIN_PRODUCTS:
+        run_strips(advance, total, 1)
+        return solutions
+    step = max(1, CALL_PRODUCTS // products)
+    with release_interpreter():
+        for start in range(0, total, step):
+            advance(start, min(start + step, total))
+    return solutions
+
+
+def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
+    """Interior point for the problems start to stop."""
+    from ...compiled.small_barrier import minimise_all_kinked
+
+    p, _, e, lo, hi = problems.row
+    _, scale = measure_targets(problems)
+    return lambda start, stop: minimise_all_kinked(
+        start, stop, problems.Z, problems.free, p, e, lo, hi, tol, scale, *solutions
+    )
+
+
+def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
+    """Newton's method for the problems start to stop."""
+    from ...compiled import small_newton
+
+    kind, rows = small_newton.ROWS, problems.row
+    if rows is None:
+        name = FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))]
+        kind, rows = getattr(small_newton, name), (problems.y, *(problems.c,) * 4)
+    centre, scale = measure_targets(problems)
+    curvature = start_curvature(problems)
+    return lambda start, stop: small_newton.minimise_all(
+        start, stop, kind, problems.Z, problems.free, *rows, tol, scale, centre, *curvature, *solutions
+    )
+
+
+def start_curvature(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
+    """The curvature that all classes have at w = 0 and the matrix of it, formed once; zeros for a single problem."""
+    n, size = problems.Z.shape
+    if problems.row is None or len(problems) == 1:
+        return np.zeros(n), np.zeros((size, size))
+    curvature = 1.0 / problems.row.d[0]
+    return curvature, (problems.Z.T * curvature) @ problems.Z
+
+
+def measure_targets(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
+    """`Problem.centre` and `Problem.scale` of each problem: where scores begin, and how far they may have to go."""
+    row, total = problems.row, len(problems)
+    if row is None or problems.loss.target != "real":
+        return np.zeros(total), np.ones(total)
+    weight = problems.c.sum(axis=1)
+    centre = -(problems.c * row.p).sum(axis=1) / weight if problems.free else np.zeros(total)
+    sizes = np.abs(row.p + centre[:, None])
+    scale = np.maximum((problems.c * sizes).sum(axis=1) / weight, 1e-12 * np.abs(row.p).max(axis=1))
+    return centre, np.where(scale > 0.0, scale, 1.0)
+
+
+def describe(
+    problems: SmallDesigns, solutions: Solutions, k: int, certificate: Certificate | None, solver, tol: float
+) -> Result:
+    """The result of a problem, by what the judge has found; P and D themselves are to be known as well as the gap."""
+    steps, a = int(solutions.told[k, 0]), solutions.a[k]
+    met = certificate is not None and certificate.primal - certificate.dual <= tol * certificate.size
+    status = Status.CONVERGED if met else Status.MAX_ITER
+    history = [Progress(steps, 0.0, certificate.primal, certificate.dual, int(np.count_nonzero(a)))] if met else []
+    point = problems.make_point(solutions.u[k], a)
+    return Result(status, point, certificate, solver, steps, 0.0, SENTENCES[status], history, Counter(rounds=steps))
