@@ -18,6 +18,9 @@ from pathlib import Path
 
 import numba
 
+from .functions import CompiledFunction
+from .stored_code import StoredCode
+
 SPACE_BYTES = 1 << 26  # that must be free for compiled code
 # Elsewhere than under POSIX, folders for temporary files are a user's own.
 OWNER = os.getuid() if os.name == "posix" else os.environ.get("USERNAME", "user")
@@ -26,9 +29,17 @@ REMEDY = "Set NUMBA_CACHE_DIR to a folder that this user can write to."
 
 def njit(**options) -> Callable:
     """numba.njit(**options), without a cache where there is no place for one."""
-    if options.get("cache") and not find_cache():
-        options = {**options, "cache": False}
-    return numba.njit(**options)
+    stored = options.pop("cache", False) and find_cache()
+
+    def decorate(function: Callable) -> Callable:
+        if numba.config.DISABLE_JIT:
+            return function
+        compiled = CompiledFunction(function, targetoptions={"nopython": True, "boundscheck": None, **options})
+        if stored:
+            compiled._cache = StoredCode(function)
+        return compiled
+
+    return decorate
 
 
 @cache

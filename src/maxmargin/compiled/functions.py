@@ -1,0 +1,93 @@
+"""Compiled functions: called from Python they are machine code, called from one another they are a part of the caller.
+
+Numba makes machine code of every function, with a wrapper for Python, and optimises it before it is optimised once more
+as a part of its caller. Most functions here are called by others only. As a part of a caller a function is translated
+into LLVM's language and no further: that, its wrapper and its machine code were half the time of a first fit.
+"""
+
+import gc
+
+from numba.core import compiler
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
+from numba.core.types import unliteral
+
+
+class CompiledFunction(CPUDispatcher):
+    """A function that Python can call, and that is a part of each compiled function that calls it."""
+
+    def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=compiler.Compiler):
+        super().__init__(py_func, locals or {}, targetoptions or {}, pipeline_class)
+        self.part = None
+
+    def compile(self, sig):
+        """Machine code for some types; meanwhile nothing looks for garbage, of which a compiler makes little."""
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile(sig)
+        finally:
+            if collecting:
+                gc.enable()
+
+    def get_call_template(self, args, kws):
+        """What a compiled caller must know of the types; numbers are no types of their own."""
+        return self.open_part().get_call_template(tuple(map(unliteral, args)), kws)
+
+    def get_overload(self, sig):
+        """What a compiled caller calls."""
+        return self.open_part().get_overload(sig)
+
+    def open_part(self):
+        """This function as a part of others."""
+        if self.part is None:
+            self.part = FunctionPart(self.py_func, self.locals, self.targetoptions)
+        return self.part
+
+
+class FunctionPart(CPUDispatcher):
+    """A function that only compiled functions call."""
+
+    def __init__(self, py_func, locals, targetoptions):
+        super().__init__(py_func, locals, targetoptions)
+        self.keys = {}
+
+    @global_compiler_lock
+    def compile(self, sig):
+        """Translate the function for some types, for its callers to optimise."""
+        args, return_type = normalize_signature(sig)
+        if tuple(args) not in self.overloads:
+            with self._compiling_counter:
+                result = self.translate(args, return_type)
+            self.overloads[tuple(args)], key = result, object()
+            self.keys[tuple(args)] = key
+            self.targetctx.insert_user_function(key, result.fndesc, [result.library])
+        return self.keys[tuple(args)]
+
+    def get_overload(self, sig):
+        """What a compiled caller calls."""
+        return self.keys[tuple(normalize_signature(sig)[0])]
+
+    def translate(self, args, return_type):
+        """The function in LLVM's language: without a wrapper for Python, and without machine code."""
+        flags = compiler.Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        flags.no_cpython_wrapper = flags.no_compile = True
+        return compiler.compile_extra(
+            self.targetdescr.typing_context, self.targetdescr.target_context, self.py_func, args=args,
+            return_type=return_type, flags=flags, locals=self.locals,
+            library=PartLibrary(self.targetctx.codegen(), self.py_func.__qualname__),
+        )  # fmt: skip
+
+
+class PartLibrary(JITCodeLibrary):
+    """Code that is optimised, and made machine code, with that of its caller."""
+
+    def _optimize_final_module(self):
+        """Left to the caller."""
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._finalized = True
