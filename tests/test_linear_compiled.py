@@ -9,11 +9,14 @@ from class_problems import make_class_problem
 from linear_problems import EXAMPLES, FORMS, INTERCEPTS, SMOOTH, make_data, make_linear_problem
 
 from maxmargin.compiled.class_coordinate import project_on_simplex
-from maxmargin.compiled.coordinate import minimise_coordinate
+from maxmargin.compiled.coordinate import SEEN_GAP, minimise_coordinate
 from maxmargin.compiled.l1_descent import descend_l1_quadratic
 from maxmargin.compiled.responses import directional_derivative, respond
 from maxmargin.compiled.sparse_products import add_squares, combine, project
-from maxmargin.model.losses import soft_threshold
+from maxmargin.model.features import Design
+from maxmargin.model.losses import LOSSES, soft_threshold
+from maxmargin.model.problem import Problem
+from maxmargin.model.samples import wrap
 from maxmargin.runtime.interruptible import Interrupted, interruptible
 from maxmargin.solvers import SOLVERS, Coordinate
 from maxmargin.solvers.result import Outcome
@@ -213,6 +216,54 @@ def test_a_pass_in_parts_is_the_same(form, monkeypatch):
         runs[1].take_pass()
     assert runs[1].n_iter == before
     np.testing.assert_allclose(runs[1].w, runs[1].samples.combine(runs[1].a), atol=1e-12)
+
+
+@every_form
+@every_intercept
+def test_several_passes_in_one_call_are_the_same(intercept, form):
+    """The same rows in the same order, left out by the same rule; and b0 follows a free intercept."""
+    problem = make_linear_problem("hinge", intercept, form)
+    one, many = (Coordinate().start(problem, 1e-9) for _ in range(2))
+    many.take_passes(10)
+    for _ in range(10):
+        one.take_pass()
+    assert many.n_iter == 10
+    assert many.active == one.active
+    assert many.counters["updates"] == one.counters["updates"]
+    np.testing.assert_array_equal(many.a, one.a)
+    assert many.b0 == one.b0
+    before = many.numbers.copy()
+    many.place_intercept()
+    np.testing.assert_allclose(many.numbers, before, rtol=1e-12, atol=1e-12)
+
+
+@every_form
+@every_intercept
+@every_loss
+def test_the_gap_that_a_pass_sees(name, intercept, form):
+    """A pass at the optimum sees the gap that is left, as it changes nothing; one before it sees at least as much."""
+    problem = make_linear_problem(name, intercept, form, True)
+    run = Coordinate(shrinking=False).start(problem, 1e-8)
+    assert run.advance(200_000, 30.0) is not Outcome.GOING
+    run.take_pass()
+    run.measure()
+    assert run.numbers[SEEN_GAP] == pytest.approx(run.gap, abs=1e-6 * abs(run.dual))
+
+
+def test_passes_go_on_where_newton_steps_would_take_longer():
+    """To `onward_tol`, on many free duals of short rows; where more passes were made, no further than asked."""
+    X = sp.random_array((300, 4000), density=0.003, format="csr", rng=np.random.default_rng(0))
+    y = np.where(np.random.default_rng(1).random(300) < 0.5, 1.0, -1.0)
+    problem = Problem(Design(wrap(X), 1.0), y, np.full(300, 10.0), LOSSES["hinge"]())
+    runs = [Coordinate(onward_tol=tol).start(problem, 1e-2) for tol in (np.inf, 1e-4)]
+    for run in runs:
+        assert run.advance(100_000, 20.0) is Outcome.DONE
+    assert runs[1].counters["updates"] > runs[0].counters["updates"]
+    assert runs[1].gap <= 1e-4 * abs(runs[1].dual) < runs[0].gap
+    busy = Coordinate(onward_tol=1e-4).start(problem, 1e-2)
+    busy.counters["updates"] = 10**9
+    assert busy.advance(100_000, 20.0) is Outcome.DONE
+    assert busy.n_iter == runs[0].n_iter
 
 
 # ---- all classes at once --------------------------------------------------------------------------------------

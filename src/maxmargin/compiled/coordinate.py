@@ -1,22 +1,23 @@
 """Passes of dual coordinate descent over dense or sparse rows (Hsieh et al. 2008, with the five numbers of any row).
 
 State of a pass: `numbers` holds the intercept b, its pull tau (b = b0 + tau (sum a - balance), or the constant feature
-squared), the largest violation of this pass and the one beyond which a row that wants to stay is left out; `seed` the
-random numbers of the order. All numbers of a row, its dual too, lie in one line of `table`, 64 bytes wide: rows come in
-random order, and seven arrays would be seven cache misses. A row of 14 entries takes 50 ns; with the two functions
-below called instead of written out, and signed indices, it took 130.
+squared), the largest violation of this pass, the one beyond which a row that wants to stay is left out, the gap as the
+pass saw it, the gap at which passes stop for a look, and b0; `seed` the random numbers of the order. All numbers of a
+row, its dual too, lie in one line of `table`, 64 bytes wide: rows come in random order, and seven arrays would be seven
+cache misses. A row of 14 entries takes 50 ns; with the functions below called instead of written out, and signed
+indices, it took 130.
 """
 
 import numpy as np
 
 from .compiler import njit
-from .piecewise import curved_dual
+from .piecewise import best_dual, curved_dual
 
 OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},
 }  # fmt: skip
 U = np.uint64  # Numba turns a uint64 and an int64 into a float64
-INTERCEPT, TAU, MAX_VIOLATION, LIMIT = 0, 1, 2, 3
+INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE = range(7)
 P, D, E, LO, HI, NORM, DUAL = range(7)  # columns of the table of rows
 
 
@@ -49,6 +50,14 @@ def minimise_coordinate(f, p, d, e, lo, hi, q, a):
     return best, violation
 
 
+@njit(inline="always")
+def measure_row_gap(f, p, d, e, lo, hi, a):
+    """c l(f) + conj(a) + a f: summed over all rows it is the gap, if every score is that of w = X'a."""
+    push = -(f + p)
+    best = best_dual(push, d, e, lo, hi)
+    return (best - a) * push - 0.5 * d * (best - a) * (best + a) - e * (abs(best) - abs(a))
+
+
 @njit(**OPTIONS)
 def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbers, seed):
     """A part of a pass over order[:active] in random order; rows that want to stay where they are go to the end.
@@ -56,7 +65,7 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
     It begins at the s-th and ends after so many visits. Returns where the next part begins, and how many are left.
     """
     b, tau, limit = numbers[INTERCEPT], numbers[TAU], numbers[LIMIT]
-    largest = numbers[MAX_VIOLATION] if s > 0 else 0.0
+    largest, gap = (numbers[MAX_VIOLATION], numbers[SEEN_GAP]) if s > 0 else (0.0, 0.0)
     while s < active and visits > 0:
         visits -= 1
         j = s + random_below(seed, active - s)
@@ -77,6 +86,7 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
             order[active] = i
             continue
         s += 1
+        gap += measure_row_gap(score, row[P], row[D], row[E], row[LO], row[HI], row[DUAL])
         change = best - row[DUAL]
         largest = max(largest, violation)
         if change != 0.0:
@@ -84,7 +94,7 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
             b += tau * change
             for k in range(start, stop):
                 w[U(indices[k])] += change * data[k]
-    numbers[MAX_VIOLATION], numbers[INTERCEPT] = largest, b
+    numbers[MAX_VIOLATION], numbers[INTERCEPT], numbers[SEEN_GAP] = largest, b, gap
     return s, active
 
 
@@ -92,7 +102,7 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
 def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
     """The same over dense rows."""
     b, tau, limit = numbers[INTERCEPT], numbers[TAU], numbers[LIMIT]
-    largest = numbers[MAX_VIOLATION] if s > 0 else 0.0
+    largest, gap = (numbers[MAX_VIOLATION], numbers[SEEN_GAP]) if s > 0 else (0.0, 0.0)
     while s < active and visits > 0:
         visits -= 1
         j = s + random_below(seed, active - s)
@@ -112,6 +122,7 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
             order[active] = i
             continue
         s += 1
+        gap += measure_row_gap(score, row[P], row[D], row[E], row[LO], row[HI], row[DUAL])
         change = best - row[DUAL]
         largest = max(largest, violation)
         if change != 0.0:
@@ -119,5 +130,51 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
             b += tau * change
             for k in range(w.shape[0]):
                 w[k] += change * x[k]
-    numbers[MAX_VIOLATION], numbers[INTERCEPT] = largest, b
+    numbers[MAX_VIOLATION], numbers[INTERCEPT], numbers[SEEN_GAP] = largest, b, gap
     return s, active
+
+
+@njit(**OPTIONS)
+def end_pass(numbers, shrinking, free):
+    """After a pass: rows may be left out as far as it violated optimality, and b0 follows a free intercept.
+
+    With b = b0 + tau (sum a - balance), the same imbalance beside b0 = b is b + (b - b0). Returns whether it is time to
+    look at the gap: the pass saw a small one, or nothing moved.
+    """
+    largest = numbers[MAX_VIOLATION]
+    numbers[LIMIT] = largest if shrinking and largest > 0.0 else np.inf
+    if free:
+        b = numbers[INTERCEPT]
+        numbers[INTERCEPT], numbers[CENTRE] = b + (b - numbers[CENTRE]), b
+    return numbers[SEEN_GAP] <= numbers[STOP_GAP] or largest == 0.0
+
+
+@njit(**OPTIONS)
+def sparse_passes(data, indices, indptr, order, visits, active, w, table, numbers, seed, passes, shrinking, free):
+    """Whole passes, at most so many, until so many visits are made or it is time to look at the gap.
+
+    Returns how many they were, the visits, and how many rows are left.
+    """
+    done, made, ends = 0, 0, False
+    while done < passes and made + active <= visits and active > 0 and not ends:
+        made += active
+        s = 0
+        while s < active:
+            s, active = sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbers, seed)
+        done += 1
+        ends = end_pass(numbers, shrinking, free)
+    return done, made, active
+
+
+@njit(**OPTIONS)
+def dense_passes(X, order, visits, active, w, table, numbers, seed, passes, shrinking, free):
+    """The same over dense rows."""
+    done, made, ends = 0, 0, False
+    while done < passes and made + active <= visits and active > 0 and not ends:
+        made += active
+        s = 0
+        while s < active:
+            s, active = dense_pass(X, order, s, visits, active, w, table, numbers, seed)
+        done += 1
+        ends = end_pass(numbers, shrinking, free)
+    return done, made, active

@@ -1,5 +1,7 @@
 """Products of sparse rows with dense vectors, and their weighted squares."""
 
+import numpy as np
+
 from .compiler import njit
 
 OPTIONS = {
@@ -37,3 +39,26 @@ def add_squares(data, indices, indptr, weight, out):
                 row = out[indices[k]]
                 for m in range(k, indptr[i + 1]):
                     row[indices[m]] += value * data[m]
+
+
+@njit(**OPTIONS)
+def compress_rows(X, indptr, indices, data):
+    """The entries of dense rows that are not zero, and their features, from indptr[0] on."""
+    for i in range(X.shape[0]):
+        place = indptr[i]
+        for j in range(X.shape[1]):
+            if X[i, j] != 0.0:
+                indices[place] = j
+                data[place] = X[i, j]
+                place += 1
+
+
+@njit(**OPTIONS)
+def sum_row_squares(data, indptr, out):
+    """out_i = |x_i|^2."""
+    for i in range(out.shape[0]):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            value = np.float64(data[k])
+            total += value * value
+        out[i] = total

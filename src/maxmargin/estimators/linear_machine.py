@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from ..blocks.problem import BlockFormulation, BlockProblem, Targets
 from ..contracts.losses import Loss
@@ -15,8 +14,9 @@ from ..model.features import Design
 from ..model.formulations import Risk
 from ..model.kernels import Linear
 from ..model.problem import Point, Problem
-from ..model.samples import Dense, Sparse, tile_rows
+from ..model.samples import Dense, Sparse, choose_product_format, tile_rows
 from ..runtime.blas import single_threaded_blas
+from ..runtime.scikit_learn import check_is_fitted
 from ..runtime.threads import STRIPS, run_strips
 from .block_data import comes_in_blocks, open_blocks_of, take_survey
 from .certified import CertifiedMachine
@@ -149,7 +149,7 @@ class LinearMachine(CertifiedMachine):
 
     def _features(self, X, kernel: Linear) -> Design:
         """X as the kernel sees it, and the constant column."""
-        return Design(kernel.samples(X), self._constant_column)
+        return Design(choose_product_format(kernel.samples(X)), self._constant_column)
 
     def _pose_task(self, features: Design, task: Task) -> Problem:
         """1/2 |w|^2 + sum_i c_i l(f_i; y_i)."""

@@ -168,7 +168,7 @@ def propose_for_linear(problem: Problem, tol: float, warm: bool) -> list[Stage]:
         others = [*patient, *second_order] if sparse else [*second_order, *patient]
         return [Stage(Multipliers(hasty=True), tol, reason), *others]
     first = Stage(
-        Coordinate(effort=COORDINATE_UPDATES_PER_SAMPLE),
+        Coordinate(effort=COORDINATE_UPDATES_PER_SAMPLE, onward_tol=tol),
         max(tol, HANDOVER_GAP),
         f"{name} has a kink and {size} make cheap passes",
     )

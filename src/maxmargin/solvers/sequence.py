@@ -161,7 +161,8 @@ class SolverSequence(Advancing):
     def check_outcome(self, outcome: Outcome) -> Status | None:
         """Ask the judge; or start the next solver where this one has reached its gap, or has stalled."""
         best, stage = self.best, self.stage
-        if outcome is Outcome.DONE and self.remaining_stages and stage.tol > best.tol:
+        early = self.remaining_stages and stage.tol > best.tol and not self.run.progress(0.0).relative_gap <= best.tol
+        if outcome is Outcome.DONE and early:
             return self.hand_over(best.read_point(self.run), f"reached a gap of {stage.tol:g}")
         smaller_rounding = not stage.smaller_rounding and any(each.smaller_rounding for each in self.remaining_stages)
         try:

@@ -49,7 +49,12 @@ class Sparse(SampleRows):
     @cached_property
     def norms(self) -> np.ndarray:
         """|x_i|^2, formed in float64."""
-        return self._sum_rows(lambda values: np.square(values, dtype=np.float64))
+        from ...compiled.sparse_products import sum_row_squares
+
+        def fill(part: slice, out: np.ndarray) -> None:
+            sum_row_squares(self.data, self.indptr[part.start : part.stop + 1], out)
+
+        return fill_strips(self, (), fill).astype(self.dtype, copy=False)
 
     @cached_property
     def lengths(self) -> np.ndarray:

@@ -17,13 +17,16 @@ from ...runtime.interruptible import abortable, check_interrupt
 from ..result import Outcome, Progress
 from ..stalling import RareLookStallDetector
 
-INTERCEPT, TAU, MAX_VIOLATION, LIMIT = 0, 1, 2, 3  # indices into `numbers`, see compiled/coordinate.py
+# indices into `numbers`, see compiled/coordinate.py
+INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE = range(7)
 DUAL = 6  # column of the duals in the table of rows
 SEED = 88172645463325252  # of the order of the rows
-VIOLATION_FALL_FACTOR = 0.5  # times the violation at the last gap check: the next check comes there
-FIRST_CHECK_PASSES = 4  # passes from zero before the first gap check
-# of the last gap, once the violation has halved: a larger gap means that shrinking left out rows in error
-MISSED_ROWS_GAP_SHARE = 0.6
+# times the gap to reach: a pass that saw no more, before each of its updates, has left about half of that
+LOOK_FACTOR = 1.5
+FIRST_PASSES = 3  # passes from zero before D is evaluated for the first time
+D_IS_KNOWN_GAP, D_IS_OLD_FALL = 0.05, 0.125  # relative gap below which D is known; fall of a larger one that moves D
+# times the gap that the last pass saw: a larger one means that shrinking left out rows in error
+MISSED_ROWS_GAP_FACTOR = 2.5
 ENTRIES_PER_PART = 1 << 24  # entries of the samples between two interrupt checks of a pass: about 20 ms
 GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # gap checks without a fall by a tenth before a run gives up
 # a run also gives up after 32 times the passes at the last such fall, plus 5000
@@ -43,10 +46,14 @@ class Coordinate(Solver):
         Leave out rows whose duals tend to stay at their bounds, until the next gap check.
     effort : float
         Updates per sample after which the run gives up; "auto" then goes on with another solver.
+    onward_tol : float
+        Relative gap to go on to, below the one that was asked for, while all passes together are estimated to take less
+        than the Newton steps of the solver that "auto" goes on with.
     """
 
     shrinking: bool = True
     effort: float = np.inf
+    onward_tol: float = np.inf
     name = "coordinate"
     formulation = "Wolfe dual"
     takes = Takes("Coordinate descent", features="linear", loss="piecewise")
@@ -70,29 +77,35 @@ class CoordinateRun(Run):
         a = np.zeros(problem.n) if warm is None else problem.feasible(warm.a)
         row: Any = problem.row
         self.table = np.column_stack([*row, samples.norms, a, np.zeros(problem.n)])
-        self.b0 = 0.0 if not self.free else problem.centre if warm is None else float(warm.b)
         self.order = np.arange(problem.n, dtype=np.int32 if problem.n < 2**31 else np.int64)
         self.seed = np.array([SEED], np.uint64)
-        self.numbers = np.zeros(4)
+        self.numbers = np.zeros(7)
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
-        self.gap = np.inf
+        self.gap, self.asked_tol = np.inf, tol
         self.stall_detector = RareLookStallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT, STALE_PASS_FACTOR, MIN_PASSES)
-        self.last_violation, self.next_gap_check = np.inf, 50
-        self.first_look = FIRST_CHECK_PASSES if warm is None else 1
-        self.recompute(bool(a.any()))
+        self.numbers[CENTRE] = 0.0 if not self.free else problem.centre if warm is None else float(warm.b)
+        self.next_gap_check = 50
         self.primal, self.dual = np.inf, -np.inf
+        self.recompute(bool(a.any()))
 
     @property
     def a(self) -> np.ndarray:
         """The duals."""
         return np.ascontiguousarray(self.table[:, DUAL])
 
+    @property
+    def b0(self) -> float:
+        """The centre of the proximal term of a free intercept."""
+        return float(self.numbers[CENTRE])
+
     def recompute(self, nonzero: bool = True) -> None:
         """Recompute w and the intercept from the duals; all rows take part again."""
         self.w = self.samples.combine(self.a) if nonzero else np.zeros(self.samples.d)
         self.numbers[TAU] = self.tau
-        self.active = self.problem.n
-        self.numbers[LIMIT] = np.inf
+        self.bring_rows_back()
+        self.first_passes = self.n_iter + (1 if nonzero else FIRST_PASSES)
+        self.look_at(-1.0, np.inf)
+        self.numbers[STOP_GAP] = -1.0  # not before the first passes
         self.place_intercept()
 
     def place_intercept(self) -> None:
@@ -104,61 +117,137 @@ class CoordinateRun(Run):
         """Passes for about `seconds`, at most `max_steps`."""
         end, last = time.perf_counter() + seconds, self.n_iter + max_steps
         while self.n_iter < last:
-            self.take_pass()
-            largest = float(self.numbers[MAX_VIOLATION])
-            whole = self.active == self.problem.n
-            due = self.n_iter >= self.next_gap_check
-            fallen = largest <= VIOLATION_FALL_FACTOR * self.last_violation and self.n_iter >= self.first_look
-            if due or fallen or self.active == 0 or (whole and largest == 0.0):
+            stop = self.next_gap_check if self.n_iter >= self.first_passes else self.first_passes
+            self.take_passes(min(last, stop) - self.n_iter)
+            largest, seen = float(self.numbers[MAX_VIOLATION]), float(self.numbers[SEEN_GAP])
+            if seen <= self.stale_gap and self.n_iter >= self.first_passes:
+                self.evaluate_dual()
+            due, whole = self.n_iter >= self.next_gap_check or self.is_out_of_effort, self.active == self.problem.n
+            if due or seen <= self.worth_a_look or self.active == 0 or (whole and largest == 0.0):
                 outcome = self.check_gap(largest)
                 if outcome is not Outcome.GOING:
                     return outcome
+            elif largest == 0.0:  # of the rows that are left
+                self.bring_rows_back()
             if time.perf_counter() >= end:
                 break
         return Outcome.GOING
+
+    def evaluate_dual(self) -> None:
+        """D at the duals, and P as the last pass saw their gap: from both follows which gap is worth a look."""
+        row, a, seen = cast(Any, self.problem.row), self.a, float(self.numbers[SEEN_GAP])
+        b = float(self.numbers[INTERCEPT]) if self.free else 0.0
+        missing = float(a.sum()) - float(self.balance) if self.free else 0.0
+        constant = 0.0 if self.free else self.tau * float(a.sum()) ** 2
+        conjugates = float(row.p @ a) + 0.5 * float((row.d * a) @ a) + float(row.e @ np.abs(a))
+        self.dual = -0.5 * (float(self.w @ self.w) + constant) - conjugates - b * missing
+        self.primal = self.dual + seen
+        known = seen <= D_IS_KNOWN_GAP * abs(self.dual)
+        self.look_at(LOOK_FACTOR * self.limit, -1.0 if known else D_IS_OLD_FALL * seen)
+
+    def look_at(self, worth_a_look: float, stale_gap: float = -1.0) -> None:
+        """Passes stop where they see a gap that is worth a look, or one so much smaller that D must be known again."""
+        self.worth_a_look, self.stale_gap = worth_a_look, stale_gap
+        self.numbers[STOP_GAP] = max(worth_a_look, stale_gap)
+
+    def take_passes(self, most: int) -> None:
+        """Passes over the active rows, at most so many: several in one compiled call where they are short."""
+        from ...compiled.coordinate import dense_passes, sparse_passes
+
+        visits = self.visits_per_part
+        if self.active > visits:
+            self.take_pass()
+            return
+        visits = int(min(visits, max(self.active, self.solver.effort * self.problem.n - self.counters["updates"])))
+        state = (self.order, visits, self.active, self.w, self.table, self.numbers, self.seed)
+        with release_interpreter():
+            done, made, self.active = (dense_passes if self.matrix_is_dense else sparse_passes)(
+                *self.matrix, *state, most, self.solver.shrinking, self.free
+            )
+        self.n_iter += done
+        self.counters["updates"] += made
+        with abortable():
+            check_interrupt()
 
     def take_pass(self) -> None:
         """One pass over the active rows; afterwards b0 follows a free intercept.
 
         The pass runs in parts. An interrupt may end it after any part, and the updates so far are kept.
         """
-        from ...compiled.coordinate import dense_pass, sparse_pass
+        from ...compiled.coordinate import dense_pass, end_pass, sparse_pass
 
-        dense = not self.samples.sparse
-        matrix = (self.samples.X,) if dense else (self.samples.data, self.samples.indices, self.samples.indptr)
-        visits = max(1, ENTRIES_PER_PART * self.problem.n // max(self.samples.size, 1))
         self.counters["updates"] += self.active
-        place = 0
+        place, visits = 0, self.visits_per_part
         while place < self.active:
             state = (self.order, place, visits, self.active, self.w, self.table, self.numbers, self.seed)
             with release_interpreter():
-                place, self.active = (dense_pass if dense else sparse_pass)(*matrix, *state)
+                place, self.active = (dense_pass if self.matrix_is_dense else sparse_pass)(*self.matrix, *state)
             with abortable():
                 check_interrupt()
         self.n_iter += 1
-        self.numbers[LIMIT] = (
-            self.numbers[MAX_VIOLATION] if self.solver.shrinking and self.numbers[MAX_VIOLATION] > 0 else np.inf
-        )
-        if self.free:
-            self.b0 = float(self.numbers[INTERCEPT])
-            self.place_intercept()
+        end_pass(self.numbers, self.solver.shrinking, self.free)
+
+    @property
+    def is_out_of_effort(self) -> bool:
+        """Whether so many updates are made that the run is to give up."""
+        return self.counters["updates"] >= self.solver.effort * self.problem.n
+
+    @property
+    def matrix_is_dense(self) -> bool:
+        """Whether rows are dense."""
+        return not self.samples.sparse
+
+    @property
+    def matrix(self) -> tuple[np.ndarray, ...]:
+        """The arrays of the rows."""
+        samples = self.samples
+        return (samples.X,) if self.matrix_is_dense else (samples.data, samples.indices, samples.indptr)
+
+    @property
+    def visits_per_part(self) -> int:
+        """Rows that are visited between two interrupt checks."""
+        return max(1, ENTRIES_PER_PART * self.problem.n // max(self.samples.size, 1))
 
     def check_gap(self, largest: float) -> Outcome:
         """P and D of all rows; done if the gap is within tol. If rows were left out in error, all take part again."""
         self.counters["looks"] += 1
-        self.last_violation, self.next_gap_check = largest, 2 * self.n_iter + 50
+        self.next_gap_check = 2 * self.n_iter + 50
+        seen = float(self.numbers[SEEN_GAP])
         self.measure()
+        near = self.gap + self.missing * self.spread <= 0.9 * self.limit / self.tol * self.asked_tol
+        if near and not self.has_cheap_passes():
+            return Outcome.DONE
+        if near and self.tol > self.solver.onward_tol:
+            self.tol = self.solver.onward_tol
         if self.reached():
             return Outcome.DONE
-        missed = self.gap > MISSED_ROWS_GAP_SHARE * self.stall_detector.best or self.active == 0
         stalled = self.stall_detector.is_stalled_at(self.n_iter, self.gap)
-        out_of_effort = self.counters["updates"] > self.solver.effort * self.problem.n
         settled = largest == 0.0 and not self.missing  # while the duals do not balance, a free intercept still moves
-        if stalled or settled or out_of_effort:
+        if stalled or settled or self.is_out_of_effort:
             return Outcome.STALLED
-        if missed:  # rows that were left out contribute to the gap
-            self.active, self.numbers[LIMIT] = self.problem.n, np.inf
+        if self.active < self.problem.n and (self.gap > MISSED_ROWS_GAP_FACTOR * seen or self.active == 0):
+            self.bring_rows_back()
+            self.look_at(LOOK_FACTOR * self.limit)
+        else:  # the next look comes where the gap has fallen by as much as this one is too large
+            self.look_at(min(0.8, 0.9 * self.limit / (self.gap + self.missing * self.spread)) * seen)
         return Outcome.GOING
+
+    def has_cheap_passes(self) -> bool:
+        """Whether passes may go on to `onward_tol`: so far they took less than Newton steps on the free duals would.
+
+        In visits of entries, of 4 ns each. The matrix of m rows takes a sixteenth of one for each of its m^2 numbers
+        and each entry of a row, its factors m^3 / 50, and a dozen products with all samples go with it.
+        """
+        if self.solver.onward_tol >= self.asked_tol:
+            return False
+        lo, hi, a = self.problem.row.lo, self.problem.row.hi, self.a
+        m, entries = float(np.count_nonzero((a > lo) & (a < hi))), self.samples.size / self.problem.n
+        newton = m * m * entries / 16.0 + min(m, self.samples.d) ** 3 / 50.0 + 12.0 * self.samples.size
+        return self.counters["updates"] * entries < newton
+
+    def bring_rows_back(self) -> None:
+        """All rows take part in the next pass: those that were left out contribute to the gap, or may move again."""
+        self.active, self.numbers[LIMIT] = self.problem.n, np.inf
 
     def measure(self) -> None:
         """P at (w, b) and D at the duals; with a free intercept b times their imbalance is subtracted from D."""
@@ -178,8 +267,12 @@ class CoordinateRun(Run):
 
     def reached(self) -> bool:
         """Whether the gap, and what the imbalance may add to it, are within tol."""
-        limit = self.tol * max(abs(self.primal), abs(self.dual), self.problem.floor)
-        return self.gap + self.missing * self.spread <= 0.9 * limit
+        return self.gap + self.missing * self.spread <= 0.9 * self.limit
+
+    @property
+    def limit(self) -> float:
+        """The gap that is within tol."""
+        return self.tol * max(abs(self.primal), abs(self.dual), self.problem.floor)
 
     @property
     def support(self) -> int:
@@ -198,6 +291,7 @@ class CoordinateRun(Run):
     def refresh(self, scores: np.ndarray) -> None:
         """The judge found a wider gap than the run did: recompute w, and aim at a smaller gap."""
         self.tol *= 0.5
+        self.asked_tol *= 0.5
         self.recompute()
 
     def count(self) -> Counter[str]:
