@@ -4,20 +4,31 @@ The equations are those of `solvers.newton.barrier`: with z and v the multiplier
 
     R u = Z'a,     f + p - z + v = 0,     (a - lo) z = mu,     (hi - a) v = mu
 
-A row with e > 0 has two duals, one for each side of its flat part: two layers over the same rows.
+A row with e > 0 has two duals, one for each side of its flat part: two layers over the same rows. Loops over rows write
+to one array each: of more than a few, LLVM does not see that they do not overlap, and takes one row at a time.
 """
 
 import numpy as np
 
 from .compiler import njit
 from .small_newton import CONVERGED, DUAL, EXACT, GAP_SHARE, PRIMAL, STEPS, absorb_imbalance
-from .small_systems import OPTIONS, add_squares, combine, factor_with_ridge, project, solve_factored
+from .small_systems import (
+    OPTIONS,
+    add_multiple,
+    add_squares,
+    combine,
+    factor_with_ridge,
+    fill,
+    form_gradient,
+    project,
+    solve_factored,
+)
 
 FINITE = {**OPTIONS, "fastmath": {"reassoc", "contract", "nnan", "nsz"}}  # of functions that see finite numbers only
-MAX_STEPS = 60  # steps after which the problem is left to other means
 BOUNDARY_SHARE = 0.995  # largest share of the distance to the nearest bound that a step covers
 CORRECTOR_LIMIT = 10.0  # times the target: the largest correction of one product (Gondzio 1996)
 NEAR_FACTOR = 8.0  # times tol: the gap of the barrier from which on its duals are tried
+A, LOW, HIGH, Z_, V, PUSH = range(6)  # parts of the state: duals, distances from bounds, multipliers, p of each layer
 SNAP_SHARE = 0.1  # of the relative size of its multiplier: a dual so near to its bound is at the bound
 
 
@@ -31,10 +42,10 @@ def count_layers(e):
 
 
 @njit(**OPTIONS)
-def start_between_bounds(free, p, e, lo, hi, scale, a, low, high, z, v, push):
-    """Duals between their bounds, those of the heavier side made smaller until all balance; multipliers of the scale.
+def start_between_bounds(free, p, e, lo, hi, a, low, high, push):
+    """Duals between their bounds, those of the heavier side made smaller until all balance.
 
-    `push` receives p of each layer.
+    `low` and `high` receive their distances from the bounds, and `push` p of each layer.
     """
     layers, n = a.shape
     rise = fall = 0.0
@@ -51,42 +62,95 @@ def start_between_bounds(free, p, e, lo, hi, scale, a, low, high, z, v, push):
             a[layer, i] *= shrink_up if a[layer, i] > 0.0 else shrink_down
             low[layer, i] = a[layer, i] - (lo[i] if layer == layers - 1 else 0.0)
             high[layer, i] = (hi[i] if layer == 0 else 0.0) - a[layer, i]
-    z[:] = scale
-    v[:] = scale
+
+
+@njit(**OPTIONS)
+def soften(z, v, low, high, theta, weight):
+    """theta = 1 / (z / low + v / high), which is added to `weight`."""
+    for i in range(theta.shape[0]):
+        theta[i] = low[i] * high[i] / (z[i] * high[i] + v[i] * low[i])
+    add_multiple(1.0, theta, weight)
+
+
+@njit(**OPTIONS)
+def push_rows(f, push, theta, rise, fall, low, high, right, summed):
+    """right = -(f + push) + rise / low - fall / high, and theta times it added to `summed`."""
+    for i in range(f.shape[0]):
+        right[i] = rise[i] / low[i] - fall[i] / high[i] - push[i]
+    for i in range(f.shape[0]):
+        right[i] -= f[i]
+    for i in range(f.shape[0]):
+        summed[i] += theta[i] * right[i]
+
+
+@njit(**OPTIONS)
+def move_duals(theta, right, df, rise, fall, low, high, z, v, da, dz, dv):
+    """How duals and multipliers move with the scores, for the products (a - lo) z = rise and (hi - a) v = fall."""
+    for i in range(df.shape[0]):
+        da[i] = theta[i] * (right[i] - df[i])
+    for i in range(df.shape[0]):
+        dz[i] = (rise[i] - z[i] * da[i]) / low[i] - z[i]
+    for i in range(df.shape[0]):
+        dv[i] = (fall[i] + v[i] * da[i]) / high[i] - v[i]
 
 
 @njit(**FINITE)
-def find_longest(low, high, z, v, da, dz, dv):
+def find_fastest(x, dx, sign):
+    """The largest rate at which any x falls, relative to its size."""
+    rate = 0.0
+    for i in range(x.shape[0]):
+        rate = max(rate, sign * dx[i] / x[i])
+    return rate
+
+
+@njit(**OPTIONS)
+def find_longest(state, moves):
     """The longest step, at most 1 / BOUNDARY_SHARE, that keeps distances and multipliers positive."""
     rate = BOUNDARY_SHARE
-    for layer in range(da.shape[0]):
-        for i in range(da.shape[1]):
-            near = max(-da[layer, i] / low[layer, i], da[layer, i] / high[layer, i])
-            rate = max(rate, max(near, max(-dz[layer, i] / z[layer, i], -dv[layer, i] / v[layer, i])))
+    for k in range(state.shape[1]):
+        for part in range(LOW, V + 1):
+            sign = 1.0 if part == HIGH else -1.0
+            rate = max(rate, find_fastest(state[part, k], moves[max(part - HIGH, 0), k], sign))
     return 1.0 / rate
 
 
 @njit(**OPTIONS)
-def find_move(Z, L, gradient, right, theta, rise, fall, low, high, z, v, summed, du, df, da, dz, dv):
-    """Newton's step for the products (a - lo) z = rise and (hi - a) v = fall; whether it is finite."""
-    layers, n = da.shape
-    summed[:] = 0.0
-    for layer in range(layers):
-        for i in range(n):
-            summed[i] += theta[layer, i] * right[layer, i]
-    combine(summed, Z, du)
-    for j in range(du.shape[0]):
-        du[j] -= gradient[j]
-    solve_factored(L, du)
-    project(Z, du, df)
+def take_step(t, moves, state):
+    """Duals, their distances from the bounds and their multipliers after a step of length t."""
+    for k in range(state.shape[1]):
+        for part in range(A, V + 1):
+            add_multiple(-t if part == HIGH else t, moves[max(part - HIGH, 0), k], state[part, k])
+
+
+@njit(**FINITE)
+def sum_products(low, way, da, z, t, dz):
+    """sum_i (low_i + way da_i) (z_i + t dz_i), with multipliers that are not negative."""
     total = 0.0
-    for layer in range(layers):
-        for i in range(n):
-            da[layer, i] = theta[layer, i] * (right[layer, i] - df[i])
-            dz[layer, i] = (rise[layer, i] - z[layer, i] * da[layer, i]) / low[layer, i] - z[layer, i]
-            dv[layer, i] = (fall[layer, i] + v[layer, i] * da[layer, i]) / high[layer, i] - v[layer, i]
-            total += abs(da[layer, i]) + abs(dz[layer, i]) + abs(dv[layer, i])
-    return total < np.inf
+    for i in range(z.shape[0]):
+        total += (low[i] + way * da[i]) * max(z[i] + t * dz[i], 0.0)
+    return total
+
+
+@njit(**OPTIONS)
+def sum_all_products(t, moves, state):
+    """The products of all distances and multipliers after a step of length t."""
+    total = 0.0
+    for k in range(state.shape[1]):
+        for part in range(LOW, HIGH + 1):
+            way = t if part == LOW else -t
+            total += sum_products(state[part, k], way, moves[0, k], state[part + 2, k], t, moves[part, k])
+    return total
+
+
+@njit(**FINITE)
+def correct(target, sign, da, dz, rise):
+    """What a product is to be: the target less Mehrotra's second-order term, within limits.
+
+    The term misleads where it is many times the target itself (Gondzio 1996).
+    """
+    bound = CORRECTOR_LIMIT * target
+    for i in range(da.shape[0]):
+        rise[i] = min(max(target - sign * da[i] * dz[i], -bound), bound)
 
 
 @njit(**OPTIONS)
@@ -123,133 +187,119 @@ def settle_duals(free, e, lo, hi, scale, low, high, z, v, a):
     return absorb_imbalance(a, lo, hi)
 
 
-@njit(**OPTIONS)
-def measure_primal(ridge, u, f, p, e, lo, hi):
-    """P at u, where the scores are f, for rows without curvature."""
-    primal, size = 0.0, u.shape[0]
+@njit(**FINITE)
+def sum_losses(f, p, e, lo, hi):
+    """sum_i c_i l(f_i), for rows without curvature."""
+    total = 0.0
     for i in range(f.shape[0]):
         push = -(f[i] + p[i])
-        primal += hi[i] * max(push - e[i], 0.0) + lo[i] * min(push + e[i], 0.0)
-    for j in range(size):
-        primal += 0.5 * (1.0 if j < size - 1 else ridge) * u[j] * u[j]
-    return primal
+        total += hi[i] * max(push - e[i], 0.0) + lo[i] * min(push + e[i], 0.0)
+    return total
 
 
 @njit(**OPTIONS)
-def measure_dual(Z, ridge, p, e, a, pulled):
-    """D at a, for rows without curvature."""
-    size, dual = Z.shape[1], 0.0
-    combine(a, Z, pulled)
+def sum_conjugates(p, e, a):
+    """sum_i conj_i(a_i), for rows without curvature."""
+    total = 0.0
     for i in range(a.shape[0]):
-        dual -= p[i] * a[i] + e[i] * abs(a[i])
-    for j in range(size):
-        dual -= 0.5 * (1.0 if j < size - 1 else ridge) * pulled[j] * pulled[j]
-    return dual
+        total += p[i] * a[i] + e[i] * abs(a[i])
+    return total
 
 
 @njit(**OPTIONS)
-def choose_target(low, high, z, v, da, dz, dv, t, products, still, rise, fall, right):
-    """Mehrotra's target for the products after a predictor of length t, and the corrections of his second solve.
-
-    His second-order term misleads where it is many times the target itself (Gondzio 1996).
-    """
-    layers, n = da.shape
-    ahead = 0.0
-    for layer in range(layers):
-        for i in range(n):
-            ahead += (low[layer, i] + t * da[layer, i]) * max(z[layer, i] + t * dz[layer, i], 0.0)
-            ahead += (high[layer, i] - t * da[layer, i]) * max(v[layer, i] + t * dv[layer, i], 0.0)
-    target = (ahead / products) ** 3 * products / (2 * layers * n)
-    bound = CORRECTOR_LIMIT * target
-    for layer in range(layers):
-        for i in range(n):
-            rise[layer, i] = min(max(target - da[layer, i] * dz[layer, i], -bound), bound)
-            fall[layer, i] = min(max(target + da[layer, i] * dv[layer, i], -bound), bound)
-            pushed = rise[layer, i] / low[layer, i] - fall[layer, i] / high[layer, i]
-            right[layer, i] = still[layer, i] + pushed
+def halve_square(u, ridge):
+    """u'R u / 2."""
+    total, size = 0.0, u.shape[0]
+    for j in range(size - 1):
+        total += u[j] * u[j]
+    return 0.5 * (total + ridge * u[size - 1] * u[size - 1])
 
 
 @njit(**OPTIONS)
-def form_gradient(Z, ridge, u, a, summed, gradient):
-    """R u - Z'a; returns half its square."""
-    layers, n = a.shape
-    size, square = u.shape[0], 0.0
-    summed[:] = 0.0
-    for layer in range(layers):
-        for i in range(n):
-            summed[i] += a[layer, i]
-    combine(summed, Z, gradient)
-    for j in range(size):
-        gradient[j] = (u[j] if j < size - 1 else ridge * u[j]) - gradient[j]
-        square += gradient[j] * gradient[j] if j < size - 1 or ridge > 0.0 else 0.0
-    return 0.5 * square
+def solve_for_move(Z, L, gradient, f, theta, rise, fall, state, right, summed, du, df, moves):
+    """Newton's step for given products of distances and multipliers; whether it is finite."""
+    low, high, z, v, push = state[LOW], state[HIGH], state[Z_], state[V], state[PUSH]
+    fill(summed, 0.0)
+    for k in range(theta.shape[0]):
+        push_rows(f, push[k], theta[k], rise[k], fall[k], low[k], high[k], right[k], summed)
+    combine(summed, Z, du)
+    add_multiple(-1.0, gradient, du)
+    solve_factored(L, du)
+    project(Z, du, df)
+    da, dz, dv = moves[0], moves[1], moves[2]
+    for k in range(theta.shape[0]):
+        move_duals(theta[k], right[k], df, rise[k], fall[k], low[k], high[k], z[k], v[k], da[k], dz[k], dv[k])
+    total = 0.0
+    for j in range(du.shape[0]):
+        total += abs(du[j])
+    return total < np.inf
 
 
 @njit(**OPTIONS)
-def take_interior_steps(Z, free, p, e, lo, hi, tol, scale, u, duals, told):
+def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, u, duals, told):
     """Mehrotra's predictor and corrector from duals between their bounds until the gap is within tol."""
     n, size = Z.shape
-    shape, ridge = (count_layers(e), n), 0.0 if free else 1.0
-    a, low, high, z, v = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-    push, theta, still, right = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-    da, dz, dv, rise, fall = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-    f, df, summed, weight, rows = np.zeros(n), np.empty(n), np.empty(n), np.empty(n), np.arange(n)
-    M, L, scratch, buffer = np.empty((size, size)), np.empty((size, size)), np.empty((size, size)), np.empty((8, size))
-    du, gradient = np.empty(size), np.empty(size)
-    u[:] = 0.0
-    start_between_bounds(free, p, e, lo, hi, scale, a, low, high, z, v, push)
-    for steps in range(MAX_STEPS + 1):
-        apart, products = form_gradient(Z, ridge, u, a, summed, gradient), 0.0
-        for layer in range(shape[0]):
-            for i in range(n):
-                products += low[layer, i] * z[layer, i] + high[layer, i] * v[layer, i]
-        primal = measure_primal(ridge, u, f, p, e, lo, hi)
+    layers, ridge = count_layers(e), 0.0 if free else 1.0
+    state, moves, sides = np.empty((6, layers, n)), np.zeros((3, layers, n)), np.empty((4, layers, n))
+    a, low, high, z, v = state[A], state[LOW], state[HIGH], state[Z_], state[V]
+    theta, right, rise, fall = sides[0], sides[1], sides[2], sides[3]
+    vectors, rows = np.zeros((4, n)), np.empty(n, np.int64)
+    f, df, summed, weight = vectors[0], vectors[1], vectors[2], vectors[3]
+    matrices, short = np.empty((3, size, size)), np.empty((10, size))
+    M, L, scratch, buffer, du, gradient = matrices[0], matrices[1], matrices[2], short[:8], short[8], short[9]
+    fill(u, 0.0)
+    start_between_bounds(free, p, e, lo, hi, a, low, high, state[PUSH])
+    for k in range(layers):
+        fill(z[k], scale)
+        fill(v[k], scale)
+    for i in range(n):
+        rows[i] = i
+    for steps in range(max_steps + 1):
+        products = sum_all_products(0.0, moves, state)
+        fill(summed, 0.0)
+        for k in range(layers):
+            add_multiple(1.0, a[k], summed)
+        combine(summed, Z, gradient)
+        form_gradient(u, ridge, gradient)
+        primal, apart = halve_square(u, ridge) + sum_losses(f, p, e, lo, hi), halve_square(gradient, ridge)
         told[STEPS], told[PRIMAL] = steps, primal
         if not products + apart + primal < np.inf:
             return
         if products + apart <= NEAR_FACTOR * tol * primal or steps == 0:
             settled = settle_duals(free, e, lo, hi, scale, low, high, z, v, duals)
-            told[DUAL] = measure_dual(Z, ridge, p, e, duals, du)
+            combine(duals, Z, du)
+            told[DUAL] = -halve_square(du, ridge) - sum_conjugates(p, e, duals)
             if settled and primal - told[DUAL] <= GAP_SHARE * tol * max(primal, abs(told[DUAL])):
                 told[CONVERGED] = 1.0
                 return
-        if steps == MAX_STEPS:
+        if steps == max_steps:
             return
-        weight[:] = 0.0
-        for layer in range(shape[0]):
-            for i in range(n):
-                theta[layer, i] = 1.0 / (z[layer, i] / low[layer, i] + v[layer, i] / high[layer, i])
-                still[layer, i] = -(f[i] + push[layer, i])
-                weight[i] += theta[layer, i]
-        M[:] = 0.0
-        rise[:] = 0.0
-        fall[:] = 0.0
-        add_squares(Z, weight, rows, n, M, buffer)
-        if not (
-            factor_with_ridge(M, 1.0, ridge, L, scratch)
-            and find_move(Z, L, gradient, still, theta, rise, fall, low, high, z, v, summed, du, df, da, dz, dv)
-        ):
-            return
-        t = find_longest(low, high, z, v, da, dz, dv)
-        choose_target(low, high, z, v, da, dz, dv, t, products, still, rise, fall, right)
-        if not find_move(Z, L, gradient, right, theta, rise, fall, low, high, z, v, summed, du, df, da, dz, dv):
-            return
-        t = min(1.0, BOUNDARY_SHARE * find_longest(low, high, z, v, da, dz, dv))
-        for layer in range(shape[0]):
-            for i in range(n):
-                a[layer, i] += t * da[layer, i]
-                low[layer, i] += t * da[layer, i]
-                high[layer, i] -= t * da[layer, i]
-                z[layer, i] += t * dz[layer, i]
-                v[layer, i] += t * dv[layer, i]
-        for i in range(n):
-            f[i] += t * df[i]
+        fill(weight, 0.0)
+        for k in range(layers):
+            soften(z[k], v[k], low[k], high[k], theta[k], weight)
         for j in range(size):
-            u[j] += t * du[j]
+            fill(M[j], 0.0)
+        add_squares(Z, weight, rows, n, M, buffer)
+        if not factor_with_ridge(M, 1.0, ridge, L, scratch):
+            return
+        target = t = 0.0
+        for phase in range(2):  # the predictor, and the corrector with Mehrotra's target
+            if phase == 1:
+                target = (sum_all_products(t, moves, state) / products) ** 3 * products / (2 * layers * n)
+            for k in range(layers):
+                correct(target, 1.0, moves[0, k], moves[1, k], rise[k])
+                correct(target, -1.0, moves[0, k], moves[2, k], fall[k])
+            if not solve_for_move(Z, L, gradient, f, theta, rise, fall, state, right, summed, du, df, moves):
+                return
+            t = find_longest(state, moves)
+        t = min(1.0, BOUNDARY_SHARE * t)
+        take_step(t, moves, state)
+        add_multiple(t, df, f)
+        add_multiple(t, du, u)
 
 
 @njit(**EXACT)
-def minimise_all_kinked(start, stop, Z, free, p, e, lo, hi, tol, scale, u, a, told):
+def minimise_all_kinked(start, stop, Z, free, p, e, lo, hi, tol, max_steps, scale, u, a, told):
     """`take_interior_steps` for the problems start to stop, whose rows are those of p to hi."""
     for k in range(start, stop):
-        take_interior_steps(Z, free, p[k], e[k], lo[k], hi[k], tol, scale[k], u[k], a[k], told[k])
+        take_interior_steps(Z, free, p[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], u[k], a[k], told[k])

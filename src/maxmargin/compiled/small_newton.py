@@ -9,11 +9,21 @@ import numpy as np
 
 from .compiler import njit
 from .double_double import two_sum
-from .small_systems import OPTIONS, add_squares, combine, factor_with_ridge, project, solve_factored
+from .small_systems import (
+    OPTIONS,
+    add_multiple,
+    add_squares,
+    combine,
+    copy,
+    factor_with_ridge,
+    fill,
+    form_gradient,
+    project,
+    solve_factored,
+)
 
 EXACT = {**OPTIONS, "fastmath": False}
 ROWS, LOGISTIC, EXPONENTIAL, POISSON = range(4)  # kinds of losses: five numbers per row, or a formula of y and c
-MAX_STEPS = 60  # Newton steps after which the problem is left to other means
 GAP_SHARE = 0.9  # of tol: the gap that the loop aims at, so that the judge agrees
 SLOPE_SHARE = 0.1  # of the first slope: the largest slope at which a line search ends
 WALL_FACTOR = 10.0  # times the first slope: a steeper line is on the wall of an exponential
@@ -63,17 +73,22 @@ def respond_by_formula(kind, f, y, c):
 
 
 @njit(**EXACT)
-def find_balancing_shift(kind, f, p, d, e, lo, hi, scale, trial, a, curvature):
-    """b with sum_i a_i(f_i + b) = 0: Newton's method in one variable, kept within a bracket."""
+def balance(kind, free, f, p, d, e, lo, hi, scale, trial, a, curvature):
+    """Move a free intercept until the duals sum to zero: Newton's method in one variable, kept within a bracket.
+
+    Returns by how much, and the sums of losses and conjugates there; `trial`, `a` and `curvature` are those there.
+    """
     low, high, shift, last, wall = -np.inf, np.inf, 0.0, np.inf, np.inf
+    losses = conjugates = 0.0
     for _ in range(100):
         for k in range(f.shape[0]):
             trial[k] = f[k] + shift
-        respond(kind, trial, p, d, e, lo, hi, a, curvature)
+        losses, conjugates = respond(kind, trial, p, d, e, lo, hi, a, curvature)
         missing = size = second = 0.0
         for k in range(f.shape[0]):
             missing, size, second = missing + a[k], size + abs(a[k]), second + curvature[k]
-        if abs(missing) <= 1e-15 * size or (high - low < np.inf and high - low <= 4e-16 * (abs(low) + abs(high))):
+        narrow = high - low < np.inf and high - low <= 4e-16 * (abs(low) + abs(high))
+        if not free or narrow or abs(missing) <= 1e-15 * size:
             break
         if missing > 0:
             low = shift
@@ -84,7 +99,7 @@ def find_balancing_shift(kind, f, p, d, e, lo, hi, scale, trial, a, curvature):
         last = abs(missing)
         ahead = shift + missing / second if 0.0 < second < np.inf else shift + (scale if missing > 0 else -scale)
         shift = 0.5 * (low + high) if crawling or not low < ahead < high else ahead
-    return shift
+    return shift, losses, conjugates
 
 
 @njit(**EXACT)
@@ -111,10 +126,11 @@ def search(kind, f, move, slope, pulled, curve, p, d, e, lo, hi, trial, a, curva
     """t > 0 where the slope along a step is near zero: Newton's method in one variable, kept within a bracket.
 
     `slope` is that at t = 0, `pulled` what the duals there add to it, `curve` that of the regulariser. Returns t and
-    the sums of losses and conjugates there; `a` and `curvature` are those at t.
+    the sums of losses and conjugates there; `trial`, `a` and `curvature` are those at t.
     """
-    low, high, t, last, now = 0.0, np.inf, 1.0, np.inf, np.inf
-    for _ in range(60):
+    low, high, t, last = 0.0, np.inf, 1.0, np.inf
+    losses = conjugates = 0.0
+    for look in range(60):
         for k in range(f.shape[0]):
             trial[k] = f[k] + t * move[k]
         losses, conjugates = respond(kind, trial, p, d, e, lo, hi, a, curvature)
@@ -125,23 +141,19 @@ def search(kind, f, move, slope, pulled, curve, p, d, e, lo, hi, trial, a, curva
         now = slope + pulled - first + t * curve
         if not abs(now) < np.inf:
             now = np.inf
-        if abs(now) <= SLOPE_SHARE * abs(slope):
-            return t, losses, conjugates
+        if abs(now) <= SLOPE_SHARE * abs(slope) or t == low:
+            break
         if now < 0:
             low = t
         else:
             high = t
-        if high - low <= 1e-12 * min(high, 1e12):
-            break
         crawling = (abs(now) > 0.5 * last or now > WALL_FACTOR * abs(slope)) and high < np.inf
         ahead = t - now / (curve + second) if now < np.inf and curve + second > 0 else np.inf
         if crawling or not low < ahead < high:
             ahead = 0.5 * (low + high) if high < np.inf else 4.0 * low
-        t, last = ahead, abs(now)
-    for k in range(f.shape[0]):
-        trial[k] = f[k] + low * move[k]
-    losses, conjugates = respond(kind, trial, p, d, e, lo, hi, a, curvature)
-    return low, losses, conjugates
+        narrow = look == 58 or high - low <= 1e-12 * min(high, 1e12)
+        t, last = low if narrow else ahead, abs(now)
+    return t, losses, conjugates
 
 
 @njit(**OPTIONS)
@@ -153,8 +165,9 @@ def update_curvature(Z, curvature, held, M, rows, weight, buffer):
         curved += curvature[k] != 0.0
         changed += curvature[k] != held[k]
     if changed >= curved:
-        M[:] = 0.0
-        held[:] = 0.0
+        for j in range(M.shape[0]):
+            fill(M[j], 0.0)
+        fill(held, 0.0)
     count = 0
     for k in range(n):
         weight[k] = curvature[k] - held[k]
@@ -166,9 +179,10 @@ def update_curvature(Z, curvature, held, M, rows, weight, buffer):
 
 
 @njit(**OPTIONS)
-def minimise(kind, Z, free, p, d, e, lo, hi, tol, scale, centre, u, a, first_held, first_M, told):
+def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, u, a, first_held, first_M, told):
     """Newton steps on one problem from w = 0 until its gap is within tol.
 
+    The duals are brought to balance at the start, and once the gap is within tol but for their balance.
     `first_held` and `first_M` are the curvature of an earlier problem at its start and the matrix of it: at w = 0 most
     losses have the same curvature for every class.
     """
@@ -179,15 +193,15 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, scale, centre, u, a, first_hel
     rows, weight, buffer = np.empty(n, np.int64), np.empty(n), np.empty((8, size))
     L, scratch = np.empty((size, size)), np.empty((size, size))
     pulled, gradient, step = np.empty(size), np.empty(size), np.empty(size)
-    u[:] = 0.0
-    f[:] = 0.0
-    if free:
-        f[:] = centre
-        u[size - 1] = centre + find_balancing_shift(kind, f, p, d, e, lo, hi, scale, trial, a, curvature)
-        f[:] = u[size - 1]
-    losses, conjugates = respond(kind, f, p, d, e, lo, hi, a, curvature)
-    balanced = True
-    for steps in range(MAX_STEPS + 1):
+    fill(u, 0.0)
+    u[size - 1] = centre if free else 0.0
+    fill(f, u[size - 1] if free else 0.0)
+    due, moved, losses, conjugates, steps = True, False, 0.0, 0.0, 0
+    while True:
+        if due:
+            shift, losses, conjugates = balance(kind, free, f, p, d, e, lo, hi, scale, trial, a, curvature)
+            u[size - 1] += shift
+            copy(trial, f)
         combine(a, Z, pulled)
         own = norm = 0.0
         for j in range(size - 1):
@@ -199,29 +213,27 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, scale, centre, u, a, first_hel
         limit = GAP_SHARE * tol * max(abs(primal), abs(dual))
         if not abs(primal - dual) < np.inf:
             return
-        if primal - dual <= limit and (balanced or not free):
-            told[CONVERGED] = 1.0
-            return
         if primal - dual <= limit:
-            shift = find_balancing_shift(kind, f, p, d, e, lo, hi, scale, trial, a, curvature)
-            u[size - 1] += shift
-            for k in range(n):
-                f[k] += shift
-            losses, conjugates = respond(kind, f, p, d, e, lo, hi, a, curvature)
-            balanced = True
+            if not (free and moved):
+                told[CONVERGED] = 1.0
+                return
+            due, moved = True, False
             continue
-        if steps == MAX_STEPS:
+        if steps == max_steps:
             return
+        steps += 1
         update_curvature(Z, curvature, held, M, rows, weight, buffer)
-        if steps == 0:
-            first_held[:], first_M[:] = held, M
-        for j in range(size):
-            gradient[j] = u[j] - pulled[j]
-        gradient[size - 1] = ridge * last - tail
+        if steps == 1:
+            copy(held, first_held)
+            for j in range(size):
+                copy(M[j], first_M[j])
+        copy(pulled, gradient)
+        form_gradient(u, ridge, gradient)
         damping = abs(tail) / (10.0 * scale) + 1e-14 if free else 1.0
         if not factor_with_ridge(M, 1.0, damping, L, scratch):
             return
-        step[:] = -gradient
+        for j in range(size):
+            step[j] = -gradient[j]
         solve_factored(L, step)
         project(Z, step, move)
         slope = leant = curve = 0.0
@@ -232,20 +244,21 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, scale, centre, u, a, first_hel
         t, losses, conjugates = search(kind, f, move, slope, leant, curve, p, d, e, lo, hi, trial, a, curvature)
         if not t > 0.0:
             return
-        for j in range(size):
-            u[j] += t * step[j]
-        for k in range(n):
-            f[k] = trial[k]
-        balanced = False
+        add_multiple(t, step, u)
+        copy(trial, f)
+        due, moved = False, True
 
 
 @njit(**EXACT)
-def minimise_all(start, stop, kind, Z, free, p, d, e, lo, hi, tol, scale, centre, first_held, first_M, u, a, told):
+def minimise_all(
+    start, stop, kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, first_held, first_M, u, a, told
+):  # fmt: skip
     """`minimise` for the problems start to stop, whose rows are those of p to hi; duals that must balance do."""
     held, M = first_held.copy(), first_M.copy()
     for k in range(start, stop):
         minimise(
-            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, scale[k], centre[k], u[k], a[k], held, M, told[k]
+            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], centre[k], u[k], a[k], held, M,
+            told[k],
         )  # fmt: skip
         if free and kind == ROWS:
             absorb_imbalance(a[k], lo[k], hi[k])

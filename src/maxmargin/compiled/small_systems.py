@@ -12,6 +12,35 @@ JITTERS = (0.0, 1e-14, 1e-11, 1e-8)  # of the diagonal, added in turn where roun
 
 
 @njit(**OPTIONS)
+def fill(x, value):
+    """x = value; an assignment to a slice would compile all that makes text of shapes."""
+    for i in range(x.shape[0]):
+        x[i] = value
+
+
+@njit(**OPTIONS)
+def copy(x, y):
+    """y = x."""
+    for i in range(x.shape[0]):
+        y[i] = x[i]
+
+
+@njit(**OPTIONS)
+def add_multiple(t, x, y):
+    """y += t x."""
+    for i in range(x.shape[0]):
+        y[i] += t * x[i]
+
+
+@njit(**OPTIONS)
+def form_gradient(u, ridge, pulled):
+    """R u - pulled in place of pulled."""
+    size = u.shape[0]
+    for j in range(size):
+        pulled[j] = (u[j] if j < size - 1 else ridge * u[j]) - pulled[j]
+
+
+@njit(**OPTIONS)
 def project(Z, u, f):
     """f = Z u."""
     for i in range(Z.shape[0]):
@@ -25,7 +54,7 @@ def project(Z, u, f):
 def combine(a, Z, pulled):
     """pulled = Z'a, four rows at a time."""
     n, size = Z.shape
-    pulled[:] = 0.0
+    fill(pulled, 0.0)
     whole = n - n % 4
     for i in range(0, whole, 4):
         one, two, three, four = a[i], a[i + 1], a[i + 2], a[i + 3]

@@ -21,7 +21,10 @@ from ..result import SENTENCES, Progress, Result, Status
 from . import InteriorPoint, Newton
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
-MAX_FEATURES = 256  # up to which the equations of the features are solved without LAPACK
+MAX_MATRIX_PRODUCTS = 100_000_000  # of a matrix of the features, up to which it is formed without a look at the clock
+# Steps of a problem before it is left to the loop: as many as take so many products, within limits.
+STEPS_PRODUCTS, MIN_STEPS, MAX_STEPS = 4_000_000_000, 60, 400
+ROW_PASSES = 8  # over all rows in a step of Newton's method, whose matrix changes by a few rows
 THREADS_MIN_PRODUCTS = 4_000_000  # of all problems, below which threads take longer to wake up than to help
 CALL_PRODUCTS = 200_000_000  # of a compiled call, after which the clock is looked at: a few hundredths of a second
 EXPECTED_STEPS = 10  # of a problem
@@ -38,7 +41,7 @@ class Solutions(NamedTuple):
 
 def is_small(n: int, d: int) -> bool:
     """Whether problems of n rows and d features are solved together."""
-    return n * d <= MAX_ENTRIES and d <= MAX_FEATURES
+    return n * d <= MAX_ENTRIES and n * (d + 1) ** 2 <= MAX_MATRIX_PRODUCTS and d <= n
 
 
 def can_solve_together(problems: SmallDesigns) -> bool:
@@ -86,9 +89,10 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
     from ...compiled.small_barrier import minimise_all_kinked
 
     p, _, e, lo, hi = problems.row
-    _, scale = measure_targets(problems)
+    (n, size), (_, scale) = problems.Z.shape, measure_targets(problems)
+    max_steps = limit_steps(n * size**2)
     return lambda start, stop: minimise_all_kinked(
-        start, stop, problems.Z, problems.free, p, e, lo, hi, tol, scale, *solutions
+        start, stop, problems.Z, problems.free, p, e, lo, hi, tol, max_steps, scale, *solutions
     )
 
 
@@ -96,15 +100,21 @@ def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) 
     """Newton's method for the problems start to stop."""
     from ...compiled import small_newton
 
-    kind, rows = small_newton.ROWS, problems.row
+    kind, rows, (n, size) = small_newton.ROWS, problems.row, problems.Z.shape
+    max_steps = limit_steps(ROW_PASSES * n * size + size**3 if rows is not None else n * size**2)
     if rows is None:
         name = FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))]
         kind, rows = getattr(small_newton, name), (problems.y, *(problems.c,) * 4)
     centre, scale = measure_targets(problems)
     curvature = start_curvature(problems)
     return lambda start, stop: small_newton.minimise_all(
-        start, stop, kind, problems.Z, problems.free, *rows, tol, scale, centre, *curvature, *solutions
+        start, stop, kind, problems.Z, problems.free, *rows, tol, max_steps, scale, centre, *curvature, *solutions
     )
+
+
+def limit_steps(products: int) -> int:
+    """How many steps of so many products a problem has."""
+    return min(max(STEPS_PRODUCTS // products, MIN_STEPS), MAX_STEPS)
 
 
 def start_curvature(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
