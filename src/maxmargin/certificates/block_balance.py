@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog, nnls
 
 from ..blocks.problem import BlockFormulation, BlockPoint, BlockProblem
 from ..contracts.blocks import Block
 from ..runtime.rounding import UNIT, Enclosed, bound_sum
+from ..runtime.scipy_functions import linprog, nnls
 from .block_sums import (
     BlockSums,
     EnclosedSum,

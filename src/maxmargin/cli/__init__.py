@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 
+from ..runtime.light_start import own_process
 from .exit_codes import Exit, Terminated, UsageError
 
 PYTHON_SCALERS = re.compile("StandardScaler(,| or) MinMaxScaler")  # how users of Python are told to scale
@@ -44,6 +45,8 @@ def main(argv: list[str] | None = None, program: str = "maxmargin") -> int:
         The name of the program, for messages.
     """
     whole_process = argv is None
+    if whole_process:
+        own_process()
     code = run(sys.argv[1:] if argv is None else list(argv), program)
     if whole_process and code in (Exit.INTERRUPTED, Exit.TERMINATED):
         # A thread may still be within a compiled loop, and the interpreter would wait for it.

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..contracts.estimators import Estimator
 from ..files.formats import detect_model_format
+from ..runtime.light_start import leave_out_scikit_learn
 from .data import open_in_blocks, read_with_model, reads_in_blocks
 from .exit_codes import Exit
 from .machines import name_label
@@ -61,6 +62,7 @@ def run(argv: list[str], program: str) -> int:
     if arguments.json and is_stdout(arguments.out):
         parser.error("--json needs stdout for itself; give a file OUT for the predictions")
     check_not_overwriting(arguments.out, "OUT", {"DATA": arguments.data, "MODEL": arguments.model})
+    leave_out_scikit_learn()
     model, parts = open_model_and_data(arguments)
     formatter = PredictionFormatter(model, arguments)
     score = Score(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..files.formats import MODEL_FORMATS
+from ..runtime.light_start import leave_out_scikit_learn
 from .options import add_data_options, add_output_options, add_parameters, collect_parameters, integer
 from .parser import Parser
 from .short_options import IMITATED_PROGRAMS, LIBLINEAR_OPTIONS, LIBSVM_DEFAULTS, LIBSVM_OPTIONS, expand_short_options
@@ -117,14 +118,25 @@ def check_switches(arguments: argparse.Namespace, parser: argparse.ArgumentParse
         parser.error("--resume goes on with a model of our format, and takes no letters")
 
 
+def asks_for_probabilities(arguments: argparse.Namespace) -> bool:
+    """Whether the fit has folds, which are scikit-learn's."""
+    return bool({**arguments.short_option_parameters, **arguments.given}.get("probability"))
+
+
 def run(argv: list[str], program: str) -> int:
     """Read, fit, save, report; or cross-validate."""
     arguments = parse(argv, program)
-    from .cost_search import search_cost
-    from .cross_validation import cross_validate
+    if not (arguments.folds or arguments.find_C or asks_for_probabilities(arguments)):
+        leave_out_scikit_learn()
     from .fitting import fit, prepare_training
 
     training = prepare_training(arguments)
     if arguments.find_C:
+        from .cost_search import search_cost
+
         return search_cost(training, arguments)
-    return cross_validate(training, arguments) if arguments.folds else fit(training, arguments, program)
+    if arguments.folds:
+        from .cross_validation import cross_validate
+
+        return cross_validate(training, arguments)
+    return fit(training, arguments, program)

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted
 
 from ..blocks import Blocks
 from ..blocks.dask import DaskBlocks, is_collection, predict_blocks
 from ..blocks.mapped_blocks import MappedBlocks, map_rows, sample_rows
 from ..model.sparse_format import check_sparse
-from ..runtime.scikit_learn import CallbackSupportMixin, HasMethods, Interval, fit_context, fit_within
+from ..runtime.scikit_learn import (
+    BaseEstimator,
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    TransformerMixin,
+    check_is_fitted,
+    clone,
+    fit_context,
+    fit_within,
+)
 
 if TYPE_CHECKING:
     from ..contracts.inputs import MatrixLike

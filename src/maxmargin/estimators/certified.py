@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
 from ..certificates.certificate import Certificate, worst
 from ..contracts.estimators import Estimator
@@ -21,6 +18,7 @@ from ..model.problem import Problem
 from ..runtime.blas import single_threaded_blas
 from ..runtime.checkpoints import CheckpointFile
 from ..runtime.interrupt import watch_interrupt
+from ..runtime.scikit_learn import BaseEstimator, ConvergenceWarning, effective_n_jobs
 from ..runtime.threads import CORES, STRIPS, is_main
 from ..runtime.user_warnings import warn_user
 from ..solvers.result import Result, Status

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from ..model.features import FLOAT32_MIN_TOL, Gram
 from ..model.tiles import evaluate_scores_by_segment
 from ..runtime.scikit_learn import (
     PROBABILITY_CONSTRAINT,
+    ClassifierMixin,
     StrOptions,
+    check_is_fitted,
     count_votes,
     fit_context,
     warn_of_probability,

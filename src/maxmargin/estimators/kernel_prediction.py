@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from ..model.tiles import evaluate_scores
 from ..runtime.blas import ONE_THREAD_MAX_NUMBERS, ONE_THREAD_MAX_PRODUCTS, single_threaded_blas
+from ..runtime.scikit_learn import NotFittedError, check_is_fitted
 from .certified import CertifiedMachine
 from .validation import check_new_samples, is_function, is_precomputed
 

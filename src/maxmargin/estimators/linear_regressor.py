@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from ..blocks.problem import BlockProblem, Targets
-from ..runtime.scikit_learn import fit_context
+from ..runtime.scikit_learn import RegressorMixin, fit_context
 from .block_data import apply_blockwise
 from .linear_machine import LinearMachine
 from .linear_problems import LinearFit

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
 from ..model.formulations import OneClass
-from ..runtime.scikit_learn import fit_context
+from ..runtime.scikit_learn import OutlierMixin, fit_context
 from .kernel_problems import KernelFit, KernelProblems
 from .regression import SingleMachine
 from .validation import CONSTRAINTS, NU_CONSTRAINT

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from ..runtime.scikit_learn import available_if, deprecate_with_probability
+from ..runtime.scikit_learn import (
+    ConvergenceWarning,
+    NotFittedError,
+    available_if,
+    check_is_fitted,
+    deprecate_with_probability,
+)
 from ..runtime.user_warnings import warn_user
 from .kernel_problems import KernelProblems
 from .machine import KernelMachine

@@ -8,13 +8,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ..certificates.certificate import Certificate, worst
 from ..insight.diagnosis import suggest_remedy
 from ..insight.progress import ProgressLine
 from ..model.problem import Problem
 from ..runtime.blas import single_threaded_blas
+from ..runtime.scikit_learn import ConvergenceWarning
 from ..runtime.user_warnings import warn_user
 from ..solvers.paths import solve_path
 from ..solvers.result import Progress, Result

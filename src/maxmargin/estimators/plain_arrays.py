@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+
+from ..runtime.scikit_learn import check_classification_targets, column_or_1d
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 

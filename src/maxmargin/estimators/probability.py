@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import count
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_random_state
 
 from ..model.formulations import Machine
+from ..runtime.scikit_learn import StratifiedKFold, check_random_state
 from ..solvers.result import Status
 from .kernel_problems import KernelProblems
 from .observers import Observation

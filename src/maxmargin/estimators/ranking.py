@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_consistent_length, column_or_1d
 
 from ..model.features import Design
 from ..model.losses import PairwiseLoss, measure_concordance
 from ..model.problem import Problem
-from ..runtime.scikit_learn import fit_context
+from ..runtime.scikit_learn import check_consistent_length, column_or_1d, fit_context
 from .linear_regressor import LinearRegressor
 from .tasks import Task
 from .training_set import Rows

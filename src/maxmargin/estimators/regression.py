@@ -6,10 +6,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from ..model.formulations import NuRegression, Risk
-from ..runtime.scikit_learn import Interval, StrOptions, fit_context
+from ..runtime.scikit_learn import Interval, RegressorMixin, StrOptions, fit_context
 from .kernel_problems import KernelFit, KernelProblems
 from .losses import make_loss
 from .machine import KernelMachine

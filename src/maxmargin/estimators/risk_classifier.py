@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.special import log_expit, log_softmax, logsumexp
-from sklearn.exceptions import NotFittedError
 
 from ..contracts.losses import Loss
 from ..model.losses import MulticlassHinge, Softmax
-from ..runtime.scikit_learn import StrOptions, available_if
+from ..runtime.scikit_learn import NotFittedError, StrOptions, available_if
+from ..runtime.scipy_functions import log_expit, log_softmax, logsumexp
 from .block_data import apply_blockwise
 from .linear_classifier import LinearClassifier
 from .linear_problems import LinearFit

@@ -9,10 +9,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..model.sparse_format import check_sparse
-from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, fit_context
+from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, check_is_fitted, fit_context
 from ..solvers.result import Result, Status
 from ..structures.model import adopt_model, check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem

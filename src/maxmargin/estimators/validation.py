@@ -7,14 +7,20 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_consistent_length, validate_data
 
 from ..blocks import Blocks
 from ..blocks.survey import MAX_ABS_VALUE, MIN_POSITIVE_WEIGHT, zero_tiny_weights
 from ..model.formulations import INTERCEPTS
 from ..model.kernels import KERNELS, Custom, Kernel, Precomputed
 from ..model.sparse_format import check_sparse
-from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, count_samples
+from ..runtime.scikit_learn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_consistent_length,
+    count_samples,
+    validate_data,
+)
 from ..runtime.user_warnings import warn_user
 from ..solvers import SOLVERS
 from .plain_arrays import is_finite, is_known_matrix, is_plain_matrix, is_plain_vector, note_features

@@ -14,11 +14,11 @@ import os
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 from ..estimators.linear_machine import LinearMachine
 from ..model.kernels import Linear
+from ..runtime.scikit_learn import check_is_fitted
 from ..runtime.streams import write_file
 from .fitted_state import check_linear_machine
 from .model_text import UNKNOWN_CERTIFICATE, ModelText, check_features, read_labels, read_text, write_labels

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from ..estimators.machine import KernelMachine
 from ..model.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
+from ..runtime.scikit_learn import check_is_fitted
 from ..runtime.streams import write_file
 from .model_text import write_labels
 

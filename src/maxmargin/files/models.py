@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from ..certificates.data_hash import hash_data
 from ..estimators.registry import ESTIMATORS
+from ..runtime.scikit_learn import check_is_fitted
 from ..runtime.streams import find_file
 from .archive import Archive, DamagedFileError, write_archive
 from .fitted_state import DERIVED_ATTRIBUTES, extract_state, list_state_names, restore_state

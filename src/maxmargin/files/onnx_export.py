@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.kernel_classifier import KernelClassifier
 from ..estimators.linear_classifier import LinearClassifier
@@ -20,6 +19,7 @@ from ..estimators.structured import StructuredSVM
 from ..model.kernels import Precomputed, translate
 from ..model.sparse_format import check_sparse
 from ..runtime.atomic_file import check_place, write_atomically
+from ..runtime.scikit_learn import check_is_fitted
 from ..structures import ChainModel
 from .onnx_graph import EXPORTABLE_KERNELS, IR_VERSION, OPSET_VERSION, Graph, add_kernel, import_onnx
 from .onnx_outputs import (

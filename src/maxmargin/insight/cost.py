@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
 
 from ..model.features import MAX_FULL_GRAM_SAMPLES
-from ..runtime.scikit_learn import drop_callbacks
+from ..runtime.scikit_learn import clone, drop_callbacks, is_classifier
 from ..runtime.threads import CORES, STRIPS
 from ..solvers.result import Status
 

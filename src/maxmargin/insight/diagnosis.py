@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
-from sklearn.utils import check_consistent_length
 
 from ..contracts.estimators import Estimator
 from ..model.kernels import Kernel, translate
 from ..model.sparse_format import check_sparse
+from ..runtime.scikit_learn import check_consistent_length, clone, is_classifier
 from ..solvers.result import Result, Status
 
 if TYPE_CHECKING:

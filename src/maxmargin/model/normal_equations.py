@@ -7,10 +7,10 @@ is told to stop is left there and then.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor
 
 from ..runtime.interpreter import release_interpreter
 from ..runtime.interruptible import abortable
+from ..runtime.scipy_functions import LinAlgError, cho_factor
 from ..runtime.threads import run_on_own_thread
 from .samples import TILE_ENTRIES, Dense, Sparse, VectorSamples, add_strips
 

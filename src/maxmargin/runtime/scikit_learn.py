@@ -1,7 +1,8 @@
-"""scikit-learn's private names, and what differs between its versions 1.6 to 1.9; no other file knows of either.
+"""What this library takes of scikit-learn: its private names, and what differs between its versions 1.6 to 1.9.
 
-What another file takes from scikit-learn is public and the same in all of these versions. `tests/test_layers.py` holds
-that.
+No other file knows of either; `tests/test_layers.py` holds that. Estimators take the classes that they derive from, and
+what they call, from here as well: in a process that does without scikit-learn (`light_start.py`) these are the
+stand-ins of `stand_ins.py`. Functions that are seldom called are imported when they are.
 """
 
 from __future__ import annotations
@@ -11,44 +12,118 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import sklearn
-from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
-from sklearn.utils import compute_class_weight, deprecated
-from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
-from sklearn.utils.multiclass import _ovr_decision_function as count_votes
-from sklearn.utils.validation import _num_samples as count_samples
+
+from .deferred import defer
+from .light_start import is_light
+from .stand_ins import Constraint
 
 __all__ = [
-    "NO_PROBABILITY", "PROBABILITY_CONSTRAINT", "CallbackSupportMixin", "HasMethods", "Hidden", "Interval",
-    "LinearClassifierMixin", "RealNotInt", "SparseCoefMixin", "StrOptions", "available_if",
-    "check_liblinear_arguments", "count_samples", "count_votes", "deprecate_with_probability", "drop_callbacks",
-    "fit_context", "fit_within", "open_callbacks", "take_fitted", "warn_of_probability", "weigh_liblinear_classes",
+    "NO_PROBABILITY", "PROBABILITY_CONSTRAINT", "BaseEstimator", "CallbackSupportMixin", "ClassifierMixin",
+    "ConvergenceWarning", "HasMethods", "Hidden", "Interval", "LinearClassifierMixin", "NotFittedError", "OutlierMixin",
+    "RealNotInt", "RegressorMixin", "SparseCoefMixin", "StrOptions", "StratifiedKFold", "TransformerMixin",
+    "available_if", "check_array", "check_by_scikit_learn", "check_classification_targets", "check_consistent_length",
+    "check_is_fitted", "check_liblinear_arguments", "check_random_state", "clone", "column_or_1d",
+    "compute_class_weight", "count_samples", "count_votes", "deprecate_with_probability", "drop_callbacks",
+    "effective_n_jobs", "fit_context", "fit_within", "is_classifier", "open_callbacks", "take_fitted", "validate_data",
+    "warn_of_probability", "weigh_liblinear_classes",
 ]  # fmt: skip
 
 if TYPE_CHECKING:  # scikit-learn has no types, without which what these decorate would have none either
+    from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
+    from sklearn.exceptions import ConvergenceWarning, NotFittedError
+    from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+    from sklearn.utils import deprecated
+    from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
+    from sklearn.utils.validation import check_is_fitted
+
     Method = TypeVar("Method", bound=Callable[..., Any])
 
     def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]: ...
     def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]: ...
-else:
-    from sklearn.base import _fit_context as fit_context
-    from sklearn.utils.metaestimators import available_if
+elif is_light():
+    from importlib.metadata import version
 
-VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+    from .stand_ins import (
+        BaseEstimator,
+        ClassifierMixin,
+        ConvergenceWarning,
+        HasMethods,
+        Hidden,
+        Interval,
+        LinearClassifierMixin,
+        NotFittedError,
+        OutlierMixin,
+        RealNotInt,
+        RegressorMixin,
+        SparseCoefMixin,
+        StrOptions,
+        TransformerMixin,
+        available_if,
+        check_is_fitted,
+        deprecated,
+        fit_context,
+    )
+
+    INSTALLED_VERSION = version("scikit-learn")
+else:
+    from sklearn import __version__ as INSTALLED_VERSION
+    from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
+    from sklearn.base import _fit_context as fit_context
+    from sklearn.exceptions import ConvergenceWarning, NotFittedError
+    from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+    from sklearn.utils import deprecated
+    from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.validation import check_is_fitted
+
+check_array, column_or_1d = defer("sklearn.utils", "check_array"), defer("sklearn.utils", "column_or_1d")
+check_classification_targets = defer("sklearn.utils.multiclass", "check_classification_targets")
+check_consistent_length = defer("sklearn.utils", "check_consistent_length")
+check_random_state = defer("sklearn.utils", "check_random_state")
+clone, is_classifier = defer("sklearn.base", "clone"), defer("sklearn.base", "is_classifier")
+compute_class_weight = defer("sklearn.utils", "compute_class_weight")
+count_samples_of_any = defer("sklearn.utils.validation", "_num_samples")
+count_votes = defer("sklearn.utils.multiclass", "_ovr_decision_function")
+effective_n_jobs = defer("joblib", "effective_n_jobs")
+StratifiedKFold = defer("sklearn.model_selection", "StratifiedKFold")
+validate_data = defer("sklearn.utils.validation", "validate_data")
+
+VERSION = tuple(int(part) for part in INSTALLED_VERSION.split(".")[:2])
+
+
+def count_samples(X: Any) -> int:
+    """The number of samples of an array, or of whatever scikit-learn takes for one."""
+    return len(X) if type(X) is np.ndarray and X.ndim else count_samples_of_any(X)
+
+
+def check_by_scikit_learn(estimator: Any, constraints: dict[str, list[Any]]) -> None:
+    """The check of scikit-learn of the parameters of an estimator that stands on stand-ins."""
+    from sklearn.utils import _param_validation as theirs
+
+    def translate(each: Any) -> Any:
+        if isinstance(each, Constraint):
+            return getattr(theirs, type(each).__name__)(*map(translate, each.arguments), **each.options)
+        return theirs.RealNotInt if each is RealNotInt else each
+
+    translated = {name: [translate(each) for each in some] for name, some in constraints.items()}
+    theirs.validate_parameter_constraints(
+        translated, estimator.get_params(deep=False), caller_name=type(estimator).__name__
+    )
+
 
 # ---- callbacks, from 1.9 on -----------------------------------------------------------------------------------------
 
-if VERSION >= (1, 9):
+if VERSION >= (1, 9) and not is_light():
     from sklearn.callback import CallbackSupportMixin
 else:
 
     class CallbackSupportMixin:
-        """Stands where scikit-learn has no callbacks: `hasattr(estimator, "set_callbacks")` is False."""
+        """Stands where there are no callbacks: `hasattr(estimator, "set_callbacks")` is False."""
 
         @property
         def set_callbacks(self) -> Callable:
             """Not there."""
-            raise AttributeError(f"set_callbacks needs scikit-learn 1.9 or newer, and this is {sklearn.__version__}.")
+            raise AttributeError(f"set_callbacks needs scikit-learn 1.9 or newer, and this is {INSTALLED_VERSION}.")
 
 
 CALLBACK_ATTRIBUTES = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")

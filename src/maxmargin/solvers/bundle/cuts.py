@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import daxpy
 
 from ...runtime.rounding import bound_sum
+from ...runtime.scipy_functions import daxpy
 
 
 class AggregateCut(NamedTuple):

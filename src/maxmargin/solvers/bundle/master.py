@@ -11,7 +11,8 @@ climbs, so that the weights may be used whenever it is stopped.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+
+from ...runtime.scipy_functions import dpotrf, dpotrs
 
 MIN_RELATIVE_RIDGE = 1e-15  # of the diagonal, so that the equations of cuts that depend on each other have a solution
 MAX_WEIGHT = 1e12  # a weight beyond this is only a direction: the program is linear there

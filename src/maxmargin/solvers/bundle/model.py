@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import qr
-from scipy.optimize import linprog
 
 from ...runtime.blas import single_threaded_blas
 from ...runtime.rounding import UNIT, Enclosed, bound_sum
+from ...runtime.scipy_functions import linprog, qr
 from .cuts import AggregateCut, Cuts
 from .master import maximise_on_simplex
 

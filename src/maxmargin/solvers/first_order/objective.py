@@ -12,13 +12,13 @@ the gradient are those of w minus a. The steps are the same as if phi were writt
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ...contracts.features import KernelMatrix
 from ...model.intercept import Intercept
 from ...model.loss_oracle import choose_loss_oracle
 from ...model.problem import Problem
 from ...runtime.interpreter import cached_property
+from ...runtime.scipy_functions import LinearOperator, eigsh
 
 DENSE_EIGENVALUE_MAX_SAMPLES = 12  # up to so many samples the eigenvalue is computed directly
 KINK_SMOOTHING_SHARE = 0.1  # of the scale of the scores: the width over which kinks are smoothed to choose batch steps

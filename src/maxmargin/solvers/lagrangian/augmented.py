@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
 
 from ...model.normal_equations import factor_matrix
 from ...model.problem import Point, Problem
+from ...runtime.scipy_functions import LinAlgError, cho_solve
 from ..quadratic_program import form_kernel, restore_balance
 from ..stalling import StallDetector
 from .run import LagrangianRun

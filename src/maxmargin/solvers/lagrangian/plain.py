@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, minres
 
 from ...model.problem import Point, Problem
 from ...runtime.interruptible import abortable
+from ...runtime.scipy_functions import LinearOperator, minres
 from ...runtime.threads import run_on_own_thread
 from ..quadratic_program import QuadraticProgram
 from ..stalling import StallDetector

@@ -13,10 +13,10 @@ A row with e > 0 has two duals, one for each side of its flat part: two layers o
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
 
 from ...model.losses import PiecewiseConjugate
 from ...model.normal_equations import factor_matrix, form_normal_matrix
+from ...runtime.scipy_functions import LinAlgError, cho_solve
 
 CORRECTOR_LIMIT_FACTOR = 10.0  # times the target: the largest correction of one product
 BOUNDARY_STEP_SHARE = 0.995  # largest share of the distance to the nearest bound that a step covers

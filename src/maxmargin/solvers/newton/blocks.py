@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cho_solve
 
 from ...blocks.problem import BlockFormulation, BlockPoint, BlockProblem
 from ...contracts.blocks import Block
@@ -25,6 +24,7 @@ from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Problem
 from ...model.samples import wrap
 from ...runtime.interpreter import cached_property
+from ...runtime.scipy_functions import LinAlgError, cho_solve
 from ..result import Outcome, Progress
 from ..stalling import StallDetector
 from .block import RowBlock

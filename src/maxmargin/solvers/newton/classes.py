@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from ...contracts.solvers import Solver
 from ...contracts.traits import Takes
 from ...model.normal_equations import factor_matrix, form_normal_matrix
 from ...model.problem import Point, Problem
 from ...runtime.interruptible import abortable
+from ...runtime.scipy_functions import cho_solve
 from ..result import Progress
 from ..stalling import StallDetector
 from .descent import DescentRun

@@ -15,10 +15,10 @@ two duals, one for each side of its flat part: two layers over the same samples,
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
 
 from ...model.normal_equations import factor_matrix
 from ...model.problem import Problem
+from ...runtime.scipy_functions import LinAlgError, cho_solve
 from .barrier import BOUNDARY_STEP_SHARE, CORRECTOR_LIMIT_FACTOR, Barrier, scale_to_balance, split_layers
 
 RELATIVE_JITTERS = (0.0, 1e-14, 1e-12, 1e-10)  # of the diagonal, added where rounding has left the matrix indefinite

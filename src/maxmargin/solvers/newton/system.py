@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve
 
 from ...model.normal_equations import factor_matrix, factor_semidefinite, form_normal_matrix
 from ...runtime.interruptible import abortable
+from ...runtime.scipy_functions import LinAlgError, cho_solve
 
 # one row in 8 is drawn if that leaves 100 per feature; rows with 3 times the mean norm count as far
 ROW_DRAW_RATIO, DRAWN_ROWS_PER_FEATURE, FAR_NORM_FACTOR = 8, 100, 3.0

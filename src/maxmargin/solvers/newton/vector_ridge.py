@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from ...contracts.solvers import Run, Solver
 from ...contracts.traits import Takes
 from ...model.normal_equations import factor_semidefinite, form_normal_matrix
 from ...model.problem import Point, Problem
+from ...runtime.scipy_functions import cho_solve
 from ..result import Outcome, Progress
 
 MAX_FEATURES = 2500  # features up to which the matrix is formed

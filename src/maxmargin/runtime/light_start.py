@@ -1,0 +1,55 @@
+"""A process that does without scikit-learn: a command that needs no more of it than what an estimator is.
+
+scikit-learn takes two seconds to import, with pandas and scipy.stats; `maxmargin train` on a small file needs a tenth
+of that. A command that owns its process says so before any estimator is imported, and estimators then stand on
+`stand_ins.py`. In every other process they stand on scikit-learn's own classes.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+
+# Modules that NumPy, SciPy and Numba import at their start and use hardly ever: they are executed when first used.
+SELDOM_USED = frozenset({"numpy.ctypeslib", "numpy.f2py", "numpy.ma", "numpy.testing", "yaml"})
+
+
+class LightStart:
+    """What was said of this process."""
+
+    owned = False  # by a command of ours, from its start to its end
+    chosen = False
+
+
+class SeldomUsedModules:
+    """Finds modules that are executed when the first of their names is asked for."""
+
+    @staticmethod
+    def find_spec(name: str, path=None, target=None) -> ModuleSpec | None:
+        """The module as any other, with a loader that waits."""
+        spec = PathFinder.find_spec(name, path, target) if name in SELDOM_USED else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
+def own_process() -> None:
+    """Say that this process is a command of ours: nobody else imports anything in it."""
+    if not LightStart.owned and "numpy" not in sys.modules:
+        LightStart.owned = True
+        sys.meta_path.insert(0, SeldomUsedModules)
+
+
+def leave_out_scikit_learn() -> None:
+    """Do without scikit-learn in a process of our own, unless it is there; to be said before estimators are imported.
+
+    What the command turns out to need all the same (a message about wrong data, say) is imported when it does.
+    """
+    loaded = {"sklearn", "maxmargin.runtime.scikit_learn"} & set(sys.modules)
+    LightStart.chosen = LightStart.owned and not loaded
+
+
+def is_light() -> bool:
+    """Whether estimators of this process stand on stand-ins."""
+    return LightStart.chosen
