@@ -19,7 +19,6 @@ from pathlib import Path
 import numba
 
 from .functions import CompiledFunction
-from .stored_code import StoredCode
 
 SPACE_BYTES = 1 << 26  # that must be free for compiled code
 # Elsewhere than under POSIX, folders for temporary files are a user's own.
@@ -34,10 +33,9 @@ def njit(**options) -> Callable:
     def decorate(function: Callable) -> Callable:
         if numba.config.DISABLE_JIT:
             return function
-        compiled = CompiledFunction(function, targetoptions={"nopython": True, "boundscheck": None, **options})
-        if stored:
-            compiled._cache = StoredCode(function)
-        return compiled
+        return CompiledFunction(
+            function, targetoptions={"nopython": True, "boundscheck": None, **options}, stored=stored
+        )
 
     return decorate
 

@@ -14,16 +14,20 @@ from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.types import unliteral
 
+from .stored_code import StoredCode
+
 
 class CompiledFunction(CPUDispatcher):
     """A function that Python can call, and that is a part of each compiled function that calls it."""
 
-    def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=compiler.Compiler):
+    def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=compiler.Compiler, stored=False):
         super().__init__(py_func, locals or {}, targetoptions or {}, pipeline_class)
-        self.part = None
+        self.part, self.stored = None, stored
 
     def compile(self, sig):
         """Machine code for some types; meanwhile nothing looks for garbage, of which a compiler makes little."""
+        if self.stored and not isinstance(self._cache, StoredCode):  # not before: most functions are never called
+            self._cache = StoredCode(self.py_func)
         collecting = gc.isenabled()
         gc.disable()
         try:
