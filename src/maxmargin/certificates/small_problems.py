@@ -29,6 +29,7 @@ EXACT = Enclosed(0.0, 0.0)
 # sum of n^2 over the problems below which threads take longer to wake up than to help: half a millisecond of work
 THREADS_MIN_KERNEL_VALUES = 300_000
 STRIP_KERNEL_VALUES = 500_000  # sum of n^2 over the problems that a core takes at a time: a millisecond of work
+FEW_PROBLEMS = 6  # up to which arithmetic with numbers takes no longer than with arrays
 PACKED_WIDTH = 8  # float64 numbers of a packed block: 64 bytes
 
 
@@ -84,9 +85,14 @@ class SmallProblems:
         return slice(int(self.ends[k]), int(self.ends[k + 1]))
 
     @cached_property
+    def sizes(self) -> list[int]:
+        """The samples of each problem."""
+        return np.diff(self.ends).tolist()
+
+    @cached_property
     def largest(self) -> int:
         """The samples of the largest problem."""
-        return int(np.diff(self.ends).max(initial=0))
+        return max(self.sizes)
 
     @cached_property
     def floors(self) -> np.ndarray:
@@ -144,21 +150,23 @@ class SmallProblems:
     def combine(self, sums: np.ndarray, b: np.ndarray) -> list[tuple]:
         """P, D, rounding, P - D from above, violation, whether the duals are feasible, and the floor of each problem.
 
-        One problem is a matter of numbers and many one of arrays: the same formulas take either.
+        A few problems are taken one at a time and many as arrays: the same formulas take numbers and arrays.
         """
+        rows = (sums, b, self.rows.balance, self.rows.least_sizes, self.floors)
+        if len(self) <= FEW_PROBLEMS:
+            return [self.combine_columns(*each) for each in zip(*(part.tolist() for part in rows), strict=True)]
+        columns = self.combine_columns(*(part.T for part in rows))
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def combine_columns(self, columns, intercepts, balances, least, floor) -> tuple:
+        """The same from the columns of the sums, which are numbers or arrays."""
         from ..compiled.small_problems import LAYER_SUMS, MOVED, MOVING_COST
 
-        if len(self) == 1:
-            columns, intercepts, balances = sums[0].tolist(), b[0].tolist(), self.rows.balance[0].tolist()
-            least, floor = float(self.rows.least_sizes[0]), float(self.floors[0])
-        else:
-            columns, intercepts, balances = sums.T, b.T, self.rows.balance.T
-            least, floor = self.rows.least_sizes, self.floors
         own = self.layers * LAYER_SUMS
-        total, square, absolute, drift, error, size = columns[own:]
+        total, square, absolute, drift, error, size, length = columns[own:]
         halves = Enclosed(
             0.5 * square,
-            0.5 * (total * error + bound_sum(self.largest + 8) * absolute) + drift * (total * self.reach + drift),
+            0.5 * (total * error + bound_sum(self.largest + 8) * absolute) + drift * (length + drift),
         )
         found, offset, sound, held = None, EXACT, True, self.rows.balance.any()
         for layer, (intercept, balance) in enumerate(zip(intercepts, balances, strict=True)):
@@ -177,8 +185,7 @@ class SmallProblems:
         remainder = Remainder(0.5 * distance**2 * (1.0 + 8.0 * UNIT), 0.0, distance)
         conjugate = self.features.bound_penalty_conjugate(halves.high, remainder)
         bounds = combine_bounds(halves, offset, found, remainder, conjugate)
-        result = (*bounds, found.kkt, sound, floor)
-        return [result] if len(self) == 1 else list(zip(*(column.tolist() for column in result), strict=True))
+        return *bounds, found.kkt, sound, floor
 
     @cached_property
     def reach(self) -> float:
@@ -186,20 +193,22 @@ class SmallProblems:
         return self.features.largest_size
 
     @cached_property
-    def error_rates(self) -> tuple[float, float, float, float, float]:
-        """What rounding may do to any score: so much for each unit of the duals, of the drift and of |b|.
+    def error_rates(self) -> tuple[float, float, float, float, float, float]:
+        """What rounding may do to any score: so much for each unit of the duals, of |w| and of |b|.
 
-        Then `Gram.measure_drift` for each unit of the imbalance, and the rounding of that. Every kernel value has the
-        error of the one with the largest samples, and every sum that of the longest.
+        Then the largest |phi(x)|, which multiplies the drift; the drift for each unit of the imbalance, as in
+        `Gram.measure_drift`; and what bounds the rounding of a sum. The imbalance is summed as if in twice the
+        precision (Ogita, Rump and Oishi, 2005, proposition 4.5). Every kernel value has the error of the one with the
+        largest samples, and every sum that of the longest. What multiplies |w| and |b| is the rounding of the machine
+        that users see (`Gram.bound_public_errors`).
         """
         features, samples, square = self.features, self.features.samples, self.reach**2
         summed = bound_sum(self.largest + 8)
         if not features.by_weights:
-            return features.kernel.bound_value_error(samples) + summed * square, 0.0, 0.0, 0.0, 0.0
+            return features.kernel.bound_value_error(samples) + summed * square, 0.0, 0.0, self.reach, 0.0, summed
         away = float(samples.displacement)
-        public = 2.0 * UNIT * (self.reach + 2.0 * away)
-        per_dual = (bound_sum(samples.d + 8) + summed) * square + self.reach * public
-        return per_dual, public + self.reach, 2.0 * UNIT if away else 0.0, away, summed
+        per_dual, per_length = (bound_sum(samples.d + 8) + summed) * square, 2.0 * UNIT * (self.reach + 2.0 * away)
+        return per_dual, per_length, 2.0 * UNIT if away else 0.0, self.reach, away, summed
 
 
 def larger(first, second):

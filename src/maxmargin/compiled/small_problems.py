@@ -7,7 +7,7 @@ one problem after the other in flat arrays of shape (layers, places): problem k 
 
 import numpy as np
 
-from ..runtime.rounding import AT_BOUND
+from ..runtime.rounding import AT_BOUND, UNIT
 from .compiler import njit
 from .double_double import two_sum
 from .row_sums import bound_balancing_cost, enclose_rows
@@ -17,7 +17,7 @@ from .smo import DUAL, GAP_CHECK_STEPS, HELD, OPTIONS, SECOND_ORDER, pair_steps,
 EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 # columns of the sums of a problem: these for each layer, then those of the problem itself
 LAYER_SUMS, MOVED, MOVING_COST = 18, 16, 17
-TOTAL, SQUARE, ABSOLUTE_SQUARE, DRIFT, SCORE_ERROR, DUAL_SIZE, PROBLEM_SUMS = 0, 1, 2, 3, 4, 5, 6
+TOTAL, SQUARE, ABSOLUTE_SQUARE, DRIFT, SCORE_ERROR, DUAL_SIZE, LENGTH, PROBLEM_SUMS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 @njit(**EXACT_OPTIONS)
@@ -121,7 +121,7 @@ def sum_conjugates(a, p, d, e):
 
 @njit(**EXACT_OPTIONS)
 def absorb_imbalance(a, lo, hi, balance):
-    """Let the dual furthest from its bounds take up what rounding has left of the sum of the duals."""
+    """Let a dual far from its bounds, or several, take up what rounding has left of the sum of the duals."""
     total = error = 0.0
     inner, room = 0, -1.0
     for i in range(a.shape[0]):
@@ -133,6 +133,16 @@ def absorb_imbalance(a, lo, hi, balance):
     missing = (balance - total) - error
     if abs(missing) < room:
         a[inner] += missing
+        return
+    for i in range(a.shape[0]):  # no dual has room on both sides: those that can go that way share it
+        if missing > 0.0 and a[i] < hi[i]:
+            step = min(missing, hi[i] - a[i])
+        elif missing < 0.0 and a[i] > lo[i]:
+            step = max(missing, lo[i] - a[i])
+        else:
+            continue
+        a[i] += step
+        missing -= step
 
 
 @njit(**OPTIONS)
@@ -223,17 +233,17 @@ def judge_problems(
     """Scores f = K a and the sums of `enclose_rows` for the problems start to stop.
 
     Of each problem: for each layer what `enclose_rows` and `bound_balancing_cost` return, then the sum of |coef|,
-    coef'f, sum_i |coef_i f_i|, the drift, the error of a score, and the sum of |a|. `bounds` says what the error of a
-    score is: so much for each unit of the duals, of the drift, and of |b|; the drift is `away` times the imbalance.
+    coef'f, sum_i |coef_i f_i|, the drift, the error of a score, the sum of |a|, and |w| from above. `bounds` says how
+    large rounding errors are; see `SmallProblems.error_rates`.
     """
-    per_dual, per_drift, per_intercept, away, slack = bounds
+    per_dual, per_length, per_intercept, reach, away, summed = bounds
     for k in range(start, stop):
         begin, end, layers = ends[k], ends[k + 1], a.shape[0]
         n = end - begin
         duals, scores, coef, errors = take_columns(a, begin, end), np.empty(n), np.zeros(n), np.empty(n)
         shift, curve, kink = take_columns(p, begin, end), take_columns(d, begin, end), take_columns(e, begin, end)
         lower, upper = take_columns(lo, begin, end), take_columns(hi, begin, end)
-        total = imbalance = size = largest_intercept = 0.0
+        total = imbalance = lost = size = largest_intercept = 0.0
         for layer in range(layers):
             largest_intercept = max(largest_intercept, abs(b[k, layer]))
             for i in range(n):
@@ -243,13 +253,16 @@ def judge_problems(
         square = absolute = 0.0
         for i in range(n):
             total += abs(coef[i])
-            imbalance += coef[i]
+            imbalance, part_lost = two_sum(imbalance, coef[i])
+            lost += part_lost
             square += coef[i] * scores[i]
             absolute += abs(coef[i] * scores[i])
-        drift = away * (abs(imbalance) + slack * total)
-        error = per_dual * total + per_drift * drift + per_intercept * largest_intercept
+        drift = away * (abs(imbalance + lost) * (1.0 + 2.0 * UNIT) + summed * summed * total)
+        error = per_dual * total
+        length = np.sqrt(max(square, 0.0) + total * error + summed * absolute)
+        public = per_length * (length + drift) + drift * reach + per_intercept * largest_intercept
         for i in range(n):
-            errors[i] = error
+            errors[i] = error + public
         for layer in range(layers):
             largest, first = 0.0, layer * LAYER_SUMS
             for i in range(n):
@@ -265,4 +278,5 @@ def judge_problems(
         own = layers * LAYER_SUMS
         sums[k, own + TOTAL], sums[k, own + SQUARE], sums[k, own + ABSOLUTE_SQUARE] = total, square, absolute
         sums[k, own + DRIFT], sums[k, own + SCORE_ERROR], sums[k, own + DUAL_SIZE] = drift, error, size
+        sums[k, own + LENGTH] = length
         put(scores, f, begin)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import fsum
 
 import numpy as np
-from sklearn.utils import compute_class_weight
 
+from ..runtime.scikit_learn import compute_class_weight
 from .tasks import Task
 
 
@@ -16,16 +16,28 @@ def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]
     counted = (c > 0).all()
     if n_classes == 2 and counted:
         return [Task(np.arange(len(y)), 1.0 - 2.0 * y, c)]
+    if counted and (y[1:] >= y[:-1]).all():
+        return split_sorted_classes(y, c, n_classes)
     members = [np.flatnonzero((y == k) & (c > 0)) for k in range(n_classes)]
-    whole = counted and (np.diff(y) >= 0).all()
     tasks = []
     for i, j in combinations(range(n_classes), 2):
-        index = np.concatenate([members[i], members[j]])
-        if not whole:
-            index.sort()
-        sign = np.where(y[index] == i, 1.0, -1.0)
-        tasks.append(Task(index, sign, c[index], (i, j) if whole else None))
+        index = np.sort(np.concatenate([members[i], members[j]]))
+        tasks.append(Task(index, np.where(y[index] == i, 1.0, -1.0), c[index]))
     return tasks
+
+
+def split_sorted_classes(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
+    """The same where the samples lie class by class and all of them count."""
+    ends = [0, *np.cumsum(np.bincount(y, minlength=n_classes)).tolist()]
+    places, ones = np.arange(len(y)), np.ones(len(y))
+    parts = [(places[part], ones[part], -ones[part], c[part]) for part in (slice(*each) for each in pairwise(ends))]
+    return [
+        Task(
+            np.concatenate([parts[i][0], parts[j][0]]), np.concatenate([parts[i][1], parts[j][2]]),
+            np.concatenate([parts[i][3], parts[j][3]]), (i, j),
+        )
+        for i, j in combinations(range(n_classes), 2)
+    ]  # fmt: skip
 
 
 def split_one_vs_rest(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:

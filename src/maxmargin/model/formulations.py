@@ -88,7 +88,7 @@ class Formulation:
         return None
 
     def read_jointly(self, point: Point, coef: np.ndarray, c: np.ndarray, scores: np.ndarray) -> Machine:
-        """`read` for a problem that was posed so, from the coefficients of its w, its weights and the judge's scores."""
+        """`read` for such a problem, from the coefficients of its w, its weights and the judge's scores."""
         return Machine(coef, float(np.mean(point.b)))
 
     @property

@@ -10,6 +10,7 @@ from ...runtime.rounding import BOUND_INFLATION, bound_sum
 from ..samples import mark_moved, wrap
 from .formula import Formula
 from .gamma import is_nonnegative, resolve_gamma
+from .moments import measure_small
 from .rounding import (
     MAX_EXPONENT_ERROR,
     SINGLE_UNIT,
@@ -41,7 +42,9 @@ class RBF(Formula):
         |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z> loses as many digits as |x|^2 has over |x - z|^2. The kernel does
         not see translations, so data far from the origin are moved to their mean first.
         """
-        return replace(self, gamma=resolve_gamma(self.gamma, X, weight), shift=find_shift(X))
+        if (moments := measure_small(X)) is None:
+            return replace(self, gamma=resolve_gamma(self.gamma, X, weight), shift=find_shift(X))
+        return replace(self, gamma=resolve_gamma(self.gamma, X, weight, moments), shift=moments.shift)
 
     def samples(self, X):
         """X, moved to the origin if it lies far from it."""

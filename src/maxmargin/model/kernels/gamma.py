@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...runtime.blas import ONE_THREAD_MAX_NUMBERS
 from ..samples import TILE_ENTRIES, wrap
+from .moments import Moments, subtract_square
 
 MAX_FLOAT = float(np.finfo(float).max)
-VARIANCE_ROUNDING = 1e-10  # of the size of its terms: a smaller difference is rounding
 
 
 def list_entries(X, weight: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -38,8 +36,6 @@ def measure_variance(X, weight: np.ndarray | None = None) -> float:
     mean of X. A difference of E(x^2) and E(x)^2 would have none left where data lie far from zero, and with m alone, a
     rounded number, data that are all equal would vary.
     """
-    if weight is None and not sp.issparse(X) and X.size <= ONE_THREAD_MAX_NUMBERS:
-        return measure_small_variance(X)
     weight = np.ones(X.shape[0]) if weight is None else weight / weight.max()  # equal ones are ones
     count = float(weight.sum()) * X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -52,27 +48,14 @@ def measure_variance(X, weight: np.ndarray | None = None) -> float:
     return subtract_square(square, away)
 
 
-def measure_small_variance(X: np.ndarray) -> float:
-    """The same for few entries that all count alike."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        apart = (X - X.sum(dtype=np.float64) / X.size).ravel()
-        return subtract_square(float(apart @ apart) / X.size, float(apart.sum()) / X.size)
-
-
-def subtract_square(square: float, away: float) -> float:
-    """square - away^2, infinite where it overflows and 0 where only rounding is left of it."""
-    if not isfinite(square):
-        return np.inf
-    return square - away**2 if square - away**2 > VARIANCE_ROUNDING * square else 0.0
-
-
-def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None) -> float:
+def resolve_gamma(gamma: float | str, X, weight: np.ndarray | None = None, moments: Moments | None = None) -> float:
     """'scale' -> 1/(d Var(X)), 'auto' -> 1/d, a number -> itself.
 
-    The variance counts each row as often as its weight, so that weight 2 equals the row twice.
+    The variance counts each row as often as its weight, so that weight 2 equals the row twice. It need not be measured
+    if the moments of X are known.
     """
     if gamma == "scale":
-        variance = measure_variance(X, weight)
+        variance = moments.variance if moments is not None and weight is None else measure_variance(X, weight)
         return min(1.0 / (X.shape[1] * variance), MAX_FLOAT) if variance != 0.0 else 1.0
     if gamma == "auto":
         return 1.0 / X.shape[1]

@@ -8,10 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..samples import Sparse, wrap
+from .moments import SHIFT_MIN_MEAN_SHARE, measure_small
 
 SPREAD_CHECK_SAMPLES = 256  # samples among which the spread is looked at first
-# of the mean of |x|^2 that |m|^2 must be, m the mean of the samples, for them to be moved there
-SHIFT_MIN_MEAN_SHARE = 0.99
 SPREAD_MAX_MEAN_SHARE = 0.8  # the same share for a few samples: below it the others are not looked at
 
 
@@ -21,6 +20,8 @@ def find_shift(X) -> np.ndarray | None:
     Of sparse samples the mean of those features of which every sample has an entry, and 0 for the others: without these
     features no zero becomes a number. None where the samples need not, or cannot, be moved.
     """
+    if (moments := measure_small(X)) is not None:
+        return moments.shift
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
             samples = wrap(X)

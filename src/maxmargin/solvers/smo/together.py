@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -70,25 +71,39 @@ def solve_together(
     problems: SmallProblems, solver, tol: float, workers: int, is_over: Callable[[], bool]
 ) -> list[Result]:
     """A result for each problem: converged, or where the loop is to go on (its status is then MAX_ITER)."""
+    began = time.perf_counter()
     solutions = take_steps(problems, tol, workers, is_over)
     certificates = problems.judge(solutions.a, solutions.b)
-    return [describe(problems, solutions, k, certificate, solver, tol) for k, certificate in enumerate(certificates)]
+    work = [
+        1 + steps * size for steps, size in zip(solutions.counts[:, ITERATIONS].tolist(), problems.sizes, strict=True)
+    ]
+    pace = (time.perf_counter() - began) / sum(work)  # the time of all of them is shared out by the work of each
+    return [
+        describe(problems, solutions, k, certificate, solver, tol, pace * work[k])
+        for k, certificate in enumerate(certificates)
+    ]
 
 
 def describe(
-    problems: SmallProblems, solutions: JointSolutions, k: int, certificate: Certificate | None, solver, tol: float
+    problems: SmallProblems,
+    solutions: JointSolutions,
+    k: int,
+    certificate: Certificate | None,
+    solver,
+    tol: float,
+    seconds: float,
 ) -> Result:
     """The result of a problem, by what the judge has found."""
     place, steps = problems.cut(k), int(solutions.counts[k, ITERATIONS])
     met = certificate is not None and certificate.relative_gap <= tol
     status = Status.CONVERGED if met else Status.MAX_ITER
-    history = [Progress(steps, 0.0, certificate.primal, certificate.dual, place.stop - place.start)] if met else []
+    history = [Progress(steps, seconds, certificate.primal, certificate.dual, place.stop - place.start)] if met else []
     if problems.layers == 1:
         point = Point(solutions.a[0, place], float(solutions.b[k, 0]))
     else:
         point = Point(solutions.a[:, place], solutions.b[k])
     return Result(
-        status, point, certificate, solver, steps, 0.0, SENTENCES[status], history, count(solutions.counts[k])
+        status, point, certificate, solver, steps, seconds, SENTENCES[status], history, count(solutions.counts[k])
     )
 
 
