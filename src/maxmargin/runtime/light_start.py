@@ -7,12 +7,14 @@ of that. A command that owns its process says so before any estimator is importe
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 
 # Modules that NumPy, SciPy and Numba import at their start and use hardly ever: they are executed when first used.
 SELDOM_USED = frozenset({"numpy.ctypeslib", "numpy.f2py", "numpy.ma", "numpy.testing", "yaml"})
+OBJECTS_BETWEEN_COLLECTIONS = 50_000  # by default 700
 
 
 class LightStart:
@@ -38,6 +40,7 @@ def own_process() -> None:
     """Say that this process is a command of ours: nobody else imports anything in it."""
     if not LightStart.owned and "numpy" not in sys.modules:
         LightStart.owned = True
+        gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)  # imports make objects that stay
         sys.meta_path.insert(0, SeldomUsedModules)
 
 
