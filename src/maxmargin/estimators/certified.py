@@ -105,15 +105,17 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
 
         plain = max_iter is None and not observation.is_watched and not any(starts)
         begun = self._solve_ahead(problems, solver, budget) if plain else {}
-        done = sum(fit.result.converged for fit in begun.values())
-        if done == len(problems):
-            return [begun[k] for k in range(done)]
-        budget.skip(done)
+        done = {k: fit for k, fit in begun.items() if fit.result.converged}
+        if len(done) == len(problems):
+            return [done[k] for k in range(len(problems))]
+        budget.skip(len(done))
 
         def run(k: int) -> Any:
+            if k in done:
+                return done[k]
             before = begun.get(k)
-            if before is not None and before.result.converged:
-                return before
+            if before is None and done and budget.is_up():
+                return None  # those that were solved together have used up the time
             with single_threaded_blas():
                 problem = problems.problem(k)
                 result = observation.solve(
@@ -125,7 +127,8 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
                     result = replace(result, n_iter=before.result.n_iter + result.n_iter)
                 return problems.read(problem, result)
 
-        return problems.fill_in(problems.run_all(run, budget, stores), starts, bool(budget.interrupt))
+        fits = [done.get(k) if fit is None else fit for k, fit in enumerate(problems.run_all(run, budget, stores))]
+        return problems.fill_in(fits, starts, bool(budget.interrupt))
 
     def _solver(self, problems: Any = None) -> Any:
         """The solver, by name or as an object."""

@@ -68,6 +68,10 @@ class Budget:
         """So many solves are done already."""
         self.left = max(self.left - solves, 1)
 
+    def is_up(self) -> bool:
+        """Whether the time is over, or Ctrl-C was pressed."""
+        return bool(self.interrupt) or (self.end is not None and time.perf_counter() > self.end)
+
     def is_over(self) -> bool:
         """Whether no other solve may begin. For a moment after the end they do: a start that is judged is worth it."""
         if self.interrupt:
