@@ -27,9 +27,10 @@ from .small_systems import (
 FINITE = {**OPTIONS, "fastmath": {"reassoc", "contract", "nnan", "nsz"}}  # of functions that see finite numbers only
 BOUNDARY_SHARE = 0.995  # largest share of the distance to the nearest bound that a step covers
 CORRECTOR_LIMIT = 10.0  # times the target: the largest correction of one product (Gondzio 1996)
-NEAR_FACTOR = 8.0  # times tol: the gap of the barrier from which on its duals are tried
+NEAR_FACTOR = 1000.0  # times tol: the gap of the barrier from which on its duals are tried
 A, LOW, HIGH, Z_, V, PUSH = range(6)  # parts of the state: duals, distances from bounds, multipliers, p of each layer
-SNAP_SHARE = 0.1  # of the relative size of its multiplier: a dual so near to its bound is at the bound
+WORN_SHARE = 0.01  # of tol: a gap of the barrier from which on no dual is put at its bound, since others did not help
+SNAP_SHARE = 0.3  # of the relative size of its multiplier: a dual so near to its bound is at the bound
 
 
 @njit(**OPTIONS)
@@ -160,15 +161,18 @@ def measure_room(a, lo, hi, e):
 
 
 @njit(**EXACT)
-def settle_duals(free, e, lo, hi, scale, low, high, z, v, a):
-    """The duals of the rows, those near a bound of large multiplier put there, and balanced; whether they can be."""
+def settle_duals(snap, free, e, lo, hi, scale, low, high, z, v, a):
+    """The duals of the rows, those near a bound of large multiplier put there, and balanced; whether they can be.
+
+    Near is less than `snap` of the relative size of the multiplier.
+    """
     layers, n = low.shape
     missing = room = 0.0
     for i in range(n):
         dual = 0.0
         for layer in range(layers):
             bottom, top = lo[i] if layer == layers - 1 else 0.0, hi[i] if layer == 0 else 0.0
-            share = SNAP_SHARE * (top - bottom) / scale
+            share = snap * (top - bottom) / scale
             below, above = low[layer, i], high[layer, i]
             if below < share * z[layer, i] and below < above:
                 dual += bottom
@@ -179,11 +183,10 @@ def settle_duals(free, e, lo, hi, scale, low, high, z, v, a):
         room += measure_room(a[i], lo[i], hi[i], e[i])
     if not free:
         return True
-    if abs(missing) > 0.5 * room:
-        return missing == 0.0
-    share = missing / room if room > 0.0 else 0.0
-    for i in range(n):
-        a[i] += share * measure_room(a[i], lo[i], hi[i], e[i])
+    if abs(missing) <= 0.5 * room:
+        share = missing / room if room > 0.0 else 0.0
+        for i in range(n):
+            a[i] += share * measure_room(a[i], lo[i], hi[i], e[i])
     return absorb_imbalance(a, lo, hi)
 
 
@@ -236,7 +239,7 @@ def solve_for_move(Z, L, gradient, f, theta, rise, fall, state, right, summed, d
 
 
 @njit(**OPTIONS)
-def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, u, duals, told):
+def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u, duals, told):
     """Mehrotra's predictor and corrector from duals between their bounds until the gap is within tol."""
     n, size = Z.shape
     layers, ridge = count_layers(e), 0.0 if free else 1.0
@@ -248,6 +251,9 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, u, duals, 
     matrices, short = np.empty((3, size, size)), np.empty((10, size))
     M, L, scratch, buffer, du, gradient = matrices[0], matrices[1], matrices[2], short[:8], short[8], short[9]
     fill(u, 0.0)
+    if free:
+        u[size - 1] = centre
+        fill(f, centre)
     start_between_bounds(free, p, e, lo, hi, a, low, high, state[PUSH])
     for k in range(layers):
         fill(z[k], scale)
@@ -266,13 +272,14 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, u, duals, 
         if not products + apart + primal < np.inf:
             return
         if products + apart <= NEAR_FACTOR * tol * primal or steps == 0:
-            settled = settle_duals(free, e, lo, hi, scale, low, high, z, v, duals)
+            snap = SNAP_SHARE if products + apart > WORN_SHARE * tol * primal else 0.0
+            settled = settle_duals(snap, free, e, lo, hi, scale, low, high, z, v, duals)
             combine(duals, Z, du)
             told[DUAL] = -halve_square(du, ridge) - sum_conjugates(p, e, duals)
             if settled and primal - told[DUAL] <= GAP_SHARE * tol * max(primal, abs(told[DUAL])):
                 told[CONVERGED] = 1.0
                 return
-        if steps == max_steps:
+        if steps == max_steps or products + apart <= 1e-3 * WORN_SHARE * tol * primal:
             return
         fill(weight, 0.0)
         for k in range(layers):
@@ -299,7 +306,7 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, u, duals, 
 
 
 @njit(**EXACT)
-def minimise_all_kinked(start, stop, Z, free, p, e, lo, hi, tol, max_steps, scale, u, a, told):
+def minimise_all_kinked(start, stop, Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u, a, told):
     """`take_interior_steps` for the problems start to stop, whose rows are those of p to hi."""
     for k in range(start, stop):
-        take_interior_steps(Z, free, p[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], u[k], a[k], told[k])
+        take_interior_steps(Z, free, p[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], centre[k], u[k], a[k], told[k])

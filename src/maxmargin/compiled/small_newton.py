@@ -7,6 +7,7 @@ Z = (X, constant) has the intercept as its last feature, R is the identity but f
 
 import numpy as np
 
+from ..runtime.rounding import BALANCE_TOLERANCE
 from .compiler import njit
 from .double_double import two_sum
 from .small_systems import (
@@ -116,7 +117,7 @@ def absorb_imbalance(a, lo, hi):
             room, widest = own, k
     missing = total + lost
     if abs(missing) > 1e-9 * size or abs(missing) >= room:
-        return missing == 0.0
+        return abs(missing) <= BALANCE_TOLERANCE * size
     a[widest] -= missing
     return True
 

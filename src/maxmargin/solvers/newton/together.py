@@ -89,10 +89,10 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
     from ...compiled.small_barrier import minimise_all_kinked
 
     p, _, e, lo, hi = problems.row
-    (n, size), (_, scale) = problems.Z.shape, measure_targets(problems)
+    (n, size), (centre, scale) = problems.Z.shape, measure_targets(problems)
     max_steps = limit_steps(n * size**2)
     return lambda start, stop: minimise_all_kinked(
-        start, stop, problems.Z, problems.free, p, e, lo, hi, tol, max_steps, scale, *solutions
+        start, stop, problems.Z, problems.free, p, e, lo, hi, tol, max_steps, scale, centre, *solutions
     )
 
 
