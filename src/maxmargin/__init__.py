@@ -1,7 +1,7 @@
 """Support vector machines with a certificate: a drop-in for scikit-learn's svm classes, and any convex loss.
 
-The public names are listed in `public.py` and loaded when the first of them is asked for: scikit-learn alone takes a
-second to import, and `maxmargin --help` is to answer at once.
+The public names are listed in `public.py`, and each is loaded when it is asked for: scikit-learn alone takes a second
+to import, and `maxmargin --help` is to answer at once.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__") and name != "__all__":  # asked for by the import system, on every import
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     public = import_module(".public", __name__)
-    if name not in globals():
-        if not hasattr(public, name):
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in public.PLACES or name == "__all__":
         globals()[name] = getattr(public, name)
+    else:
+        public.load_all()
+    if name not in globals():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals()[name]
 
 
 def __dir__() -> list[str]:
+    import_module(".public", __name__).load_all()
     return sorted({*__getattr__("__all__"), *globals()})  # in this order: the names bring modules with them

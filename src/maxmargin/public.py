@@ -1,47 +1,88 @@
-"""Every name that `from maxmargin import ...` offers."""
+"""Every name that `from maxmargin import ...` offers, each loaded from its module when it is asked for."""
 
-from .certificates.certificate import Certificate
-from .estimators import (
-    SVC,
-    SVR,
-    BlockwiseTransformer,
-    LinearSVC,
-    LinearSVR,
-    MetricSVC,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    RankSVM,
-    RiskClassifier,
-    RiskRegressor,
-    StructuredSVM,
-    path,
-)  # fmt: skip
-from .estimators.path import Path
-from .files import export_onnx, load, open_blocks, read_libsvm, save, write_libsvm
-from .guarantees.certification import certify
-from .guarantees.risk import LeaveOneOut, RiskBounds, risk_bounds
-from .insight.diagnosis import Diagnosis, diagnose
-from .solvers import (
-    QP,
-    SMO,
-    AdaGrad,
-    Bundle,
-    Coordinate,
-    FrankWolfe,
-    GradientDescent,
-    InteriorPoint,
-    LagrangianDual,
-    Multipliers,
-    Newton,
-    StructuredBundle,
-)
-from .solvers.choice import explain
-from .solvers.loop import solve
-from .solvers.minimisation import Minimum, minimize
-from .solvers.result import Result, Status
-from .structures import ChainModel, MulticlassModel, StructuredModel
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from .certificates.certificate import Certificate
+    from .estimators import (
+        SVC,
+        SVR,
+        BlockwiseTransformer,
+        LinearSVC,
+        LinearSVR,
+        MetricSVC,
+        NuSVC,
+        NuSVR,
+        OneClassSVM,
+        RankSVM,
+        RiskClassifier,
+        RiskRegressor,
+        StructuredSVM,
+    )  # fmt: skip
+    from .estimators.path import Path, path
+    from .files import export_onnx, load, open_blocks, read_libsvm, save, write_libsvm
+    from .guarantees.certification import certify
+    from .guarantees.risk import LeaveOneOut, RiskBounds, risk_bounds
+    from .insight.diagnosis import Diagnosis, diagnose
+    from .solvers import (
+        QP,
+        SMO,
+        AdaGrad,
+        Bundle,
+        Coordinate,
+        FrankWolfe,
+        GradientDescent,
+        InteriorPoint,
+        LagrangianDual,
+        Multipliers,
+        Newton,
+        StructuredBundle,
+    )
+    from .solvers.choice import explain
+    from .solvers.loop import solve
+    from .solvers.minimisation import Minimum, minimize
+    from .solvers.result import Result, Status
+    from .structures import ChainModel, MulticlassModel, StructuredModel
+
+MODULES = {
+    "certificates.certificate": ("Certificate",),
+    "estimators.blockwise": ("BlockwiseTransformer",),
+    "estimators.classification": ("NuSVC", "SVC"),
+    "estimators.linear": ("LinearSVC", "LinearSVR"),
+    "estimators.metric": ("MetricSVC",),
+    "estimators.novelty": ("OneClassSVM",),
+    "estimators.path": ("Path", "path"),
+    "estimators.ranking": ("RankSVM",),
+    "estimators.regression": ("NuSVR", "SVR"),
+    "estimators.risk_classifier": ("RiskClassifier",),
+    "estimators.risk_regressor": ("RiskRegressor",),
+    "estimators.structured": ("StructuredSVM",),
+    "files": ("export_onnx", "load", "open_blocks", "read_libsvm", "save", "write_libsvm"),
+    "guarantees.certification": ("certify",),
+    "guarantees.risk": ("LeaveOneOut", "RiskBounds", "risk_bounds"),
+    "insight.diagnosis": ("Diagnosis", "diagnose"),
+    "solvers": (
+        "AdaGrad",
+        "Bundle",
+        "Coordinate",
+        "FrankWolfe",
+        "GradientDescent",
+        "InteriorPoint",
+        "LagrangianDual",
+        "Multipliers",
+        "Newton",
+        "QP",
+        "SMO",
+        "StructuredBundle",
+    ),
+    "solvers.choice": ("explain",),
+    "solvers.loop": ("solve",),
+    "solvers.minimisation": ("Minimum", "minimize"),
+    "solvers.result": ("Result", "Status"),
+    "structures": ("ChainModel", "MulticlassModel", "StructuredModel"),
+}
+PLACES = {name: module for module, names in MODULES.items() for name in names}
 __all__ = [
     "QP", "SMO", "SVC", "SVR", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate", "ChainModel",
     "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint", "LagrangianDual", "LeaveOneOut",
@@ -50,3 +91,17 @@ __all__ = [
     "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "diagnose", "explain", "export_onnx", "load",
     "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve", "write_libsvm",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from its module."""
+    if name not in PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = getattr(import_module(f".{PLACES[name]}", __package__), name)
+    return globals()[name]
+
+
+def load_all() -> None:
+    """All of them, and with them the modules that `maxmargin.estimators` and the like name."""
+    for name in __all__:
+        __getattr__(name)

@@ -1,18 +1,28 @@
 """The estimators: fit = validate, pose the problem, solve, unpack."""
 
-from .blockwise import BlockwiseTransformer
-from .classification import SVC, NuSVC
-from .linear import LinearSVC, LinearSVR
-from .metric import MetricSVC
-from .novelty import OneClassSVM
-from .path import path
-from .ranking import RankSVM
-from .registry import ESTIMATORS
-from .regression import SVR, NuSVR
-from .risk_classifier import RiskClassifier
-from .risk_regressor import RiskRegressor
-from .structured import StructuredSVM
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from .blockwise import BlockwiseTransformer
+    from .classification import SVC, NuSVC
+    from .linear import LinearSVC, LinearSVR
+    from .metric import MetricSVC
+    from .novelty import OneClassSVM
+    from .ranking import RankSVM
+    from .registry import ESTIMATORS
+    from .regression import SVR, NuSVR
+    from .risk_classifier import RiskClassifier
+    from .risk_regressor import RiskRegressor
+    from .structured import StructuredSVM
+
+# Names are loaded when they are asked for: a process that fits SVC need not wait for the others.
+LAZY_MODULES = {
+    "BlockwiseTransformer": "blockwise", "ESTIMATORS": "registry", "LinearSVC": "linear", "LinearSVR": "linear",
+    "MetricSVC": "metric", "NuSVC": "classification", "NuSVR": "regression", "OneClassSVM": "novelty",
+    "RankSVM": "ranking", "RiskClassifier": "risk_classifier", "RiskRegressor": "risk_regressor",
+    "SVC": "classification", "SVR": "regression", "StructuredSVM": "structured",
+}  # fmt: skip
 __all__ = [
     "ESTIMATORS",
     "SVC",
@@ -28,5 +38,16 @@ __all__ = [
     "RiskClassifier",
     "RiskRegressor",
     "StructuredSVM",
-    "path",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A name of this package, from its module."""
+    if name not in LAZY_MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *globals()})

@@ -70,11 +70,19 @@ else:
     from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
     from sklearn.base import _fit_context as fit_context
     from sklearn.exceptions import ConvergenceWarning, NotFittedError
-    from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
     from sklearn.utils import deprecated
     from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.validation import check_is_fitted
+
+    def __getattr__(name: str) -> Any:
+        """What linear classifiers derive from; kernel machines need not wait for all linear models."""
+        if name not in ("LinearClassifierMixin", "SparseCoefMixin"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from sklearn.linear_model import _base
+
+        return getattr(_base, name)
+
 
 check_array, column_or_1d = defer("sklearn.utils", "check_array"), defer("sklearn.utils", "column_or_1d")
 check_classification_targets = defer("sklearn.utils.multiclass", "check_classification_targets")
