@@ -73,7 +73,8 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """(P - D) / max(|P|, |D|, floor), bounded from above."""
-        return self.gap / self.size if isfinite(self.gap) and isfinite(self.size) else np.inf
+        gap, size = self.gap, self.size
+        return gap / size if isfinite(gap) and isfinite(size) else np.inf
 
     @property
     def relative_rounding(self) -> float:

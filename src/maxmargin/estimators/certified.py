@@ -174,7 +174,7 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         self.results_ = results
         self.certificates_ = [result.certificate for result in results]
         self.certificate_: Certificate = worst(self.certificates_)
-        self.result_ = find_worst(results)
+        self.result_ = results[0] if len(results) == 1 else find_worst(results)
         self._posed = self._warm_start_key()
         self._points = [(index, result.point) for index, result in zip(indices, results, strict=True)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -91,12 +90,15 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         """Samples class by class where there are many classes, so that each pair is two runs of rows."""
         if len(self.classes_) == 2:
             return features, data, None
-        order = np.argsort(data.y, kind="stable")
-        features, y = features.subset(order), data.y[order]
+        order, y = None, data.y
+        if (y[1:] < y[:-1]).any():
+            order = np.argsort(y, kind="stable")
+            features, y = features.subset(order), y[order]
         if not self._is_one_vs_rest:
             exact = self.tol < FLOAT32_MIN_TOL or features.small
             features = features.pack(np.searchsorted(y, np.arange(len(self.classes_))), exact)
-        return features, replace(data, y=y, weight=None if data.weight is None else data.weight[order]), order
+        weight = data.weight if order is None or data.weight is None else data.weight[order]
+        return features, Rows(data.X, y, weight, data.group, data.observed), order
 
     def _tasks(self, data: Rows) -> list[Task]:
         """One task for each pair of classes, or for each class against the rest; sets class_weight_."""

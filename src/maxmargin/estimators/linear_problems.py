@@ -60,7 +60,8 @@ class LinearProblems(FitProblems):
     ):
         self.X, self.kernel, self.features, self.tasks = X, kernel, features, tasks
         self.pose, self.read_point = pose, read_point
-        shared = all(np.array_equal(task.index, tasks[0].index) for task in tasks[1:])
+        first = tasks[0].index
+        shared = all(task.index is first or np.array_equal(task.index, first) for task in tasks[1:])
         self.whole = tasks[0].cut(features) if shared else None  # rows without weight are taken out once for all tasks
 
     @property

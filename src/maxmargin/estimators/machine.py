@@ -118,8 +118,10 @@ class KernelMachine(KernelPrediction):
         self._sparse = sp.issparse(X) and self.kernel_is_formula
         self._kernel, self._gamma = kernel, kernel.gamma
         self.shape_fit_ = get_shape(X)
-        free = [task.index[fit.free] for task, fit in zip(problems.tasks, fits, strict=True)]
-        self._free = problems.find_rows(free[0] if len(free) == 1 else np.unique(np.concatenate(free)))
+        free = np.zeros(len(problems.y), bool)
+        for task, fit in zip(problems.tasks, fits, strict=True):
+            free[task.index] |= fit.free
+        self._free = problems.find_rows(np.flatnonzero(free))
         self._norms = np.array([fit.norm for fit in fits])
         self._weights, self._weights_of = stack_weights([fit.machine.w for fit in fits]), None
         self.fit_status_ = int(any(not result.converged for result in self.results_))

@@ -109,7 +109,16 @@ def pack_pairs(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray
     """LIBSVM's table of n_classes - 1 rows over all samples: one of class i has its coefficient against j in row j - 1
     if i < j, and in row j if i > j; class i counts as positive against j > i."""
     table = np.zeros((n_classes - 1, len(y)))
+    if n_classes == 2 and len(indices[0]) == len(y):
+        table[0] = duals[0]
+        return table
+    sizes = np.bincount(y, minlength=n_classes)
+    ends = [0, *np.cumsum(sizes).tolist()] if (y[1:] >= y[:-1]).all() else None
     for (i, j), index, part in zip(combinations(range(n_classes), 2), indices, duals, strict=True):
+        if ends is not None and len(index) == sizes[i] + sizes[j]:  # two runs of samples
+            table[j - 1, ends[i] : ends[i + 1]] = part[: sizes[i]]
+            table[i, ends[j] : ends[j + 1]] = part[sizes[i] :]
+            continue
         first = y[index] == i
         table[j - 1, index[first]] = part[first]
         table[i, index[~first]] = part[~first]
