@@ -8,12 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# The functions beneath those of `signal`, which look for an enumeration member in place of every handler: that takes
-# several times as long, twice for every fit.
-set_handler = getattr(signal.signal, "__wrapped__", signal.signal)
-get_handler = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
-SIGINT = int(signal.SIGINT)
-
 
 class Interrupt:
     """A flag that Ctrl-C raises; shared by all solves of one fit."""
@@ -43,35 +37,35 @@ def watch_interrupt(shared: Interrupt | None = None) -> Iterator[Interrupt]:
         return
     flag = Interrupt()
     ours = threading.current_thread() is threading.main_thread()
-    before = get_handler(SIGINT) if ours else None
+    before = signal.getsignal(signal.SIGINT) if ours else None
     if before is not signal.default_int_handler:
         yield flag
         return
 
     def raise_flag(signum, frame):
         flag.raised, flag.seen = True, time.perf_counter()
-        set_handler(SIGINT, before)
+        signal.signal(signal.SIGINT, before)
 
-    set_handler(SIGINT, raise_flag)
+    signal.signal(signal.SIGINT, raise_flag)
     try:
         yield flag
     finally:
-        set_handler(SIGINT, before)
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
 def delay_interrupt() -> Iterator[None]:
     """Within this context, which should be short, Ctrl-C waits for its end; only the main thread receives signals."""
     ours = threading.current_thread() is threading.main_thread()
-    before = get_handler(SIGINT) if ours else None
+    before = signal.getsignal(signal.SIGINT) if ours else None
     if before is None:  # also where a program in C has set the handler
         yield
         return
     pressed = []
-    set_handler(SIGINT, lambda signum, frame: pressed.append(signum))
+    signal.signal(signal.SIGINT, lambda signum, frame: pressed.append(signum))
     try:
         yield
     finally:
-        set_handler(SIGINT, before)
+        signal.signal(signal.SIGINT, before)
         if pressed:
-            signal.raise_signal(SIGINT)
+            signal.raise_signal(signal.SIGINT)
