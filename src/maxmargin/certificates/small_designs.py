@@ -8,6 +8,7 @@ another one: from the problems and the points alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -87,34 +88,30 @@ class SmallDesigns:
             return [judge(self.problem(k), self.make_point(u[k], a[k])) for k in range(len(self))]
         from ..compiled.small_designs import judge_designs
 
-        samples, (n, size) = self.features.samples, self.Z.shape
-        scores, found = np.empty((len(self), n)), np.empty((len(self), 21))
-        relative, away = bound_sum(size + 8), samples.displacement
+        (n, size), away = self.Z.shape, self.features.samples.displacement
+        scores, found, relative = np.empty((len(self), n)), np.empty((len(self), 22)), bound_sum(size + 8)
         with release_interpreter():
-            judge_designs(self.Z, self.features.sizes, relative, away, self.free, u, a, *self.row, scores, found)
-        return [
-            self.certify(values, abs(last) if self.free else 0.0, f, least)
-            for values, last, f, least in zip(
-                found.tolist(), u[:, -1].tolist(), scores, self.least_sizes.tolist(), strict=True
-            )
-        ]
+            judge_designs(self.Z, relative, away, self.free, u, a, *self.row, scores, found)
+        return [self.certify(k, values, scores[k], abs(u[k, -1])) for k, values in enumerate(found.tolist())]
 
-    @cached_property
-    def least_sizes(self) -> np.ndarray:
-        """`Problem.least_size` of each problem."""
-        return BALANCE_ROUNDING_SHARE * (self.c * (1.0 + np.abs(self.y))).sum(axis=1)
-
-    def certify(self, values: list[float], b: float, scores: np.ndarray, least: float) -> Certificate | None:
-        """The certificate of what `judge_designs` has found of a problem, whose intercept has the size b."""
-        found, (moved, cost, square, apart, weight) = RowSums(*values[:16]), values[16:]
-        balanced = not self.free or abs(found.total) <= BALANCE_TOLERANCE * max(found.size, least)
-        if not (found.inside and balanced):
+    def certify(self, k: int, values: list[float], scores: np.ndarray, b: float) -> Certificate | None:
+        """The certificate of problem k from what `judge_designs` has found of it; its intercept has the size b."""
+        found, (moved, cost, square, apart, weight, largest) = RowSums(*values[:16]), values[16:]
+        if not (found.inside and self.is_balanced(k, found)):
             return None
-        sums, (n, size) = found.add_balancing_cost(moved, cost, b), self.Z.shape
-        penalty = Enclosed(0.5 * square, bound_sum(size + 8) * 0.5 * square)
-        rounded = bound_sum(n + 8) * weight + 2.0 * UNIT * float(np.sqrt(square))
-        distance = (apart + rounded + moved * self.features.largest_size) * (1.0 + bound_sum(size + 8))
+        sums, (n, size) = found.add_balancing_cost(moved, cost, float(b) if self.free else 0.0), self.Z.shape
+        slack = bound_sum(size + 8)
+        penalty = Enclosed(0.5 * square, slack * 0.5 * square)
+        rounded = bound_sum(n + 8) * weight + 2.0 * UNIT * sqrt(square)
+        distance = (apart + rounded + moved * largest) * (1.0 + slack)
         remainder = Remainder(0.5 * distance * distance * (1.0 + 8.0 * UNIT), 0.5 * apart * apart, distance)
-        conjugate = float(self.features.bound_penalty_conjugate(penalty.high, remainder))
-        primal, dual, rounding, bound = combine_bounds(penalty, EXACT, sums, remainder, conjugate)
+        conjugate = self.features.bound_penalty_conjugate(penalty.high, remainder)
+        primal, dual, rounding, bound = combine_bounds(penalty, EXACT, sums, remainder, float(conjugate))
         return Certificate(primal, dual, found.kkt, True, FLOOR, rounding, bound, scores)
+
+    def is_balanced(self, k: int, found: RowSums) -> bool:
+        """Whether the duals of problem k balance up to rounding, as `Problem.imbalance` measures it."""
+        if not self.free or abs(found.total) <= BALANCE_TOLERANCE * found.size:
+            return True
+        least = BALANCE_ROUNDING_SHARE * float((self.c[k] * (1.0 + np.abs(self.y[k]))).sum())
+        return abs(found.total) <= BALANCE_TOLERANCE * least

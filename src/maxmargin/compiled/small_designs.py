@@ -7,17 +7,36 @@ from .compiler import njit
 from .row_sums import OPTIONS, judge_rows
 from .small_systems import combine, project
 
+UNDERFLOW_ALLOWANCE = 2.0**-1000  # more than all that a square loses where it is too small for float64
+
 
 @njit(**OPTIONS)
-def judge_designs(Z, sizes, relative, away, free, u, a, p, d, e, lo, hi, scores, found):
+def bound_lengths(Z, width, relative, sizes):
+    """|z_i| of the first `width` features, or a little more; returns the largest.
+
+    `relative` bounds what rounding takes away, and no square that underflows is lost.
+    """
+    largest = 0.0
+    for i in range(Z.shape[0]):
+        square = width * UNDERFLOW_ALLOWANCE
+        for j in range(width):
+            square += Z[i, j] * Z[i, j]
+        sizes[i] = np.sqrt(square) * (1.0 + relative)
+        largest = max(largest, sizes[i])
+    return largest
+
+
+@njit(**OPTIONS)
+def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found):
     """What `judge_rows` finds of each problem, one row of `found` each, and its scores Z coef without the intercept.
 
     Each score is off by `relative` |coef| |z_i|, and by what the rounding of an intercept does to it where samples were
     moved by `away`. After the sixteen sums: the amount that must be shifted between duals, its cost, |coef|^2,
-    |coef - Z'a| and sum_i |a_i| |z_i|.
+    |coef - Z'a|, sum_i |a_i| |z_i| and the largest |z_i|. A free intercept is no part of z_i.
     """
     n, size = Z.shape
-    errors, pulled = np.empty(n), np.empty(size)
+    errors, sizes, pulled = np.empty(n), np.empty(n), np.empty(size)
+    largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
         coef, b = u[k].copy(), 0.0
         if free:
@@ -39,4 +58,4 @@ def judge_designs(Z, sizes, relative, away, free, u, a, p, d, e, lo, hi, scores,
         for j in range(16):
             found[k, j] = sums[j]
         found[k, 16], found[k, 17], found[k, 18] = moved, cost, square
-        found[k, 19], found[k, 20] = np.sqrt(apart), weight
+        found[k, 19], found[k, 20], found[k, 21] = np.sqrt(apart), weight, largest

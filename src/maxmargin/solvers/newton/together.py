@@ -45,11 +45,11 @@ def is_small(n: int, d: int) -> bool:
 
 
 def can_solve_together(problems: SmallDesigns) -> bool:
-    """Whether the loss is known here: smooth, or with kinks and bounds on every dual."""
+    """Whether the loss is known here: smooth in every row, or with kinks in every row."""
     row = problems.row
     if row is None:
         return type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
-    return bool((row.d > 0).all() or (not row.d.any() and np.isfinite(row.hi - row.lo).all()))
+    return bool(row.d.all() or not row.d.any())
 
 
 def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Callable[[], bool]) -> list[Result]:
@@ -143,7 +143,11 @@ def describe(
 ) -> Result:
     """The result of a problem, by what the judge has found; P and D themselves are to be known as well as the gap."""
     steps, a = int(solutions.told[k, 0]), solutions.a[k]
-    met = certificate is not None and certificate.primal - certificate.dual <= tol * certificate.size
+    met = (
+        certificate is not None
+        and certificate.relative_gap <= tol
+        and certificate.primal - certificate.dual <= tol * certificate.size
+    )
     status = Status.CONVERGED if met else Status.MAX_ITER
     history = [Progress(steps, 0.0, certificate.primal, certificate.dual, int(np.count_nonzero(a)))] if met else []
     point = problems.make_point(solutions.u[k], a)
