@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .runtime.garbage import pause_collection
 from .runtime.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__") and name != "__all__":  # asked for by the import system, on every import
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     public = import_module(".public", __name__)
-    if name in public.PLACES or name == "__all__":
-        globals()[name] = getattr(public, name)
-    else:
-        public.load_all()
+    with pause_collection():
+        if name in public.PLACES or name == "__all__":
+            globals()[name] = getattr(public, name)
+        else:
+            public.load_all()
     if name not in globals():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals()[name]

@@ -5,8 +5,6 @@ as a part of its caller. Most functions here are called by others only. As a par
 into LLVM's language and no further: that, its wrapper and its machine code were half the time of a first fit.
 """
 
-import gc
-
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
@@ -14,6 +12,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.types import unliteral
 
+from ..runtime.garbage import pause_collection
 from .stored_code import StoredCode
 
 
@@ -25,16 +24,11 @@ class CompiledFunction(CPUDispatcher):
         self.part, self.stored = None, stored
 
     def compile(self, sig):
-        """Machine code for some types; meanwhile nothing looks for garbage, of which a compiler makes little."""
+        """Machine code for some types, from the disk if it is there."""
         if self.stored and not isinstance(self._cache, StoredCode):  # not before: most functions are never called
             self._cache = StoredCode(self.py_func)
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
+        with pause_collection():
             return super().compile(sig)
-        finally:
-            if collecting:
-                gc.enable()
 
     def get_call_template(self, args, kws):
         """What a compiled caller must know of the types; numbers are no types of their own."""
