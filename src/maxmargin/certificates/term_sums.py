@@ -9,7 +9,9 @@ import numpy as np
 from ..model.losses import PiecewiseConjugate
 from ..model.problem import Problem
 from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT, Enclosed, add_enclosed, bound_sum
+from ..runtime.threads import run_strips
 
+STRIP_ROWS = 1 << 14  # rows whose terms are added at a time: what they need stays in the second cache
 MAX_RELATIVE_IMBALANCE = 1e-9  # of the size of the duals: an imbalance beyond which they have no D
 
 
@@ -122,28 +124,55 @@ def is_balanced(total: float, size: float, problem: Problem) -> bool:
 
 def sum_general_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> Sums:
     """The sums of a smooth loss, or of one with many scores; conjugates are infinite where duals do not balance."""
-    terms, f = problem.terms, problem.shift(scores.value, b)
+    f = problem.shift(scores.value, b)
     score_error = scores.error + UNIT * np.abs(f)
-    with np.errstate(over="ignore", invalid="ignore"):
-        values, conjugates = terms.value(f), terms.conjugate(a)
-        products = np.atleast_2d(a * f).sum(axis=0)
-        value_error, conjugate_error = terms.bound_value_error(f, score_error), terms.bound_conjugate_error(a)
-        slack = bound_sum(problem.n + len(np.atleast_2d(a)) + 16)
-        sums = [float(part.sum()) for part in (values, conjugates, products)]
-        sizes = [float(np.abs(part).sum()) for part in (values, conjugates, a * f)]
-        errors = [
-            float(value_error.sum()) * (1.0 + slack) + slack * sizes[0],
-            float(conjugate_error.sum()) * (1.0 + slack) + slack * sizes[1],
-            float((np.abs(a) * score_error).sum()) + slack * sizes[2],
-        ]
+    slack = bound_sum(problem.n + len(np.atleast_2d(a)) + 16)
+    totals, kkt = add_terms(problem, a, f, score_error)
+    sums, sizes, lost, at_zero = totals[:3], totals[3:6], totals[6:9], totals[9]
+    errors = [
+        lost[0] * (1.0 + slack) + slack * sizes[0],
+        lost[1] * (1.0 + slack) + slack * sizes[1],
+        lost[2] + slack * sizes[2],
+    ]
     moved, cost = bound_balancing_cost_of_terms(problem, a, f, score_error)
     balanced = problem.imbalance(a) <= MAX_RELATIVE_IMBALANCE
     conjugate = Enclosed(sums[1] if balanced else np.inf, errors[1])
     remainders = Enclosed(sum(sums) if balanced else np.inf, sum(errors))
-    kkt = measure_violation(problem, a, f)
     cost_of_dual = cost + moved * largest(b)
-    leverage = sizes[1] + sizes[2] + float(np.abs(terms.conjugate(np.zeros_like(a))).sum())  # conj is convex
+    leverage = sizes[1] + sizes[2] + at_zero  # conj is convex
     return Sums(Enclosed(sums[0], errors[0]), conjugate, remainders, moved, cost, cost_of_dual, leverage, kkt)
+
+
+def add_terms(problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.ndarray) -> tuple[list[float], float]:
+    """Sums over all terms as `list_term_sums` has them, and the largest violation.
+
+    Rows with one score each are added strip by strip on all cores: the numbers of a strip stay in the caches.
+    """
+    if a.ndim > 1:
+        return list_term_sums(problem.terms, a, f, score_error), measure_violation(problem, a, f)
+    parts: dict[int, tuple[list[float], float]] = {}
+
+    def add(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        terms, counted = problem.terms.take(part), problem.c[part] > 0
+        violation = measure_violation_of_rows(terms, a[part], f[part], counted)
+        parts[start] = list_term_sums(terms, a[part], f[part], score_error[part]), violation
+
+    run_strips(add, problem.n, STRIP_ROWS)
+    listed = [parts[start] for start in sorted(parts)]
+    totals = [sum(column) for column in zip(*(sums for sums, _ in listed), strict=True)]
+    return totals, max(violation for _, violation in listed)
+
+
+def list_term_sums(terms, a: np.ndarray, f: np.ndarray, score_error: np.ndarray) -> list[float]:
+    """The sums of c l(f), conj(a) and a f; of their sizes; of what each is off by at most; and of |conj(0)|."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values, conjugates, products = terms.value(f), terms.conjugate(a), a * f
+        errors = terms.bound_value_error(f, score_error), terms.bound_conjugate_error(a), np.abs(a) * score_error
+        sizes = (np.abs(part) for part in (values, conjugates, products, terms.conjugate(np.zeros_like(a))))
+        of_value, of_conjugate, of_product, at_zero = (float(part.sum()) for part in sizes)
+        sums = [float(part.sum()) for part in (values, conjugates, products)]
+        return [*sums, of_value, of_conjugate, of_product, *(float(part.sum()) for part in errors), at_zero]
 
 
 def bound_balancing_cost_of_terms(
@@ -165,8 +194,15 @@ def measure_violation(problem: Problem, a: np.ndarray, f: np.ndarray) -> float:
     """max_i distance of -f_i from the subdifferential of conj_i at a_i: zero exactly at the optimum."""
     if problem.features.n_classes is not None:
         return problem.terms.violation(a, f)
-    left, right = problem.terms.slopes(a if problem.row is None else snap_to_bounds(a, problem.row))
     counted = problem.c > 0  # a sample without weight is held by its bounds, and no loss has slopes there
+    return measure_violation_of_rows(
+        problem.terms, a if problem.row is None else snap_to_bounds(a, problem.row), f, counted
+    )
+
+
+def measure_violation_of_rows(terms, a: np.ndarray, f: np.ndarray, counted: np.ndarray) -> float:
+    """The largest distance over the rows that count."""
+    left, right = terms.slopes(a)
     return float(np.maximum(np.maximum(-f - right, left + f), 0.0).max(initial=0.0, where=counted))
 
 

@@ -14,7 +14,7 @@ from ...model.problem import Point, Problem
 from ..result import Progress
 from ..stalling import StallDetector
 from .descent import DescentRun
-from .oracle import RowOracle, TermOracle
+from .oracle import RowOracle, make_term_oracle
 
 WORKING_SET_FEATURES = 1000  # with more features, a step takes those in use and those of largest derivative
 MAX_DESCENT_PASSES = 1000  # of coordinate descent on the quadratic model
@@ -47,7 +47,7 @@ class ProximalNewtonRun(DescentRun):
         self.weight = np.ones(self.samples.d + 1)
         self.weight[-1] = 0.0 if self.free else 1.0
         zero = np.zeros(problem.n)
-        self.oracle = TermOracle(problem.terms) if problem.row is None else RowOracle(problem.row, zero, 0.0)
+        self.oracle = make_term_oracle(problem.terms) if problem.row is None else RowOracle(problem.row, zero, 0.0)
         u = np.zeros(self.samples.d + 1)
         if warm is not None and warm.coef is not None:
             u[:] = warm.coef

@@ -13,9 +13,10 @@ import numpy as np
 from ...model.kernels import Linear
 from ...model.samples import Dense, Sparse
 from ...model.tiles import evaluate_square
+from ...runtime.interpreter import cached_property
 from ...runtime.interruptible import abortable
 from .oracle import Response
-from .system import solve_newton
+from .system import DrawnRows, draw_rows, solve_newton
 
 LINE_SEARCH_SLOPE_SHARE = 0.1  # of the first slope: the largest slope at which a line search ends
 EXPONENTIAL_WALL_FACTOR = 10.0  # times the first slope: a steeper line is on the wall of an exponential
@@ -27,7 +28,7 @@ class RowBlock:
     def __init__(self, samples, oracle, constant: float, ridge: float, base: np.ndarray):
         self.samples, self.oracle, self.constant, self.ridge, self.base = samples, oracle, constant, ridge, base
         self.square: np.ndarray | None = None
-        self.draws, self.draw_count = None, 0
+        self.drawn: DrawnRows | None = None  # rows that were taken out already, at random
         self.response: Response | None = None
 
     def project(self, u: np.ndarray) -> np.ndarray:
@@ -60,12 +61,10 @@ class RowBlock:
             self.square = multiply_rows(self.samples)
         return self.square[np.ix_(rows, rows)]
 
-    def draw_row_mask(self, count: int) -> np.ndarray:
-        """A mask of one row in `count`; each call takes other rows, and every fit makes the same choices."""
-        if self.draws is None:
-            self.draws = np.random.default_rng(0).integers(0, count, self.samples.n, dtype=np.uint8)
-        self.draw_count += 1
-        return self.draws == self.draw_count % count
+    @cached_property
+    def row_sample(self) -> tuple[DrawnRows, DrawnRows]:
+        """The rows that stand for all others in the matrix of a step, and those that stand for themselves."""
+        return draw_rows(self.samples, self.drawn)
 
     def find_step(self, damping: float, accuracy: float) -> np.ndarray:
         """Newton's direction."""

@@ -12,7 +12,8 @@ from ...model.problem import Point, Problem
 from ..result import Outcome, Progress
 from ..stalling import StallDetector
 from .block import EXPONENTIAL_WALL_FACTOR, LINE_SEARCH_SLOPE_SHARE, RowBlock
-from .oracle import RowOracle, TermOracle
+from .oracle import RowOracle, make_term_oracle
+from .system import DrawnRows
 
 WIDTH_FACTOR = 0.2  # by which the width of the kinks falls once a width is solved
 MIN_RELATIVE_WIDTH = 1e-14  # of the scale of the scores: narrower kinks are lost in rounding
@@ -22,7 +23,7 @@ NEAR_ROWS_MAX_SHARE = 0.4  # share of the rows below which steps use only those 
 MAX_NEAR_STEPS = 25  # Newton steps on the near rows before all rows are evaluated again
 MAX_STRAYED_ROUNDS = 8  # rounds in which these did not suffice, before a hasty run gives up
 # with at least so many rows, one row in 8, sampled at random, is solved first
-COARSE_START_MIN_ROWS, COARSE_ROW_RATIO = 30_000, 8
+COARSE_START_MIN_ROWS, COARSE_ROW_RATIO = 8_000, 8
 COARSE_TOL = 2e-3  # relative gap to which the sampled rows are solved
 ROUNDS_WITHOUT_PROGRESS_LIMIT = 40  # rounds without a fall of the gap by a tenth before a run gives up
 
@@ -40,7 +41,7 @@ class NewtonRun(Run):
         self.n_iter, self.stall_detector = 0, StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
         self.counters = Counter(rounds=0, widths=0)
         self.moves: np.ndarray | None = None
-        self.strayed = 0
+        self.strayed, self.takes_full_steps = 0, False
         self.scale = problem.scale
         base = np.zeros(features.samples.d + 1)
         base[-1] = -self.balance if self.free else 0.0
@@ -52,7 +53,7 @@ class NewtonRun(Run):
     def make_oracle(self):
         """The rows, with proximal terms if they have kinks."""
         if self.problem.row is None:
-            return TermOracle(self.problem.terms)
+            return make_term_oracle(self.problem.terms)
         width = 2.0 * self.scale if self.kinked else 0.0
         return RowOracle(self.problem.row, np.zeros(self.problem.n), width)
 
@@ -69,7 +70,9 @@ class NewtonRun(Run):
             self.problem.features.subset(kept), self.problem.y[kept], self.problem.c[kept] * (n / len(kept)),
             self.problem.loss, self.problem.balance,
         )  # fmt: skip
-        return NewtonRun(self.solver, part, max(COARSE_TOL, self.tol), None, depth + 1)
+        run = NewtonRun(self.solver, part, max(COARSE_TOL, self.tol), None, depth + 1)
+        self.whole.drawn = DrawnRows(kept, run.whole.samples, n / len(kept))
+        return run
 
     def begin(self, warm: Point | None) -> None:
         """Start at the warm point, or at zero with the intercept that suits w = 0."""
@@ -144,17 +147,31 @@ class NewtonRun(Run):
             step = self.solve_near(near, steps)
         move = whole.project(step)
         before, origin = whole.value, (whole.u, whole.f)
+        if self.takes_full_steps and self.take_full_step(step, move, before):
+            return
         for steep in (LINE_SEARCH_SLOPE_SHARE, 1e-3 * LINE_SEARCH_SLOPE_SHARE):
             t = whole.search(step, move, steep)
             self.moves = np.abs(t * move)
             whole.place(origin[0] + t * step, origin[1] + t * move)
             fallen = whole.value <= before + 1e-9 * abs(before)
             if fallen:
+                self.takes_full_steps = t == 1.0
                 break
             whole.place(*origin)
         if not fallen:  # the step was so long that rounding errors dominate at its end
             self.moves = None
             self.stall_detector.count(progressed=False, looks=5)
+
+    def take_full_step(self, step: np.ndarray, move: np.ndarray, before: float) -> bool:
+        """Whether the step as it is ends where a search along it would: then the rows are evaluated once, not twice."""
+        whole, slope, origin = self.whole, float(self.whole.gradient @ step), (self.whole.u, self.whole.f)
+        whole.place(origin[0] + step, origin[1] + move)
+        flat = abs(float(whole.gradient @ step)) <= LINE_SEARCH_SLOPE_SHARE * abs(slope)
+        if flat and whole.value <= before + 1e-9 * abs(before):
+            self.moves = np.abs(move)
+            return True
+        whole.place(*origin)
+        return False
 
     def choose_near(self) -> np.ndarray | None:
         """The rows that are curved or may soon be, those within NEAR_MOVE_FACTOR moves of their kink; None for all."""
