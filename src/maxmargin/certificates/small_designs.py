@@ -32,7 +32,7 @@ class SmallDesigns:
     Parameters
     ----------
     features : Design
-        Over the rows of all problems.
+        Over the rows of all problems, which are dense.
     y, c : ndarray of shape (problems, n)
         Targets and positive weights.
     loss : Loss
@@ -55,7 +55,7 @@ class SmallDesigns:
         """The rows with a last column of the constant that the intercept multiplies, as one array."""
         samples = self.features.samples
         Z = np.empty((samples.n, samples.d + 1))
-        Z[:, :-1] = samples.X.toarray() if samples.sparse else samples.X
+        Z[:, :-1] = samples.X
         Z[:, -1] = 1.0 if self.free else self.features.scaling
         return Z
 

@@ -21,7 +21,7 @@ from ..runtime.threads import STRIPS, run_strips
 from .block_data import comes_in_blocks, open_blocks_of, take_survey
 from .certified import CertifiedMachine
 from .linear_problems import BlockProblems, LinearFit, LinearProblems
-from .small_designs import solve_small_designs
+from .small_designs import is_small_design, solve_small_designs
 from .tasks import Budget, Task
 from .training_set import BlockRows, Rows
 from .validation import (
@@ -92,9 +92,12 @@ class LinearMachine(CertifiedMachine):
         """The problems of a fit, on data that are sound."""
         if data.form == "blocks":
             return BlockProblems(self._pose_blocks(data), self._read, Linear())
-        kernel, tasks = self._make_kernel(data.X), self._tasks(data)
+        small = self._solves_small_data_together and is_small_design(data.X)
+        X = data.X.toarray() if small and sp.issparse(data.X) else data.X
+        kernel, tasks = self._make_kernel(X), self._tasks(data)
         check_loss_weights(np.concatenate([task.c for task in tasks]))
-        return LinearProblems(data.X, kernel, self._features(data.X, kernel), tasks, self._pose_task, self._read)
+        features = Design(kernel.samples(X), self._constant_column) if small else self._features(X, kernel)
+        return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read)
 
     @abstractmethod
     def _encode(self, y) -> np.ndarray:
@@ -169,12 +172,17 @@ class LinearMachine(CertifiedMachine):
     def _solve_ahead(
         self, problems: LinearProblems | BlockProblems, solver: Any, budget: Budget
     ) -> dict[int, LinearFit]:
-        """Problems of few rows and features, all classes in one compiled call, where nothing but the gap ends them."""
-        plain = solver == "auto" and self.max_seconds is None and self._parameter("checkpoint") is None
-        separable = self.takes_blocks and not self._is_joint and self._parameter("penalty") == "l2"
-        if not (plain and separable and isinstance(problems, LinearProblems)):
+        """Problems of few rows and features, all classes in one compiled call."""
+        if not (self._solves_small_data_together and isinstance(problems, LinearProblems)):
             return {}
         return solve_small_designs(problems, self._loss(), self._intercept_kind == "free", self.tol, budget)
+
+    @property
+    def _solves_small_data_together(self) -> bool:
+        """Whether nothing but the gap ends a fit, and its loss and penalty are of one score and of |w|^2."""
+        plain = isinstance(self.solver, str) and self.solver == "auto" and self.max_seconds is None
+        separable = self.takes_blocks and not self._is_joint and self._parameter("penalty") == "l2"
+        return plain and separable and self._parameter("checkpoint") is None
 
     # ---- from points to fitted attributes -----------------------------------------------------------------
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import scipy.sparse as sp
 
 from ..certificates.small_designs import SmallDesigns
 from ..contracts.losses import Loss
@@ -10,6 +13,15 @@ from ..model.features import Design
 from ..solvers.newton.together import can_solve_together, is_small, solve_together
 from .linear_problems import LinearFit, LinearProblems
 from .tasks import Budget
+
+
+def is_small_design(X: Any) -> bool:
+    """Whether the problems over X are solved together: few rows and features, and of a sparse matrix not few entries.
+
+    Rows of few entries are multiplied in less time as they are, unless the whole matrix of the features is soon formed.
+    """
+    n, d = X.shape
+    return is_small(n, d, X.nnz if sp.issparse(X) else n * d)
 
 
 def solve_small_designs(
@@ -20,7 +32,7 @@ def solve_small_designs(
     Tasks that do not share their rows are left to the loop.
     """
     features = posed.whole
-    if type(features) is not Design or not is_small(features.n, features.samples.d):
+    if type(features) is not Design or features.samples.sparse or not is_small_design(features.samples.X):
         return {}
     y, c = (np.stack([getattr(task, name) for task in posed.tasks]) for name in ("y", "c"))
     problems = SmallDesigns(features, y, c, loss, free)

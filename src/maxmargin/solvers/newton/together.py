@@ -22,6 +22,9 @@ from . import InteriorPoint, Newton
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
 MAX_MATRIX_PRODUCTS = 100_000_000  # of a matrix of the features, up to which it is formed without a look at the clock
+# The same for rows of few entries, which otherwise are multiplied as they are.
+MIN_DENSITY, MAX_SPARSE_MATRIX_PRODUCTS = 0.1, 5_000_000
+MAX_FEATURES_OF_FEW_ROWS = 100  # features that may be more than the rows
 # Steps of a problem before it is left to the loop: as many as take so many products, within limits.
 STEPS_PRODUCTS, MIN_STEPS, MAX_STEPS = 4_000_000_000, 60, 400
 ROW_PASSES = 8  # over all rows in a step of Newton's method, whose matrix changes by a few rows
@@ -39,9 +42,10 @@ class Solutions(NamedTuple):
     told: np.ndarray
 
 
-def is_small(n: int, d: int) -> bool:
-    """Whether problems of n rows and d features are solved together."""
-    return n * d <= MAX_ENTRIES and n * (d + 1) ** 2 <= MAX_MATRIX_PRODUCTS and d <= n
+def is_small(n: int, d: int, entries: int) -> bool:
+    """Whether problems of n rows and d features are solved together; `entries` of X are not zero, or are stored."""
+    products = MAX_MATRIX_PRODUCTS if entries >= MIN_DENSITY * n * d else MAX_SPARSE_MATRIX_PRODUCTS
+    return n * d <= MAX_ENTRIES and n * (d + 1) ** 2 <= products and d <= max(n, MAX_FEATURES_OF_FEW_ROWS)
 
 
 def can_solve_together(problems: SmallDesigns) -> bool:
