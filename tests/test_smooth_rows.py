@@ -65,7 +65,7 @@ def test_certificates_do_not_depend_on_strips(name, balance, monkeypatch):
 
 
 def test_drawn_rows_stand_for_all():
-    """Rows of large norm count themselves, others eight times where they were drawn: the diagonal is near that of all."""
+    """Rows of large norm count themselves, others eight times where drawn: the diagonal is near that of all rows."""
     random = np.random.default_rng(0)
     X = random.standard_normal((20_000, 3))
     X[::1000] *= 30.0

@@ -52,6 +52,10 @@ class LinearCase:
         kind = getattr(maxmargin, OWN_CLASS.get(self.loss, "RiskRegressor"))
         return kind(loss=self.loss, C=self.C, intercept=self.intercept, tol=tol, **self.shape, **parameters)
 
+    def change_form(self) -> LinearCase:
+        """The same problem on sparse data if they are dense, on dense data if they are sparse."""
+        return replace(self, X=self.X.toarray() if sp.issparse(self.X) else sp.csr_array(self.X))
+
     def take(self, rows: int) -> LinearCase:
         """The same problem on some of its samples, drawn with a fixed seed, a label of each kind among them."""
         order = np.random.default_rng(0).permutation(self.n)
@@ -79,9 +83,12 @@ RECIPES = {
     "mnist": Recipe("mnist/train", 1),
     "news20": Recipe("news20_bydate/news20.train", 1, "unit length"),
     "farm-ads": Recipe("farm-ads/farm-ads", 1, "unit length"),
+    "rcv1": Recipe("rcv1_vw_subset/rcv1_small.train", 1),
+    "pcmac": Recipe("pcmac/pcmac", 1, "unit length"),
+    "basehock": Recipe("basehock/basehock", 1, "unit length"),
 }
 GENERATED = {"clouds": 100_000, "words": 20_000}
-TEXT = ("news20", "farm-ads", "words")
+TEXT = ("news20", "farm-ads", "rcv1", "pcmac", "basehock", "words")
 
 
 def read_labelled(name: str) -> tuple[np.ndarray | sp.csr_array, np.ndarray] | None:

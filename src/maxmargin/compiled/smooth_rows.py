@@ -1,4 +1,4 @@
-"""Rows of a loss without five numbers responding to scores: logistic, exponential, Poisson, in one pass over the rows."""
+"""Rows of a smooth loss without five numbers (logistic, exponential, Poisson) responding to scores, in one pass."""
 
 from .compiler import njit
 from .small_newton import respond_by_formula

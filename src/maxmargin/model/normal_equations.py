@@ -11,11 +11,12 @@ import numpy as np
 from ..runtime.interpreter import release_interpreter
 from ..runtime.interruptible import abortable
 from ..runtime.scipy_functions import LinAlgError, cho_factor
-from ..runtime.threads import run_on_own_thread
+from ..runtime.threads import STRIPS, run_on_own_thread, run_strips
 from .samples import TILE_ENTRIES, Dense, Sparse, VectorSamples, add_strips
 
 TILE_ROWS = 2048  # of a tile of dense samples: at 54 features it stays in the second cache
-MAX_FEATURES_OF_STRIP_MATRICES = 512  # features beyond which strips do not each have a matrix of their own
+PAIRS_PER_MATRIX_ENTRY = 4  # pairs of entries of sparse rows for which another matrix, to be filled and added, pays
+OWN_THREAD_MIN_PAIRS = 1 << 24  # pairs of entries that take longer than a thread costs
 THREADED_FACTOR_MIN_ROWS = 1000  # rows of a matrix from which on its factors take longer than a thread costs
 RIDGE_SHARE_OF_TRACE = 1e-10  # of the trace, added to the diagonal where rounding leaves a matrix without factors
 
@@ -35,17 +36,38 @@ def form_normal_matrix(samples: VectorSamples, weight: np.ndarray, constant: flo
     -------
     ndarray of shape (d + 1, d + 1)
     """
-    weighted_rows = np.flatnonzero(weight)
-    if len(weighted_rows) < samples.n and (len(weighted_rows) < samples.n // 2 or samples.sparse):
-        samples, weight = samples.take(weighted_rows), weight[weighted_rows]
-    add = add_sparse_squares if samples.sparse else add_dense_squares
     if samples.n == 0:
         return np.zeros((samples.d + 1, samples.d + 1))
-    if samples.d > MAX_FEATURES_OF_STRIP_MATRICES and samples.sparse:
-        with abortable():
-            return run_on_own_thread(lambda: add(samples, weight, constant, slice(0, samples.n)))
+    if samples.sparse:
+        return form_sparse_matrix(samples, weight, constant)
+    weighted_rows = np.flatnonzero(weight)
+    if len(weighted_rows) < samples.n // 2:
+        samples, weight = samples.take(weighted_rows), weight[weighted_rows]
     with abortable():
-        return add_strips(samples, lambda part: add(samples, weight, constant, part))
+        return add_strips(samples, lambda part: add_dense_squares(samples, weight, constant, part))
+
+
+def form_sparse_matrix(samples: Sparse, weight: np.ndarray, constant: float) -> np.ndarray:
+    """The matrix of sparse rows: in strips that have a matrix each, where their pairs of entries are worth one."""
+    pairs = 0.5 * samples.entries_per_sample**2 * np.count_nonzero(weight)
+    strips = int(min(STRIPS, pairs / (PAIRS_PER_MATRIX_ENTRY * (samples.d + 1) ** 2)))
+    everything = slice(0, samples.n)
+    if strips < 2 and pairs < OWN_THREAD_MIN_PAIRS:
+        with release_interpreter():
+            return add_sparse_squares(samples, weight, constant, everything)
+    with abortable():
+        if strips < 2:
+            return run_on_own_thread(lambda: add_sparse_squares(samples, weight, constant, everything))
+        parts: dict[int, np.ndarray] = {}
+
+        def add(start: int, stop: int) -> None:
+            parts[start] = add_sparse_squares(samples, weight, constant, slice(start, stop))
+
+        run_strips(add, samples.n, -(-samples.n // strips))
+    first, *others = (parts[start] for start in sorted(parts))
+    for part in others:
+        first += part
+    return first
 
 
 def factor_matrix(matrix: np.ndarray, *, lower: bool = False, overwrite: bool = True) -> tuple[np.ndarray, bool]:
