@@ -234,3 +234,24 @@ def test_threads_change_nothing(loss, monkeypatch):
     second = LinearSVC(loss=loss).fit(X, labels)
     np.testing.assert_array_equal(first.coef_, second.coef_)
     np.testing.assert_array_equal(first.intercept_, second.intercept_)
+
+
+# ---- predictions of a few rows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), LinearSVR()], ids=repr)
+def test_few_rows_are_scored_without_strips(model, monkeypatch):
+    """A few rows have the scores that they have among many, and are checked as these are."""
+    X, labels, counts, _ = make_rows(n=2200)
+    model.fit(X, labels if isinstance(model, LinearSVC) else counts)
+    score = model.decision_function if isinstance(model, LinearSVC) else model.predict
+    many = score(X)
+    monkeypatch.setattr("maxmargin.estimators.linear_machine.run_strips", refuse)
+    for few in (X[:7], np.asfortranarray(X[:7]), np.repeat(X[:7], 2, axis=0)[::2], X[:7].tolist()):
+        np.testing.assert_allclose(score(few), many[:7], rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match="features"):
+        score(X[:7, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        score(np.full((7, X.shape[1]), np.nan))
+    with pytest.raises(AssertionError, match="another route"):
+        score(X)

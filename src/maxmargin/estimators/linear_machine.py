@@ -35,6 +35,9 @@ from .validation import (
     refuse_types,
 )
 
+# Entries of X, and products with all rows of coef_, up to which BLAS starts no threads, and no strip is worth one.
+FEW_ENTRIES, FEW_PRODUCTS = 8192, 1 << 17
+
 
 class LinearMachine(CertifiedMachine):
     """f(x) = <w, x> + b, trained by one certified solve for each task; a subclass has coef_ and intercept_."""
@@ -223,12 +226,15 @@ class LinearMachine(CertifiedMachine):
 
     def _scores(self, X) -> np.ndarray:
         """f(x) = <w, x> + b, strip by strip on all cores; one column for each row of coef_."""
-        check_is_fitted(self)
+        if "coef_" not in vars(self):
+            check_is_fitted(self)
         X = check_new_design(self, X)
         coef = self.coef_.T
         if sp.issparse(coef):
             f = X @ coef
             return (f.toarray() if sp.issparse(f) else f) + self.intercept_
+        if isinstance(X, np.ndarray) and X.size <= FEW_ENTRIES and X.size * coef.size <= FEW_PRODUCTS * len(coef):
+            return np.dot(X, coef) + self.intercept_
         samples = Sparse(X) if sp.issparse(X) else Dense(X)
         f = np.empty((samples.n, *coef.shape[1:]))
 
