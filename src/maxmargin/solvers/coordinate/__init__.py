@@ -286,7 +286,8 @@ class CoordinateRun(Run):
     def point(self) -> Point:
         """The duals, w and the intercept."""
         a = self.problem.feasible(self.a)
-        return Point(a, float(self.numbers[INTERCEPT]) if self.free else 0.0)
+        coef = np.append(self.w, self.problem.features.scaling * a.sum())  # the judge forms X'a and compares
+        return Point(a, float(self.numbers[INTERCEPT]) if self.free else 0.0, coef)
 
     def refresh(self, scores: np.ndarray) -> None:
         """The judge found a wider gap than the run did: recompute w, and aim at a smaller gap."""
