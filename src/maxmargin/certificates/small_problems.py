@@ -82,7 +82,12 @@ class SmallProblems:
 
     def cut(self, k: int) -> slice:
         """The places of a problem in the flat arrays."""
-        return slice(int(self.ends[k]), int(self.ends[k + 1]))
+        return self.cuts[k]
+
+    @cached_property
+    def cuts(self) -> list[slice]:
+        """The places of every problem in the flat arrays."""
+        return [slice(start, stop) for start, stop in pairwise(self.ends.tolist())]
 
     @cached_property
     def sizes(self) -> list[int]:

@@ -59,22 +59,26 @@ def solve_batch(posed: KernelProblems, chosen: list[int], smo: SMO, tol: float, 
     if problems is None:
         return {}
     results = solve_together(problems, smo, tol, budget.workers, budget.is_over)
-    return {
-        k: read_result(posed.formulation, problems, place, result)
-        for place, (k, result) in enumerate(zip(chosen, results, strict=True))
-        if result.certificate is not None
-    }
+    fits = read_results(posed.formulation, problems, results)
+    return {k: fit for k, fit in zip(chosen, fits, strict=True) if fit is not None}
 
 
-def read_result(formulation: Formulation, problems: SmallProblems, place: int, result: Result) -> KernelFit:
-    """The machine of a result, which of its samples are free, and |w|."""
-    part, row, a = problems.cut(place), problems.rows.row, result.point.a
-    coef, scores = a if a.ndim == 1 else a.sum(axis=0), result.certificate.scores
-    machine = formulation.read_jointly(result.point, coef, problems.rows.weights[:, part], scores)
-    lo, hi = (row.lo[0, part], row.hi[0, part]) if a.ndim == 1 else (row.lo[:, part], row.hi[:, part])
-    free = (a > lo) & (a < hi) & (a != 0)
-    norm = sqrt(max(float(coef @ scores), 0.0)) * machine.scale
-    return KernelFit(result, machine, free if a.ndim == 1 else free.any(axis=0), norm)
+def read_results(formulation: Formulation, problems: SmallProblems, results: list[Result]) -> list[KernelFit | None]:
+    """The machine of each result, which of its samples are free, and |w|; None where the judge had no certificate."""
+    row, many = problems.rows.row, problems.layers > 1
+    a = np.concatenate([result.point.a for result in results], axis=-1).reshape(problems.layers, -1)
+    free = ((a > row.lo) & (a < row.hi) & (a != 0)).any(axis=0)
+    fits: list[KernelFit | None] = []
+    for place, result in enumerate(results):
+        if result.certificate is None:
+            fits.append(None)
+            continue
+        part, scores = problems.cut(place), result.certificate.scores
+        coef = result.point.a.sum(axis=0) if many else result.point.a
+        machine = formulation.read_jointly(result.point, coef, problems.rows.weights[:, part], scores)
+        norm = sqrt(max(float(coef @ scores), 0.0)) * machine.scale
+        fits.append(KernelFit(result, machine, free[part], norm))
+    return fits
 
 
 def concatenate_problems(posed: KernelProblems, chosen: list[int]) -> SmallProblems | None:

@@ -89,7 +89,7 @@ class Formulation:
 
     def read_jointly(self, point: Point, coef: np.ndarray, c: np.ndarray, scores: np.ndarray) -> Machine:
         """`read` for such a problem, from the coefficients of its w, its weights and the judge's scores."""
-        return Machine(coef, float(np.mean(point.b)))
+        return Machine(coef, float(point.b) if coef is point.a else float(np.mean(point.b)))
 
     @property
     def translation_invariant(self) -> bool:

@@ -94,7 +94,8 @@ def describe(
     seconds: float,
 ) -> Result:
     """The result of a problem, by what the judge has found."""
-    place, steps = problems.cut(k), int(solutions.counts[k, ITERATIONS])
+    place, counts = problems.cut(k), solutions.counts[k].tolist()
+    steps = counts[ITERATIONS]
     met = certificate is not None and certificate.relative_gap <= tol
     status = Status.CONVERGED if met else Status.MAX_ITER
     history = [Progress(steps, seconds, certificate.primal, certificate.dual, place.stop - place.start)] if met else []
@@ -102,15 +103,13 @@ def describe(
         point = Point(solutions.a[0, place], float(solutions.b[k, 0]))
     else:
         point = Point(solutions.a[:, place], solutions.b[k])
-    return Result(
-        status, point, certificate, solver, steps, seconds, SENTENCES[status], history, count(solutions.counts[k])
-    )
+    return Result(status, point, certificate, solver, steps, seconds, SENTENCES[status], history, count(counts))
 
 
-def count(counts: np.ndarray) -> Counter:
+def count(counts: list[int]) -> Counter:
     """What a run of SMO counts: each step reads the rows of two duals; those not evaluated for it were hits."""
-    misses, steps = int(counts[MISSES]), int(counts[ITERATIONS])
-    return Counter(
-        misses=misses, rows=misses, hits=max(0, 2 * steps - misses), shrinks=0, refreshes=0,
-        negative_curvature=int(counts[NEGATIVE]),
-    )  # fmt: skip
+    misses, steps = counts[MISSES], counts[ITERATIONS]
+    return Counter({
+        "misses": misses, "rows": misses, "hits": max(0, 2 * steps - misses), "shrinks": 0, "refreshes": 0,
+        "negative_curvature": counts[NEGATIVE],
+    })  # fmt: skip
