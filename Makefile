@@ -26,7 +26,8 @@ $(VENV)/.demo: pyproject.toml requirements-test.txt | $(VENV)/bin/python
 $(VENV)/.ready: $(VENV)/.demo
 	@echo "Installing what the tests need into $(VENV): a minute or two, once."
 	$(INSTALL) --editable ".[plots,cluster,test]"
-	@echo "Compiling the loops and the tests: a minute, once."
+	@echo "Compiling the loops and the tests: a minute or two, once."
+	$(RUN) -m maxmargin compile
 	$(RUN) tests/compilation.py
 	@$(RUN) -m pytest --collect-only > /dev/null
 	@touch $@

@@ -29,6 +29,7 @@ COMMANDS = {
     "convert": "data or machines from one format to another",
     "solvers": "which solvers there are, and what each of them takes",
     "explain": "which solver a fit would take and why, its memory and its time",
+    "compile": "compile ahead what fits call, for images and places that are read-only",
     "demo": "fit a small real data set, or write some to files to play with",
     "bench": "measure this machine, where the repository is at hand",
 }

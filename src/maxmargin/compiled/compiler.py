@@ -19,6 +19,7 @@ from pathlib import Path
 import numba
 
 from .functions import CompiledFunction
+from .stored_code import StoredCode
 
 SPACE_BYTES = 1 << 26  # that must be free for compiled code
 # Elsewhere than under POSIX, folders for temporary files are a user's own.
@@ -59,12 +60,17 @@ def find_cache() -> bool:
 
 
 def is_cacheable() -> bool:
-    """Whether Numba finds a place for what it compiles of this folder."""
+    """Whether there is a place for what is compiled of this folder, or where that was left."""
     try:
-        numba.njit(cache=True)(probe)
+        StoredCode(probe)
     except (RuntimeError, OSError):  # "cannot cache function 'probe': no locator available for file ..."
         return False
     return True
+
+
+def find_folder() -> str | None:
+    """The folder in which compiled code is kept; None if it cannot be."""
+    return StoredCode(probe).cache_path if find_cache() else None
 
 
 def probe() -> None:

@@ -3,42 +3,112 @@
 Before it loads anything, Numba prepares to compile: it imports its implementations of all of Python and NumPy, and
 SciPy's BLAS. That takes longer than everything else that a first fit does. A process that finds all of its code on disk
 needs none of it, only the runtime that owns memory.
+
+Numba looks for code only where it could write more of it. Here code that `maxmargin compile` left is found in a place
+that is read-only too: beside the package, or in the folder that NUMBA_CACHE_DIR named when this process began.
 """
 
+import hashlib
 import logging
+import os
 import pickle
 import sys
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 
 ANNOUNCEMENT = "maxmargin: compiling for this processor, once; later processes load the compiled code."
+GIVEN_FOLDER = os.environ.get("NUMBA_CACHE_DIR")
+
+
+class ReadyMadeFolder:
+    """Where code was left for processes that cannot write: one of Numba's places, the last that is looked at."""
+
+    def __init__(self, function, path: str, folder: Path):
+        self.function, self.path, self.folder = function, path, folder
+
+    @classmethod
+    def from_function(cls, function, path: str) -> "ReadyMadeFolder | None":
+        """The first folder in which there is code."""
+        folders = list_ready_made_folders(path)
+        return cls(function, path, folders[0]) if folders else None
+
+    def get_cache_path(self) -> str:
+        """The folder."""
+        return str(self.folder)
+
+    def ensure_cache_path(self) -> None:
+        """Refuse to write; that is not an error, and nothing is kept."""
+        raise OSError(f"{self.folder} is read-only")
+
+    def get_source_stamp(self) -> bytes:
+        """What tells one version of the source from another."""
+        return read_stamp(self.path)
+
+    def get_disambiguator(self) -> str:
+        """What tells functions of one name apart, as Numba has it: the line."""
+        return str(self.function.__code__.co_firstlineno)
+
+
+@cache
+def list_ready_made_folders(path: str) -> tuple[Path, ...]:
+    """Folders with compiled code of a source file, beside the package and under NUMBA_CACHE_DIR."""
+    parent = os.path.dirname(os.path.abspath(path))
+    folders = [Path(parent) / "__pycache__"]
+    if GIVEN_FOLDER:
+        digest = hashlib.sha1(parent.encode(), usedforsecurity=False).hexdigest()
+        folders.append(Path(GIVEN_FOLDER) / f"{Path(parent).name}_{digest}")
+    return tuple(folder for folder in folders if folder.is_dir() and any(folder.glob("*.nbi")))
+
+
+@cache
+def read_stamp(path: str) -> bytes:
+    """A digest of a source file: times of files do not survive the making of an image."""
+    return hashlib.sha256(Path(path).read_bytes()).digest()
+
+
+class StoredResults(CompileResultCacheImpl):
+    """What Numba keeps of a function, and where."""
+
+    _locator_classes = (*CompileResultCacheImpl._locator_classes, ReadyMadeFolder)
 
 
 class StoredCode(FunctionCache):
     """The compiled code of a function on disk, by the types of its arguments."""
 
+    _impl_class = StoredResults
+
     def __init__(self, function):
         super().__init__(function)
-        self._cache_file = StoredFile(
-            cache_path=self._cache_path,
-            filename_base=self._impl.filename_base,
-            source_stamp=self._impl.locator.get_source_stamp(),
-        )
+        path = function.__code__.co_filename
+        folders = [Path(self._cache_path), *list_ready_made_folders(path)]
+        self.files = [
+            StoredFile(cache_path=str(folder), filename_base=self._impl.filename_base, source_stamp=read_stamp(path))
+            for folder in dict.fromkeys(folders)
+        ]
+        self._cache_file = self.files[0]
 
     def load_overload(self, sig, target_context):
         """The compiled code for some types; None if there is none, and it is to be compiled."""
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            found = self._load_overload(sig, target_context)
-            if found is not None:
-                return found
+            key = self._index_key(sig, target_context.codegen())
+            for file in self.files:
+                found = file.load(key)
+                if found is not None:
+                    return self._impl.rebuild(target_context, found)
         announce_compiling()
         target_context.refresh()
         return None
+
+    def save_overload(self, sig, data):
+        """Keep compiled code; a disk that is full or read-only does not end the fit."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
 
 
 class StoredFile(IndexDataCacheFile):

@@ -200,6 +200,13 @@ def deprecate_with_probability(attribute: property) -> property:
 # ---- LIBLINEAR ------------------------------------------------------------------------------------------------------
 
 
+# Loss and penalty to the values of `dual` that LIBLINEAR has a solver for.
+LIBLINEAR_SOLVERS = {
+    ("hinge", "l2"): (True,), ("squared_hinge", "l1"): (False,), ("squared_hinge", "l2"): (False, True),
+    ("epsilon_insensitive", "l2"): (True,), ("squared_epsilon_insensitive", "l2"): (False, True),
+}  # fmt: skip
+
+
 def check_liblinear_arguments(
     multi_class: str, penalty: str, loss: str, dual: bool | str, shape: tuple[int, int]
 ) -> None:
@@ -207,6 +214,9 @@ def check_liblinear_arguments(
 
     Where only the other one is there, "auto" is that, as in `sklearn.svm._classes._validate_dual_parameter`.
     """
+    known = LIBLINEAR_SOLVERS.get((loss, penalty), ())
+    if multi_class == "crammer_singer" or (known and dual == "auto") or dual in known:
+        return
     from sklearn.svm._base import _get_liblinear_solver_type
 
     preferred = shape[0] < shape[1] if dual == "auto" else dual

@@ -67,7 +67,9 @@ class BaseEstimator:
                 return
 
     def __repr__(self) -> str:
-        return import_module("sklearn.base").BaseEstimator.__repr__(self)
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = (f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name].default)
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self):
         return import_module("sklearn.base").BaseEstimator.__sklearn_tags__(self)
