@@ -11,7 +11,7 @@ from linear_problems import EXAMPLES, FORMS, INTERCEPTS, SMOOTH, make_data, make
 from maxmargin.compiled.class_coordinate import project_on_simplex
 from maxmargin.compiled.coordinate import SEEN_GAP, minimise_coordinate
 from maxmargin.compiled.l1_descent import descend_l1_quadratic
-from maxmargin.compiled.responses import directional_derivative, respond
+from maxmargin.compiled.responses import directional_derivative, respond, respond_curved
 from maxmargin.compiled.sparse_products import add_squares, combine, project
 from maxmargin.model.features import Design
 from maxmargin.model.losses import LOSSES, soft_threshold
@@ -70,6 +70,23 @@ def test_respond(name, width):
     assert losses == pytest.approx(row.value(f).sum(), rel=1e-12)
     assert conjugates == pytest.approx(row.conjugate(a).sum(), rel=1e-12, abs=1e-12)
     assert total == pytest.approx(a.sum(), rel=1e-12, abs=1e-12)
+
+
+@every_loss
+def test_curved_rows_respond_in_the_same_way(name):
+    """Duals, second derivatives, slacks and sums as with branches, for rows with a curvature and some bounds."""
+    row, f, a0 = make_rows(name)
+    if not row.d.any():
+        pytest.skip("a row with a kink needs a width")
+    alive = np.flatnonzero(row.d > 0)
+    row, f, a0 = type(row)(*(np.ascontiguousarray(part[alive]) for part in row)), f[alive], a0[alive]
+    plain, quick = ([np.empty_like(f) for _ in range(3)] for _ in range(2))
+    smooth, losses, conjugates, total, curved = respond(f, a0, 0.0, *row, *plain)
+    np.testing.assert_allclose(respond_curved(f, *row, *quick)[:3], (losses, conjugates, total), rtol=1e-12, atol=1e-12)
+    assert respond_curved(f, *row, *quick)[3] == curved
+    assert smooth == pytest.approx(losses, rel=1e-12)
+    for found, expected in zip(quick, plain, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("width", [1e-3, 0.5])

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import LinearSVC
+from maxmargin.estimators.plain_arrays import find_two_classes
 from maxmargin.model.samples import choose_product_format, mark_moved, wrap
 from maxmargin.model.samples.storage import COPY_MIN_ENTRIES
 
@@ -42,6 +43,17 @@ def test_dense_and_sparse_become_the_same(shape, density, sparse, dtype):
         np.testing.assert_allclose(chosen.combine(a), a @ X, rtol=1e-6, atol=1e-4)
         np.testing.assert_allclose(chosen.norms, np.sum(X.astype(float) ** 2, axis=1), rtol=1e-12)
         np.testing.assert_array_equal(chosen.X.toarray() if sparse else chosen.X, X)
+
+
+@pytest.mark.parametrize("labels", [(-1.0, 1.0), (3, 7), (np.int8(0), np.int8(1)), (2.0, 2.0), (0.0, 1.0, 2.0), ()])
+def test_two_classes_are_found_without_sorting(labels):
+    """As np.unique finds them, types included."""
+    y = np.array(labels * 3)[::-1]
+    found, expected = find_two_classes(y), np.unique(y, return_inverse=True)
+    assert (found is None) == (len(expected[0]) != 2)
+    for mine, theirs in zip(found or (), expected, strict=False):
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
 
 
 def test_small_data_stay_as_they_are():

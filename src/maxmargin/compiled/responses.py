@@ -9,6 +9,7 @@ from .compiler import njit
 from .piecewise import curved_dual, soft_threshold
 
 OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+SUM_OPTIONS = {**OPTIONS, "fastmath": {"reassoc", "contract"}}
 CHUNK_ROWS = 256  # rows summed on their own before they join the total, so that rounding errors do not pile up
 
 
@@ -58,6 +59,44 @@ def respond(f, a0, width, p, d, e, lo, hi, a, second_derivative, slack):
         conjugates += conjugate
         total += mass
     return smooth, losses, conjugates, total, curved
+
+
+@njit(**SUM_OPTIONS)
+def respond_curved(f, p, d, e, lo, hi, a, second_derivative, slack):
+    """`respond` without a proximal term, for rows with d > 0: eight rows at a time, as no row takes a branch.
+
+    Returns sum c_i l(f_i), sum conj_i(a_i), sum a_i and how many rows are curved.
+    """
+    losses = conjugates = total = 0.0
+    curved = 0
+    for start in range(0, f.shape[0], CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, f.shape[0])
+        for k in range(start, stop):  # duals and sums in loops of their own, as in loss_rows.py
+            push, moves = -(f[k] + p[k]), hi[k] > lo[k]
+            soft = soft_threshold(push, e[k])
+            inverse = 1.0 / d[k]
+            dual = min(max(soft * inverse, lo[k]), hi[k])
+            flat = (soft == 0.0) & (e[k] > 0.0)
+            inside = moves & (lo[k] < dual) & (dual < hi[k]) & (not flat)
+            beyond = max(max(soft - d[k] * hi[k], d[k] * lo[k] - soft), 0.0)
+            room = e[k] - abs(push) if flat else beyond
+            a[k] = dual if moves else lo[k]
+            second_derivative[k] = inverse if inside else 0.0
+            slack[k] = (0.0 if inside else room) if moves else 1e300
+        loss = conjugate = mass = 0.0
+        count = 0
+        for k in range(start, stop):
+            dual, push = a[k], -(f[k] + p[k])
+            own = 0.5 * d[k] * dual * dual + e[k] * abs(dual)
+            loss += dual * push - own
+            conjugate += p[k] * dual + own
+            mass += dual
+            count += 1 if second_derivative[k] > 0.0 else 0
+        losses += loss
+        conjugates += conjugate
+        total += mass
+        curved += count
+    return losses, conjugates, total, curved
 
 
 @njit(**OPTIONS)

@@ -56,12 +56,23 @@ def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     regression. Others are what scikit-learn says.
     """
     if type(y) is np.ndarray and y.ndim == 1 and (y.dtype.kind in "iu" or is_whole(y)):
-        found = np.unique(y, return_inverse=True)
+        found = find_two_classes(y) or np.unique(y, return_inverse=True)
         if 2 * len(found[0]) <= len(y):
             return found
     labels = column_or_1d(y, warn=True)
     check_classification_targets(y)
     return np.unique(labels, return_inverse=True)
+
+
+def find_two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """What `np.unique` says of two classes, without sorting; None where there are more, or less."""
+    if y.size == 0:
+        return None
+    low, high = y.min(), y.max()
+    upper = y == high
+    if low == high or not (upper | (y == low)).all():
+        return None
+    return np.array([low, high], y.dtype), upper.astype(np.intp)
 
 
 def is_whole(y: np.ndarray) -> bool:

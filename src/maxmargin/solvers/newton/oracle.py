@@ -40,6 +40,7 @@ class RowOracle:
     def __init__(self, row: PiecewiseConjugate, a0: np.ndarray, width: float):
         self.row = [np.ascontiguousarray(part) for part in row]
         self.a0, self.width = a0, width
+        self.is_curved = width == 0.0 and bool((row.d > 0).all()) and bool(np.isfinite(row.d).all())
 
     def take(self, index: np.ndarray) -> RowOracle:
         """Some of the rows."""
@@ -47,14 +48,19 @@ class RowOracle:
 
     def respond(self, f: np.ndarray) -> Response:
         """The duals at the scores f."""
-        from ...compiled.responses import respond
+        from ...compiled.responses import respond, respond_curved
 
         a, second_derivative, slack = np.empty_like(f), np.empty_like(f), np.empty_like(f)
+        curved = self.is_curved and self.width == 0.0
         step, sums = choose_strip_rows(len(f)), []
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             row = [each[part] for each in self.row]
+            if curved:
+                losses, *others = respond_curved(f[part], *row, a[part], second_derivative[part], slack[part])
+                sums.append((start, losses, losses, *others))
+                return
             sums.append(
                 (
                     start,
