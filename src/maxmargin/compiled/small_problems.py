@@ -11,8 +11,8 @@ from ..runtime.rounding import AT_BOUND, UNIT
 from .compiler import njit
 from .double_double import two_sum
 from .row_sums import bound_balancing_cost, enclose_rows
-from .single_rows import LINEAR, evaluate_row
-from .smo import DUAL, GAP_CHECK_STEPS, HELD, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
+from .single_rows import LINEAR, admit_row, evaluate_row
+from .smo import CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
 
 EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 # columns of the sums of a problem: these for each layer, then those of the problem itself
@@ -86,16 +86,18 @@ def fill_slots(count):
 
 
 @njit(**OPTIONS)
-def start_scores(a, source, row, f):
-    """f = K a, and a'Ka."""
+def start_scores(a, source, rows, slot, holder, stamp, counts, f):
+    """f = K a, and a'Ka; the rows that this needs stay, as far as there is room, for the steps that follow."""
     square, coef = 0.0, np.zeros(f.shape[0])
     for layer in range(a.shape[0]):
         for i in range(f.shape[0]):
             coef[i] += a[layer, i]
     for i in range(f.shape[0]):
         if coef[i] != 0.0:
-            evaluate_row(i, source, row)
-            add_multiple(coef[i], row, f)
+            admit_row(i, source, rows, slot, holder, stamp, counts[CLOCK])
+            counts[CLOCK] += 1
+            counts[MISSES] += 1
+            add_multiple(coef[i], rows[slot[i]], f)
     for i in range(f.shape[0]):
         square += coef[i] * f[i]
     return square
@@ -177,7 +179,7 @@ def solve_problems(
                 fill_to_balance(duals[layer], lower[layer], upper[layer], balance[k, layer])
                 balanced = True
         if balanced:
-            square = start_scores(duals, source, rows[0], f)
+            square = start_scores(duals, source, rows, slot, holder, stamp, counted, f)
             values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
         update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
         pair_steps(
