@@ -64,6 +64,29 @@ def test_certificates_do_not_depend_on_strips(name, balance, monkeypatch):
     assert parts.kkt == pytest.approx(whole.kkt, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", ["logistic", "poisson"])
+@pytest.mark.parametrize("kind", ["response", "at the ends", "infeasible"])
+def test_compiled_sums_are_those_of_the_judge(name, kind):
+    """Sums, sizes, bounds on errors and the violation as the functions of the loss have them, rows of weight 0 too."""
+    problem = make_problem(name)
+    random = np.random.default_rng(2)
+    f = 3.0 * random.standard_normal(400)
+    f[:3] = (50.0, -50.0, 0.0)
+    a = problem.terms.repair(problem.terms.response(f + 0.1 * random.standard_normal(400))[0], None)
+    if kind == "at the ends":  # t = 0 or 1; of counts t = 0 or y
+        a = np.where(random.random(400) < 0.5, 0.0, problem.c * problem.y)
+    elif kind == "infeasible":
+        a[5:8] += 10.0 * problem.y[5:8] + 1.0
+        a[np.flatnonzero(problem.c == 0)[0]] = 0.1
+    error = 1e-12 * random.random(400)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = term_sums.list_term_sums(problem.terms, a, f, error)
+        violation = term_sums.measure_violation(problem, a, f)
+    found, compiled = term_sums.add_compiled_terms(problem.terms, a, f, error)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert compiled == pytest.approx(violation, rel=1e-9, abs=1e-12)
+
+
 def test_drawn_rows_stand_for_all():
     """Rows of large norm count themselves, others eight times where drawn: the diagonal is near that of all rows."""
     random = np.random.default_rng(0)

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.losses import PiecewiseConjugate
+from ..model.losses.smooth import LogisticTerms, PoissonTerms
 from ..model.problem import Problem
 from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT, Enclosed, add_enclosed, bound_sum
 from ..runtime.threads import run_strips
 
+COMPILED_TERMS = {LogisticTerms: "LOGISTIC", PoissonTerms: "POISSON"}
 STRIP_ROWS = 1 << 14  # rows whose terms are added at a time: what they need stays in the second cache
 MAX_RELATIVE_IMBALANCE = 1e-9  # of the size of the duals: an imbalance beyond which they have no D
 
@@ -150,6 +152,8 @@ def add_terms(problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.nd
     """
     if a.ndim > 1:
         return list_term_sums(problem.terms, a, f, score_error), measure_violation(problem, a, f)
+    if type(problem.terms) in COMPILED_TERMS:
+        return add_compiled_terms(problem.terms, a, f, score_error)
     parts: dict[int, tuple[list[float], float]] = {}
 
     def add(start: int, stop: int) -> None:
@@ -159,6 +163,29 @@ def add_terms(problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.nd
         parts[start] = list_term_sums(terms, a[part], f[part], score_error[part]), violation
 
     run_strips(add, problem.n, STRIP_ROWS)
+    return join_strips(parts)
+
+
+def add_compiled_terms(terms, a: np.ndarray, f: np.ndarray, score_error: np.ndarray) -> tuple[list[float], float]:
+    """The same for losses whose formulas, and the bounds on their errors, are compiled."""
+    from ..compiled import small_newton
+    from ..compiled.smooth_rows import add_smooth_terms
+
+    kind = getattr(small_newton, COMPILED_TERMS[type(terms)])
+    parts: dict[int, tuple[list[float], float]] = {}
+
+    def add(start: int, stop: int) -> None:
+        rows = [np.ascontiguousarray(each[start:stop]) for each in (f, score_error, a, terms.y, terms.c)]
+        sums = np.zeros(10)
+        violation = add_smooth_terms(kind, *rows, terms.relative_error, sums)
+        parts[start] = sums.tolist(), violation
+
+    run_strips(add, len(a), STRIP_ROWS)
+    return join_strips(parts)
+
+
+def join_strips(parts: dict[int, tuple[list[float], float]]) -> tuple[list[float], float]:
+    """The sums of all strips, in the order of their rows, and the largest violation."""
     listed = [parts[start] for start in sorted(parts)]
     totals = [sum(column) for column in zip(*(sums for sums, _ in listed), strict=True)]
     return totals, max(violation for _, violation in listed)
