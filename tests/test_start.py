@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn.base
 from sklearn.svm._base import _get_liblinear_solver_type
 from sklearn.utils import _param_validation as theirs
@@ -49,10 +50,15 @@ def data(tmp_path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["SVC", "NuSVC", "LinearSVC"])
-def test_commands_do_without_scikit_learn(name, data, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "zeros"), [("SVC", 0), ("NuSVC", 0), ("LinearSVC", 0), ("SVC", 29), ("LinearSVC", 29)]
+)
+def test_commands_do_without_scikit_learn(name, zeros, data, tmp_path):
     """train and predict load none of it, and the model is that of any other process."""
     model, out = str(tmp_path / "model.maxmargin"), str(tmp_path / "out")
+    if zeros:  # wide rows of few entries stay sparse
+        X, y, *_ = maxmargin.read_libsvm(data)
+        maxmargin.write_libsvm(data, sp.hstack([X, sp.csr_array((40, zeros)), X], format="csr"), y)
     nu = ("--nu", "0.3") if name == "NuSVC" else ()
     code, modules, _ = run_command("train", "--estimator", name, *nu, data, model)
     assert code == 0
@@ -66,7 +72,8 @@ def test_commands_do_without_scikit_learn(name, data, tmp_path):
     assert isinstance(ours, sklearn.base.BaseEstimator)
     assert ours.get_params() == theirs.get_params()
     assert ours.certificate_ == theirs.certificate_
-    X = maxmargin.read_libsvm(data).X.toarray()
+    X = maxmargin.read_libsvm(data).X
+    X = X if zeros and name == "SVC" else X.toarray()
     np.testing.assert_array_equal(ours.decision_function(X), theirs.decision_function(X))
     np.testing.assert_array_equal(np.loadtxt(out), ours.predict(X))
 

@@ -10,14 +10,18 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..runtime.scikit_learn import check_classification_targets, column_or_1d
 
+COMPRESSED_ROWS = (sp.csr_array, sp.csr_matrix)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def is_plain_matrix(X: Any) -> bool:
-    """Whether X is a C-ordered array of finite floats with a row and a column at least."""
+    """Whether X is a C-ordered array or a CSR matrix of finite floats, with a row and a column at least."""
+    if type(X) in COMPRESSED_ROWS:
+        return X.ndim == 2 and min(X.shape) > 0 and X.dtype in FLOATS and is_finite(X.data)
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or not X.flags.c_contiguous or not X.size:
         return False
     return is_finite(X)

@@ -96,7 +96,7 @@ def check_samples(estimator, X, y, *, reset: bool = True):
         return X, y
     if sp.issparse(X) and is_precomputed(estimator.kernel):
         raise TypeError("Sparse precomputed kernels are not supported.")
-    if is_plain_matrix(X) and (is_plain_vector(y, len(X)) if estimator.takes_targets else y is None):
+    if is_plain_matrix(X) and (is_plain_vector(y, X.shape[0]) if estimator.takes_targets else y is None):
         note_features(estimator, X)
     elif estimator.takes_targets:
         X, y = validate_data(estimator, X, y, **ARRAY_FORMAT)
@@ -116,7 +116,7 @@ def check_design(estimator, X, y):
     refuse_types(estimator, "solver")
     check_sparse(X)
     vectors = estimator.is_vector_valued
-    if is_plain_matrix(X) and is_plain_vector(y, len(X)):
+    if is_plain_matrix(X) and is_plain_vector(y, X.shape[0]):
         note_features(estimator, X)
     else:
         X, y = validate_data(estimator, X, y, multi_output=vectors, y_numeric=vectors, **ARRAY_FORMAT)
@@ -143,9 +143,9 @@ def check_width(X) -> None:
 
 def check_new_design(estimator, X):
     """X for prediction by a linear machine, in any order."""
+    check_sparse(X)
     if is_known_matrix(estimator, X):
         return X
-    check_sparse(X)
     return validate_data(estimator, X, **{**ARRAY_FORMAT, "order": None}, reset=False)
 
 

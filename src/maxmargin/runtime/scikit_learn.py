@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from .deferred import defer
 from .light_start import is_light
@@ -101,7 +102,8 @@ VERSION = tuple(int(part) for part in INSTALLED_VERSION.split(".")[:2])
 
 def count_samples(X: Any) -> int:
     """The number of samples of an array, or of whatever scikit-learn takes for one."""
-    return len(X) if type(X) is np.ndarray and X.ndim else count_samples_of_any(X)
+    plain = sp.issparse(X) or (type(X) is np.ndarray and X.ndim > 0)
+    return X.shape[0] if plain else count_samples_of_any(X)
 
 
 def check_by_scikit_learn(estimator: Any, constraints: dict[str, list[Any]]) -> None:
