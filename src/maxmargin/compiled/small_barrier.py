@@ -29,6 +29,8 @@ BOUNDARY_SHARE = 0.995  # largest share of the distance to the nearest bound tha
 CORRECTOR_LIMIT = 10.0  # times the target: the largest correction of one product (Gondzio 1996)
 NEAR_FACTOR = 1000.0  # times tol: the gap of the barrier from which on its duals are tried
 A, LOW, HIGH, Z_, V, PUSH = range(6)  # parts of the state: duals, distances from bounds, multipliers, p of each layer
+# Where steps begin: duals at this share of the sum of their bounds, multipliers of so many times the scale of scores.
+START_DUAL, START_MULTIPLIER = 0.2, 1.5
 WORN_SHARE = 0.01  # of tol: a gap of the barrier from which on no dual is put at its bound, since others did not help
 SNAP_SHARE = 0.3  # of the relative size of its multiplier: a dual so near to its bound is at the bound
 
@@ -54,7 +56,7 @@ def start_between_bounds(free, p, e, lo, hi, a, low, high, push):
         for i in range(n):
             bottom, top = lo[i] if layer == layers - 1 else 0.0, hi[i] if layer == 0 else 0.0
             push[layer, i] = p[i] + (e[i] if layer == 0 else -e[i])
-            a[layer, i] = 0.5 * (bottom + top)
+            a[layer, i] = START_DUAL * (bottom + top)
             rise, fall = rise + max(a[layer, i], 0.0), fall + max(-a[layer, i], 0.0)
     shrink_up = max(fall / rise, 0.05) if free and rise > fall else 1.0
     shrink_down = max(rise / fall, 0.05) if free and fall > rise else 1.0
@@ -256,8 +258,8 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
         fill(f, centre)
     start_between_bounds(free, p, e, lo, hi, a, low, high, state[PUSH])
     for k in range(layers):
-        fill(z[k], scale)
-        fill(v[k], scale)
+        fill(z[k], START_MULTIPLIER * scale)
+        fill(v[k], START_MULTIPLIER * scale)
     for i in range(n):
         rows[i] = i
     for steps in range(max_steps + 1):

@@ -39,6 +39,6 @@ def solve_small_designs(
     if not can_solve_together(problems):
         return {}
     results = solve_together(problems, tol, budget.workers, budget.is_over)
-    if all(result.converged for result in results):
+    if len(results) == len(problems) and all(result.converged for result in results.values()):
         budget.workers = 1  # nothing is left that threads could do
-    return {k: LinearFit(result, *posed.read_point(None, result.point)) for k, result in enumerate(results)}
+    return {k: LinearFit(result, *posed.read_point(None, result.point)) for k, result in results.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ...certificates.certificate import Certificate
 from ...certificates.small_designs import SmallDesigns
 from ...model.losses.smooth import ExponentialTerms, LogisticTerms, PoissonTerms
+from ...model.problem import Point
 from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
@@ -56,13 +58,31 @@ def can_solve_together(problems: SmallDesigns) -> bool:
     return bool(row.d.all() or not row.d.any())
 
 
-def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Callable[[], bool]) -> list[Result]:
-    """A result for each problem: converged, or where the loop is to go on (its status is then MAX_ITER)."""
+def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Callable[[], bool]) -> dict[int, Result]:
+    """A result for each problem, by number: converged, or where the loop is to go on (its status is then MAX_ITER).
+
+    None for those that the loop should start anew: their numbers overflowed, or they are far from their kinks.
+    """
     kinked = problems.row is not None and not problems.row.d.any()
     solutions = take_steps(problems, kinked, tol, workers, is_over)
     solver = InteriorPoint() if kinked else Newton()
-    certificates = problems.judge(solutions.u, solutions.a)
-    return [describe(problems, solutions, k, certificate, solver, tol) for k, certificate in enumerate(certificates)]
+    done = solutions.told[:, 3] > 0.0
+    certificates = problems.judge(solutions.u, solutions.a) if done.all() else judge_some(problems, solutions, done)
+    found = (describe(problems, solutions, k, each, solver, tol) for k, each in enumerate(certificates))
+    return {k: result for k, result in enumerate(found) if result.converged or (not kinked and is_finite(result.point))}
+
+
+def judge_some(problems: SmallDesigns, solutions: Solutions, done: np.ndarray) -> list[Certificate | None]:
+    """The certificates of those problems whose steps came to their end."""
+    chosen = np.flatnonzero(done)
+    part = replace(problems, y=problems.y[chosen], c=problems.c[chosen])
+    certificates = iter(part.judge(solutions.u[chosen], solutions.a[chosen]) if len(chosen) else [])
+    return [next(certificates) if each else None for each in done]
+
+
+def is_finite(point: Point) -> bool:
+    """Whether all numbers of a point are finite."""
+    return bool(np.isfinite(point.a).all() and np.isfinite(point.coef).all() and np.isfinite(point.b))
 
 
 def take_steps(
