@@ -10,8 +10,9 @@ import pytest
 from exact_numbers import ONE, exact, many_digits, zeros
 from exact_objectives import Objective, kernel_matrix
 from long_fits import make_clouds
+from sklearn.base import clone
 
-from maxmargin import SVC, Status, certify, solve
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, certify, solve
 from maxmargin.certificates.certificate import judge
 from maxmargin.estimators.small_problems import concatenate_problems, solve_small_problems
 from maxmargin.estimators.tasks import Budget
@@ -54,6 +55,74 @@ def test_one_judge(kernel, loss):
         np.testing.assert_allclose(certificate.scores, expected.scores, rtol=1e-11, atol=1e-11 * expected.kkt)
         assert certificate.gap == pytest.approx(expected.gap, rel=1e-9)
         assert certificate.rounding >= 0.5 * expected.rounding
+
+
+MACHINES = {
+    "two classes": (SVC(), 2), "rest": (SVC(multi_class="ovr"), 3), "regression": (SVR(), 0),
+    "Huber": (SVR(loss="huber"), 0), "linear": (SVR(kernel="linear"), 0), "novelty": (OneClassSVM(nu=0.3), 0),
+    "nu classes": (NuSVC(nu=0.4), 2), "nu pairs": (NuSVC(nu=0.5), 3),
+    "nu regression": (NuSVR(nu=0.4), 0),
+}  # fmt: skip
+machines = pytest.mark.parametrize(("model", "classes"), MACHINES.values(), ids=MACHINES)
+
+
+def make_targets(classes: int, offset: float = 0.0):
+    """Clouds of so many classes, or targets of a regression; far from the origin where `offset` says so."""
+    X, labels = make_clouds(90, 3, max(classes, 2))
+    return X + offset, labels if classes else X @ [1.0, -0.5, 0.3] + 0.1 * labels
+
+
+@machines
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_one_judge_of_every_machine(model, classes, offset):
+    """Layers, balances and floors too: P, D, violation and scores are those of the judge of a single problem."""
+    X, y = make_targets(classes, offset)
+    posed = pose(clone(model), X, y)
+    problems = concatenate_problems(posed, list(range(len(posed.tasks))))
+    single = [posed.problem(k) for k in range(len(problems))]
+    rng = np.random.default_rng(0)
+    parts = [problem.feasible(rng.uniform(-0.5, 0.5, problem.y.shape)) for problem in single]
+    b = rng.normal(size=(len(single), problems.layers))
+    a = np.concatenate([part.reshape(problems.layers, -1) for part in parts], axis=1)
+    for k, certificate in enumerate(problems.judge(a, b)):
+        expected = judge(single[k], Point(parts[k], b[k] if problems.layers > 1 else b[k, 0]))
+        assert certificate.floor == pytest.approx(expected.floor)
+        size = max(abs(expected.primal), abs(expected.dual))
+        assert certificate.primal == pytest.approx(expected.primal, abs=1e-7 * size)
+        assert certificate.dual == pytest.approx(expected.dual, abs=1e-7 * size)
+        assert certificate.kkt == pytest.approx(expected.kkt, rel=1e-6)
+        np.testing.assert_allclose(certificate.scores, expected.scores, atol=1e-8 * np.abs(expected.scores).max())
+        assert certificate.primal >= expected.primal - 2.0 * expected.rounding - 1e-13 * size
+
+
+@machines
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_machine_as_one_at_a_time(model, classes, weighted):
+    """The machine, its norm and its free samples are those of the loop."""
+    X, y = make_targets(classes)
+    weight = np.random.default_rng(0).uniform(0.2, 2.0, len(X)) if weighted else None
+    together, one = clone(model), clone(model).set_params(solver=SMO(batch=5))
+    assert solve_small_problems(pose(together, X, y), together._solver(), together.tol, Budget(None))
+    for each in (together, one):
+        each.fit(X, y, sample_weight=weight)
+        assert all(result.converged for result in each.results_)
+    for mine, other in zip(together.certificates_, one.certificates_, strict=True):
+        size = max(mine.size, other.size)
+        assert mine.primal == pytest.approx(other.primal, abs=2e-5 * size)
+    decisions = [
+        each.decision_function(X) if hasattr(each, "decision_function") else each.predict(X) for each in (together, one)
+    ]
+    np.testing.assert_allclose(*decisions, atol=0.02 * np.abs(decisions[0]).max())
+    np.testing.assert_allclose(together._norms, one._norms, rtol=0.01)
+    assert all(result.seconds > 0 for result in together.results_)
+
+
+def test_arrays_that_are_locked():
+    """Compiled code takes a copy, and the fit is the same."""
+    X, y = make_classes()
+    open_fit = SVC().fit(X, y)
+    X.flags.writeable = False
+    np.testing.assert_array_equal(SVC().fit(X, y).dual_coef_, open_fit.dual_coef_)
 
 
 def test_classes_at_different_distances():
