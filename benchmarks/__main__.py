@@ -20,7 +20,7 @@ NAMES = {
     "small_fits": "fits and predictions of up to 5,000 rows beside scikit-learn's, one process, warm, defaults",
     "grid_searches": "GridSearchCV around SVC of both libraries: 16 cells, 3 folds, two jobs",
     "cliffs": "fits over a grid of sets, kernels and parameters beside scikit-learn's: slow, or not converged",
-    "cold_start": "import time, the first fit ever, the first fit of a later process",
+    "cold_start": "import time, the first fit ever, the first fit of a later process, whole commands",
     "linear_fits": "LinearSVC beside LIBLINEAR: seconds to the same primal value, and other libraries as they come",
     "linear_losses": "other losses of linear machines beside scikit-learn's classes: seconds to the same primal value",
     "linear_growth": "how time and memory of linear fits grow with n, up to 2,000,000 rows of a memory-mapped file",
