@@ -80,6 +80,7 @@ class CoordinateRun(Run):
         self.order = np.arange(problem.n, dtype=np.int32 if problem.n < 2**31 else np.int64)
         self.seed = np.array([SEED], np.uint64)
         self.numbers = np.zeros(7)
+        self.active: int = problem.n
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.gap, self.asked_tol = np.inf, tol
         self.stall_detector = RareLookStallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT, STALE_PASS_FACTOR, MIN_PASSES)
@@ -240,8 +241,8 @@ class CoordinateRun(Run):
         """
         if self.solver.onward_tol >= self.asked_tol:
             return False
-        lo, hi, a = self.problem.row.lo, self.problem.row.hi, self.a
-        m, entries = float(np.count_nonzero((a > lo) & (a < hi))), self.samples.size / self.problem.n
+        row, a = cast(Any, self.problem.row), self.a
+        m, entries = float(np.count_nonzero((a > row.lo) & (a < row.hi))), self.samples.size / self.problem.n
         newton = m * m * entries / 16.0 + min(m, self.samples.d) ** 3 / 50.0 + 12.0 * self.samples.size
         return self.counters["updates"] * entries < newton
 
