@@ -409,7 +409,10 @@ def pair_steps(
     `gap_stops` is None, its code is not compiled at all: that halves the time of the first fit.
     """
     scratch = np.empty(f.shape[0], f.dtype)
-    settled = found = False
+    settled, found, current = False, False, 0
+    # Views of the layer at work: to make one in every step would take as long as the step.
+    a_l, p_l, d_l, e_l, lo_l, hi_l = a[0], p[0], d[0], e[0], lo[0], hi[0]
+    up_l, low_l, curvature_l = up[0], low[0], curvature[0]
     m, wanted, last = f[0] - f[0], -1, counts[ITERATIONS] + max_steps
     while counts[ITERATIONS] < last:
         layer, i, j = 0, 0, 0
@@ -424,7 +427,7 @@ def pair_steps(
         if quick and found:
             i = last_place(scratch, m)
         elif quick:
-            m, i = largest(up[0], f, scratch)
+            m, i = largest(up_l, f, scratch)
         else:
             layer, m, i, M, j = select_layer(up, low, f, scratch)
             numbers[VIOLATION] = m - M
@@ -437,11 +440,14 @@ def pair_steps(
                         return CONVERGED
             if m - M < threshold or m <= M:
                 return STALLED if gap_stops is not None and selection != KEERTHI else CONVERGED
+        if layer != current:
+            a_l, p_l, d_l, e_l, lo_l, hi_l = a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer]
+            up_l, low_l, curvature_l, current = up[layer], low[layer], curvature[layer], layer
         if sweep is not None:
-            i, j = select_keerthi(up[layer], low[layer], f, threshold, counts, scratch)
+            i, j = select_keerthi(up_l, low_l, f, threshold, counts, scratch)
             if i < 0:
                 return CONVERGED
-            m = up[layer, i] - f[i]
+            m = up_l[i] - f[i]
         s = slot[i]
         if s < 0:
             wanted, counts[WANTED], counts[SWEEPING], counts[POSITION] = i, i, sweeping, position
@@ -451,7 +457,7 @@ def pair_steps(
         row_i = rows[s]
         if selection == SECOND_ORDER:
             found = False
-            j, gain = best_partner(m, curvature[layer, i], low[layer], f, row_i, curvature[layer], scratch)
+            j, gain = best_partner(m, curvature_l[i], low_l, f, row_i, curvature_l, scratch)
             if gain <= 0.0 and settled:
                 return STALLED
             settled = gain <= 0.0  # no partner gains with i: look at the gap at once
@@ -467,25 +473,24 @@ def pair_steps(
         row_j = rows[s]
         stamp[s] = counts[CLOCK]
         counts[CLOCK] += 1
-        a_l, e_l = a[layer], e[layer]
-        slope = m - (low[layer, j] - f[j])
-        second_derivative = curvature[layer, i] + curvature[layer, j] - 2.0 * row_i[j]
+        slope = m - (low_l[j] - f[j])
+        second_derivative = curvature_l[i] + curvature_l[j] - 2.0 * row_i[j]
         counts[NEGATIVE] += second_derivative < -MIN_CURVATURE
         kink_i = -a_l[i] if a_l[i] < 0 and e_l[i] > 0 else BLOCKED
         kink_j = a_l[j] if a_l[j] > 0 and e_l[j] > 0 else BLOCKED
-        room = min(hi[layer, i] - a_l[i], a_l[j] - lo[layer, j])
+        room = min(hi_l[i] - a_l[i], a_l[j] - lo_l[j])
         t = step_length(slope, second_derivative, kink_i, 2.0 * e_l[i], kink_j, 2.0 * e_l[j], room)
         before_i, before_j = a_l[i], a_l[j]
-        a_l[i] = move(i, t, a_l, lo[layer], hi[layer])
-        a_l[j] = move(j, -t, a_l, lo[layer], hi[layer])
+        a_l[i] = move(i, t, a_l, lo_l, hi_l)
+        a_l[j] = move(j, -t, a_l, lo_l, hi_l)
         counts[ITERATIONS] += 1
         if a_l[i] == before_i and a_l[j] == before_j:
             return STALLED
         kinked = 2.0 * e_l[i] * max(0.0, t - kink_i) + 2.0 * e_l[j] * max(0.0, t - kink_j)
         numbers[DUAL] += slope * t - 0.5 * second_derivative * t * t - kinked
-        update_rates(i, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
-        update_rates(j, a_l, p[layer], d[layer], e_l, lo[layer], hi[layer], up[layer], low[layer])
-        m, found = add_rows(f, a_l[i] - before_i, row_i, a_l[j] - before_j, row_j, up[layer], scratch), True
+        update_rates(i, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
+        update_rates(j, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
+        m, found = add_rows(f, a_l[i] - before_i, row_i, a_l[j] - before_j, row_j, up_l, scratch), True
         if max(abs(a_l[i]), abs(a_l[j])) > MAX_DUAL_SIZE:
             return STALLED
     return BUDGET
