@@ -9,6 +9,7 @@ import sys
 from numbers import Integral, Real
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -247,8 +248,11 @@ def test_code_is_loaded_without_preparing_to_compile():
     assert not {"numba.np.linalg", "numba.np.arraymath", "numba.typed.typeddict"} & set(done.stdout.split())
 
 
-def test_code_is_found_where_nothing_can_be_written(program, monkeypatch):
+@pytest.mark.parametrize("given", [True, False])
+def test_code_is_found_where_nothing_can_be_written(given, program, tmp_path, monkeypatch):
     """In a folder that `maxmargin compile` has filled, by a process for which it is read-only."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache") if given else "")
+    monkeypatch.setattr(stored_code, "GIVEN_FOLDER", numba.config.CACHE_DIR)
     assert load_program(program).add_doubles(np.arange(4.0)) == 12.0
     (folder,) = {file.parent for file in program.parent.rglob("*.nbi")}
     stored_code.list_ready_made_folders.cache_clear()

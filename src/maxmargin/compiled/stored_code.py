@@ -5,7 +5,7 @@ SciPy's BLAS. That takes longer than everything else that a first fit does. A pr
 needs none of it, only the runtime that owns memory.
 
 Numba looks for code only where it could write more of it. Here code that `maxmargin compile` left is found in a place
-that is read-only too: beside the package, or in the folder that NUMBA_CACHE_DIR named when this process began.
+that is read-only too: in the folder that NUMBA_CACHE_DIR named when this process began, or beside the package.
 """
 
 import hashlib
@@ -56,13 +56,13 @@ class ReadyMadeFolder:
 
 @cache
 def list_ready_made_folders(path: str) -> tuple[Path, ...]:
-    """Folders with compiled code of a source file, beside the package and under NUMBA_CACHE_DIR."""
+    """The folder with compiled code of a source file: under NUMBA_CACHE_DIR if that was set, else beside it."""
     parent = os.path.dirname(os.path.abspath(path))
-    folders = [Path(parent) / "__pycache__"]
+    folder = Path(parent) / "__pycache__"
     if GIVEN_FOLDER:
         digest = hashlib.sha1(parent.encode(), usedforsecurity=False).hexdigest()
-        folders.append(Path(GIVEN_FOLDER) / f"{Path(parent).name}_{digest}")
-    return tuple(folder for folder in folders if folder.is_dir() and any(folder.glob("*.nbi")))
+        folder = Path(GIVEN_FOLDER) / f"{Path(parent).name}_{digest}"
+    return (folder,) if folder.is_dir() and any(folder.glob("*.nbi")) else ()
 
 
 @cache
