@@ -23,6 +23,7 @@ from ..result import SENTENCES, Progress, Result, Status
 from . import InteriorPoint, Newton
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
+MAX_FORMULA_ENTRIES = 1 << 18  # the same where the curvature of all rows changes at every step
 MAX_MATRIX_PRODUCTS = 100_000_000  # of a matrix of the features, up to which it is formed without a look at the clock
 # The same for rows of few entries, which otherwise are multiplied as they are.
 MIN_DENSITY, MAX_SPARSE_MATRIX_PRODUCTS = 0.1, 5_000_000
@@ -54,7 +55,8 @@ def can_solve_together(problems: SmallDesigns) -> bool:
     """Whether the loss is known here: smooth in every row, or with kinks in every row."""
     row = problems.row
     if row is None:
-        return type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
+        known = type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
+        return known and problems.features.samples.size <= MAX_FORMULA_ENTRIES
     return bool(row.d.all() or not row.d.any())
 
 
@@ -156,9 +158,9 @@ def measure_targets(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
     if row is None or problems.loss.target != "real":
         return np.zeros(total), np.ones(total)
     weight = problems.c.sum(axis=1)
-    centre = -(problems.c * row.p).sum(axis=1) / weight if problems.free else np.zeros(total)
+    centre = -np.einsum("ki,ki->k", problems.c, row.p) / weight if problems.free else np.zeros(total)
     sizes = np.abs(row.p + centre[:, None])
-    scale = np.maximum((problems.c * sizes).sum(axis=1) / weight, 1e-12 * np.abs(row.p).max(axis=1))
+    scale = np.maximum(np.einsum("ki,ki->k", problems.c, sizes) / weight, 1e-12 * (sizes.max(axis=1) + np.abs(centre)))
     return centre, np.where(scale > 0.0, scale, 1.0)
 
 
