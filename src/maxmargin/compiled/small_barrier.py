@@ -30,7 +30,7 @@ CORRECTOR_LIMIT = 10.0  # times the target: the largest correction of one produc
 NEAR_FACTOR = 1000.0  # times tol: the gap of the barrier from which on its duals are tried
 A, LOW, HIGH, Z_, V, PUSH = range(6)  # parts of the state: duals, distances from bounds, multipliers, p of each layer
 # Where steps begin: duals at this share of the sum of their bounds, multipliers of so many times the scale of scores.
-START_DUAL, START_MULTIPLIER = 0.2, 1.5
+START_DUAL, START_MULTIPLIER = 0.15, 1.0
 WORN_SHARE = 0.01  # of tol: a gap of the barrier from which on no dual is put at its bound, since others did not help
 SNAP_SHARE = 0.3  # of the relative size of its multiplier: a dual so near to its bound is at the bound
 
