@@ -97,7 +97,7 @@ class LinearMachine(CertifiedMachine):
             return BlockProblems(self._pose_blocks(data), self._read, Linear())
         small = self._solves_small_data_together and is_small_design(data.X)
         X = data.X.toarray() if small and sp.issparse(data.X) else data.X
-        kernel, tasks = self._make_kernel(X), self._tasks(data)
+        kernel, tasks = self._make_kernel(data.X), self._tasks(data)
         check_loss_weights(np.concatenate([task.c for task in tasks]))
         features = Design(kernel.samples(X), self._constant_column) if small else self._features(X, kernel)
         return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read)
