@@ -36,7 +36,7 @@ def solve_small_designs(
         return {}
     y, c = (np.stack([getattr(task, name) for task in posed.tasks]) for name in ("y", "c"))
     problems = SmallDesigns(features, y, c, loss, free)
-    if not can_solve_together(problems):
+    if not can_solve_together(problems, tol):
         return {}
     results = solve_together(problems, tol, budget.workers, budget.is_over)
     if len(results) == len(problems) and all(result.converged for result in results.values()):

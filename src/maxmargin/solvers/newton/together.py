@@ -35,6 +35,9 @@ THREADS_MIN_PRODUCTS = 4_000_000  # of all problems, below which threads take lo
 CALL_PRODUCTS = 200_000_000  # of a compiled call, after which the clock is looked at: a few hundredths of a second
 EXPECTED_STEPS = 10  # of a problem
 FORMULAS = {LogisticTerms: "LOGISTIC", ExponentialTerms: "EXPONENTIAL", PoissonTerms: "POISSON"}
+# w has as many digits as the root of the gap, and a tol below the first is asked for to compare digits. Newton's last
+# step doubles them, so such fits aim at a share of tol, as far as float64 can tell it from rounding.
+CLOSE_TOL, CLOSE_SHARE, LEAST_AIM = 1e-6, 1e-5, 1e-14
 
 
 class Solutions(NamedTuple):
@@ -51,13 +54,16 @@ def is_small(n: int, d: int, entries: int) -> bool:
     return n * d <= MAX_ENTRIES and n * (d + 1) ** 2 <= products and d <= max(n, MAX_FEATURES_OF_FEW_ROWS)
 
 
-def can_solve_together(problems: SmallDesigns) -> bool:
-    """Whether the loss is known here: smooth in every row, or with kinks in every row."""
+def can_solve_together(problems: SmallDesigns, tol: float) -> bool:
+    """Whether the loss is known here: smooth in every row, or with kinks in every row.
+
+    With kinks and a small tol the loop is better: its methods end at the optimum itself, once they know the kinks.
+    """
     row = problems.row
     if row is None:
         known = type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
         return known and problems.features.samples.size <= MAX_FORMULA_ENTRIES
-    return bool(row.d.all() or not row.d.any())
+    return bool(row.d.all()) or (tol >= CLOSE_TOL and not row.d.any())
 
 
 def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Callable[[], bool]) -> dict[int, Result]:
@@ -124,6 +130,7 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
 
 def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
     """Newton's method for the problems start to stop."""
+    aim = tol if tol >= CLOSE_TOL else max(CLOSE_SHARE * tol, LEAST_AIM)
     from ...compiled import small_newton
 
     kind, rows, (n, size) = small_newton.ROWS, problems.row, problems.Z.shape
@@ -134,7 +141,7 @@ def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) 
     centre, scale = measure_targets(problems)
     curvature = start_curvature(problems)
     return lambda start, stop: small_newton.minimise_all(
-        start, stop, kind, problems.Z, problems.free, *rows, tol, max_steps, scale, centre, *curvature, *solutions
+        start, stop, kind, problems.Z, problems.free, *rows, aim, max_steps, scale, centre, *curvature, *solutions
     )
 
 
