@@ -155,7 +155,8 @@ def solve_problems(
     """Pair steps for the problems start to stop until the gap is within tol or `limits` are reached.
 
     They begin at a = 0, or at duals that balance. `segments` and `blocks` are where each segment begins among the
-    samples and among the packed blocks.
+    samples and among the packed blocks. Where `balance` is None all duals sum to zero, and what
+    starts elsewhere is not compiled, which the first fit would wait for.
     """
     for k in range(start, stop):
         begin, end, layers = ends[k], ends[k + 1], a.shape[0]
@@ -171,14 +172,12 @@ def solve_problems(
         i, j = pairs[k]
         first = segments[i + 1] - segments[i]
         counted, values, intercept, f = counts[k].copy(), numbers[k].copy(), np.zeros(layers), np.zeros(n)
-        balanced = False
         for layer in range(layers):
             add_multiple(1.0, diagonal[segments[i] : segments[i + 1]], curvature[layer, :first])
             add_multiple(1.0, diagonal[segments[j] : segments[j + 1]], curvature[layer, first:])
-            if balance[k, layer] != 0.0:
+        if balance is not None:
+            for layer in range(layers):
                 fill_to_balance(duals[layer], lower[layer], upper[layer], balance[k, layer])
-                balanced = True
-        if balanced:
             square = start_scores(duals, source, rows, slot, holder, stamp, counted, f)
             values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
         update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
@@ -187,7 +186,10 @@ def solve_problems(
             SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, limits[k], values, counted, intercept,
         )  # fmt: skip
         for layer in range(layers):
-            absorb_imbalance(duals[layer], lower[layer], upper[layer], balance[k, layer])
+            sum_of_duals = 0.0
+            if balance is not None:
+                sum_of_duals = balance[k, layer]
+            absorb_imbalance(duals[layer], lower[layer], upper[layer], sum_of_duals)
             put(duals[layer], a[layer], begin)
         put(intercept, intercepts[k], 0)
         put(counted, counts[k], 0)

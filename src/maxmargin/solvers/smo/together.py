@@ -45,7 +45,7 @@ def take_steps(problems: SmallProblems, tol: float, workers: int, is_over: Calla
     a, b = np.zeros((problems.layers, problems.places)), np.zeros((total, problems.layers))
     sizes, most, diagonal = np.diff(problems.ends), problems.largest, problems.features.diagonal
     limits = np.maximum(STEPS_PER_SAMPLE * sizes, MAX_SCORE_UPDATES / sizes).astype(np.int64)
-    step = max(1, SAMPLES_PER_CALL // most)
+    step, balance = max(1, SAMPLES_PER_CALL // most), rows.balance if rows.balance.any() else None
 
     def advance(start: int, stop: int) -> None:
         buffer = open_tile(min(MAX_SINGLE_ROWS, most), most, np.dtype(float), "rows").ravel()
@@ -53,7 +53,7 @@ def take_steps(problems: SmallProblems, tol: float, workers: int, is_over: Calla
             if is_over():
                 return
             solve_problems(
-                first, min(first + step, stop), *layout, diagonal, problems.ends, buffer, a, *rows.row, rows.balance,
+                first, min(first + step, stop), *layout, diagonal, problems.ends, buffer, a, *rows.row, balance,
                 tol, limits, numbers, counts, b,
             )  # fmt: skip
 
