@@ -141,10 +141,12 @@ class SmallProblems:
         f, layers = np.empty(self.places), self.layers
         a, b = a.reshape(layers, -1), b.reshape(-1, layers)
         sums = np.empty((len(self), layers * LAYER_SUMS + PROBLEM_SUMS))
-        rows, layout = self.rows, self.layout
+        rows, layout, linear = self.rows, self.layout, True if self.features.by_weights else None
 
         def enclose(start: int, stop: int) -> None:
-            judge_problems(start, stop, *layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates, sums)
+            judge_problems(
+                start, stop, *layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates, sums, linear
+            )
 
         self.run(enclose)
         return [

@@ -11,7 +11,7 @@ from ..runtime.rounding import AT_BOUND, UNIT
 from .compiler import njit
 from .double_double import two_sum
 from .row_sums import bound_balancing_cost, enclose_rows
-from .single_rows import LINEAR, admit_row, evaluate_row
+from .single_rows import admit_row, evaluate_row
 from .smo import CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
 
 EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
@@ -198,10 +198,7 @@ def solve_problems(
 
 @njit(**OPTIONS)
 def add_weighted_rows(coef, source, row, f):
-    """f = K coef, row by row of those that count; through w = X'coef where the kernel is linear."""
-    if source[0] == LINEAR:
-        project(coef, source, f)
-        return
+    """f = K coef, row by row of those that count."""
     for i in range(f.shape[0]):
         f[i] = 0.0
     for i in range(f.shape[0]):
@@ -232,13 +229,33 @@ def project(coef, source, f):
 
 @njit(**EXACT_OPTIONS)
 def judge_problems(
-    start, stop, pairs, segments, blocks, kernel, packed, norms, ends, f, a, p, d, e, lo, hi, balance, b, bounds, sums
+    start,
+    stop,
+    pairs,
+    segments,
+    blocks,
+    kernel,
+    packed,
+    norms,
+    ends,
+    f,
+    a,
+    p,
+    d,
+    e,
+    lo,
+    hi,
+    balance,
+    b,
+    bounds,
+    sums,
+    linear,
 ):
     """Scores f = K a and the sums of `enclose_rows` for the problems start to stop.
 
     Of each problem: for each layer what `enclose_rows` and `bound_balancing_cost` return, then the sum of |coef|,
     coef'f, sum_i |coef_i f_i|, the drift, the error of a score, the sum of |a|, and |w| from above. `bounds` says how
-    large rounding errors are; see `SmallProblems.error_rates`.
+    large rounding errors are; see `SmallProblems.error_rates`. Scores are those of w = X'coef unless `linear` is None.
     """
     per_dual, per_length, per_intercept, reach, away, summed = bounds
     for k in range(start, stop):
@@ -253,7 +270,11 @@ def judge_problems(
             for i in range(n):
                 coef[i] += duals[layer, i]
                 size += abs(duals[layer, i])
-        add_weighted_rows(coef, find_source(k, pairs, segments, blocks, kernel, packed, norms), np.empty(n), scores)
+        source = find_source(k, pairs, segments, blocks, kernel, packed, norms)
+        if linear is not None:
+            project(coef, source, scores)
+        else:
+            add_weighted_rows(coef, source, np.empty(n), scores)
         square = absolute = 0.0
         for i in range(n):
             total += abs(coef[i])
