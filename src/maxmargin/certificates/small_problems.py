@@ -70,10 +70,8 @@ class SmallProblems:
     @cached_property
     def ends(self) -> np.ndarray:
         """Where each problem begins in the flat arrays, and the end of the last one."""
-        sizes = np.diff(self.segments)
-        if len(self) == 1:
-            return np.array([0, sizes[self.pairs[0]].sum()])
-        return np.concatenate([[0], np.cumsum(sizes[self.pairs].sum(axis=1))])
+        sizes = [stop - start for start, stop in self.spans]
+        return np.array([0, *accumulate(sizes[i] + sizes[j] for i, j in self.pairs.tolist())])
 
     @property
     def spans(self) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from ..model.kernels import Kernel
 from ..model.problem import Problem
 from ..runtime.blas import single_threaded_blas
 from ..runtime.checkpoints import CheckpointFile
-from ..runtime.interrupt import watch_interrupt
+from ..runtime.interrupt import Interrupt, watch_interrupt
 from ..runtime.scikit_learn import BaseEstimator, ConvergenceWarning, effective_n_jobs
 from ..runtime.threads import CORES, STRIPS, is_main
 from ..runtime.user_warnings import warn_user
@@ -60,7 +60,8 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
             problems = self._pose_problems(data)
             solves = self._count_solves(problems)
             with self._observe(*data.observed, solves) as observation:
-                with watch_interrupt() as interrupt:
+                # A small fit is over before Ctrl-C could be of use; what is left of it for the loop is watched there.
+                with nullcontext(Interrupt()) if data.is_small else watch_interrupt() as interrupt:
                     fits = self._solve(problems, budget.plan(solves, interrupt), observation)
                     self._set_fitted_attributes(problems, fits)
                     self._finish_fit(problems, budget, observation)
@@ -127,7 +128,9 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
                     result = replace(result, n_iter=before.result.n_iter + result.n_iter)
                 return problems.read(problem, result)
 
-        fits = [done.get(k) if fit is None else fit for k, fit in enumerate(problems.run_all(run, budget, stores))]
+        with watch_interrupt(flag=budget.interrupt):
+            found = problems.run_all(run, budget, stores)
+        fits = [done.get(k) if fit is None else fit for k, fit in enumerate(found)]
         return problems.fill_in(fits, starts, bool(budget.interrupt))
 
     def _solver(self, problems: Any = None) -> Any:

@@ -132,7 +132,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
 
     def _check_task(self, task: Task) -> None:
-        if abs(task.y.sum()) == len(task.y):
+        if task.pair is None and abs(task.y.sum()) == len(task.y):
             self._refuse_one_class()
 
     def _unpack(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
@@ -148,8 +148,9 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         if self._is_one_vs_rest:
             self.dual_coef_, self.intercept_ = self._dual_coef_, self._public_intercepts()
         else:
-            flip = -1.0 if n_classes == 2 else 1.0
-            self.dual_coef_, self.intercept_ = flip * self._dual_coef_ + 0.0, flip * self._public_intercepts() + 0.0
+            intercepts = self._public_intercepts()
+            flipped = (-self._dual_coef_, -intercepts) if n_classes == 2 else (self._dual_coef_, intercepts)
+            self.dual_coef_, self.intercept_ = (each + 0.0 for each in flipped)
         self.n_iter_ = np.array([fit.result.n_iter for fit in fits], np.int32)
         self._probA = self._probB = np.empty(0)
         self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided

@@ -26,16 +26,16 @@ class Interrupt:
 
 
 @contextmanager
-def watch_interrupt(shared: Interrupt | None = None) -> Iterator[Interrupt]:
+def watch_interrupt(shared: Interrupt | None = None, flag: Interrupt | None = None) -> Iterator[Interrupt]:
     """Within this context the first Ctrl-C raises the flag and the second one is a KeyboardInterrupt.
 
     Only the main thread receives signals; elsewhere, or where the program has a handler of its own, the flag
-    simply stays down. A `shared` flag is watched by the code that made it.
+    simply stays down. A `shared` flag is watched by the code that made it; `flag` is one that nothing watches yet.
     """
     if shared is not None:
         yield shared
         return
-    flag = Interrupt()
+    flag = Interrupt() if flag is None else flag
     ours = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT) if ours else None
     if before is not signal.default_int_handler:
