@@ -270,10 +270,30 @@ def test_the_stamp_of_a_source_is_its_content(program):
     """Times of files do not survive the making of an image."""
     assert load_program(program).add_doubles(np.arange(4.0)) == 12.0
     os.utime(program, (1, 1))
-    stored_code.read_stamp.cache_clear()
+    stored_code.digest_folder.cache_clear()
     functions = load_program(program)
     functions.add_doubles(np.arange(4.0))
     assert functions.add_doubles.stats.cache_hits
+
+
+def test_another_source_beside_it_makes_code_stale(program):
+    """Its functions may be parts of those that were compiled: an upgrade changes some files and not others."""
+    load_program(program).add_doubles(np.arange(4.0))
+    (program.parent / "other.py").write_text("FACTOR = 2.0")
+    stored_code.digest_folder.cache_clear()
+    functions = load_program(program)
+    functions.add_doubles(np.arange(4.0))
+    assert not functions.add_doubles.stats.cache_hits
+
+
+def test_code_that_is_damaged_is_compiled_again(program):
+    """Cut off by a full disk, say."""
+    load_program(program).add_doubles(np.arange(4.0))
+    files = list((program.parent / "__pycache__").glob("*.nb*"))
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[:20])
+    assert load_program(program).add_doubles(np.arange(4.0)) == 12.0
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -22,6 +22,8 @@ from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 
 ANNOUNCEMENT = "maxmargin: compiling for this processor, once; later processes load the compiled code."
+# what reading a file raises that was cut off, or that something else has written over
+DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError)
 GIVEN_FOLDER = os.environ.get("NUMBA_CACHE_DIR")
 
 
@@ -65,10 +67,23 @@ def list_ready_made_folders(path: str) -> tuple[Path, ...]:
     return (folder,) if folder.is_dir() and any(folder.glob("*.nbi")) else ()
 
 
-@cache
 def read_stamp(path: str) -> bytes:
-    """A digest of a source file: times of files do not survive the making of an image."""
-    return hashlib.sha256(Path(path).read_bytes()).digest()
+    """A digest of the sources of a function's folder, and of the constants that all of them use.
+
+    Functions of other files are parts of a function, and an upgrade may have changed only those. Times of files would
+    not survive the making of an image.
+    """
+    return digest_folder(os.path.dirname(os.path.abspath(path)))
+
+
+@cache
+def digest_folder(folder: str) -> bytes:
+    """A digest of all sources of a folder and of `runtime/rounding.py`."""
+    digest = hashlib.sha256()
+    for source in (*sorted(Path(folder).glob("*.py")), Path(__file__).parent.parent / "runtime" / "rounding.py"):
+        with suppress(OSError):  # a package in an archive has no files
+            digest.update(source.name.encode() + source.read_bytes())
+    return digest.digest()
 
 
 class StoredResults(CompileResultCacheImpl):
@@ -107,12 +122,21 @@ class StoredCode(FunctionCache):
 
     def save_overload(self, sig, data):
         """Keep compiled code; a disk that is full or read-only does not end the fit."""
-        with suppress(OSError):
+        with suppress(OSError, *DAMAGE):
             super().save_overload(sig, data)
 
 
 class StoredFile(IndexDataCacheFile):
     """The files of one function."""
+
+    def load(self, key):
+        """The compiled code of a key; None where there is none, and where the files are damaged: they are given up."""
+        try:
+            return super().load(key)
+        except DAMAGE:
+            with suppress(OSError):
+                os.remove(self._index_path)
+            return None
 
     def _load_data(self, name):
         with open(self._data_path(name), "rb") as file:
