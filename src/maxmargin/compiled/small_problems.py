@@ -7,7 +7,7 @@ one problem after the other in flat arrays of shape (layers, places): problem k 
 
 import numpy as np
 
-from ..runtime.rounding import AT_BOUND, UNIT
+from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT
 from .compiler import njit
 from .double_double import two_sum
 from .row_sums import bound_balancing_cost, enclose_rows
@@ -123,28 +123,33 @@ def sum_conjugates(a, p, d, e):
 
 @njit(**EXACT_OPTIONS)
 def absorb_imbalance(a, lo, hi, balance):
-    """Let a dual far from its bounds, or several, take up what rounding has left of the sum of the duals."""
-    total = error = 0.0
+    """Let a dual far from its bounds and from zero take up what rounding has left of the sum of the duals.
+
+    Where none has room for it, those within their bounds share it. One at a bound or at zero would look free then, and
+    its sample a violator: such duals move only where the sum is off by more than rounding.
+    """
+    total = error = size = 0.0
     inner, room = 0, -1.0
     for i in range(a.shape[0]):
         total, lost = two_sum(total, a[i])
         error += lost
-        slack = min(a[i] - lo[i], hi[i] - a[i])
+        size += abs(a[i])
+        slack = min(min(a[i] - lo[i], hi[i] - a[i]), abs(a[i]))
         if slack > room:
             inner, room = i, slack
     missing = (balance - total) - error
     if abs(missing) < room:
         a[inner] += missing
         return
-    for i in range(a.shape[0]):  # no dual has room on both sides: those that can go that way share it
-        if missing > 0.0 and a[i] < hi[i]:
-            step = min(missing, hi[i] - a[i])
-        elif missing < 0.0 and a[i] > lo[i]:
-            step = max(missing, lo[i] - a[i])
-        else:
-            continue
-        a[i] += step
-        missing -= step
+    for pinned in range(2):
+        for i in range(a.shape[0]):
+            if pinned == 0 and (a[i] == 0.0 or a[i] == lo[i] or a[i] == hi[i]):
+                continue
+            step = min(missing, hi[i] - a[i]) if missing > 0.0 else max(missing, lo[i] - a[i])
+            a[i] += step
+            missing -= step
+        if abs(missing) <= BALANCE_TOLERANCE * size:
+            return
 
 
 @njit(**OPTIONS)
