@@ -26,7 +26,7 @@ COMMANDS = {
     "predict": ("predict", "-q", "data", "model.maxmargin", "out"),
     "help": ("--help",),
 }
-IMPORT_RUNS, COMPILE_RUNS, LATER_RUNS = 7, 3, 7
+IMPORT_RUNS, COMPILE_RUNS, LATER_RUNS = 5, 1, 3
 COMMAND_ROWS, COMMAND_FEATURES = 270, 13  # as heart_scale has
 
 TIME_IMPORT = """
