@@ -7,9 +7,10 @@ the bounds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import singledispatch
 from math import isfinite
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,9 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """(P - D) / max(|P|, |D|, floor), bounded from above."""
-        gap, size = self.gap, self.size
+        primal, dual = self.primal, self.dual
+        difference, size = primal - dual, max(abs(primal), abs(dual), self.floor)
+        gap = self.bound if self.bound < difference else difference
         return gap / size if isfinite(gap) and isfinite(size) else np.inf
 
     @property
@@ -121,7 +124,10 @@ def worst(certificates: list[Certificate]) -> Certificate:
     if len(certificates) == 1:
         return certificates[0]
     distinct = {id(certificate): certificate for certificate in certificates}.values()  # thousands may share one
-    worst_certificate = max(distinct, key=lambda certificate: certificate.relative_gap)
+    of_gap = max(distinct, key=attrgetter("relative_gap"))
     convexities = [certificate.convex for certificate in distinct]
     convex = False if False in convexities else None if None in convexities else True
-    return replace(worst_certificate, convex=convex, parts=tuple(certificates))
+    return Certificate(
+        of_gap.primal, of_gap.dual, of_gap.kkt, convex, of_gap.floor, of_gap.rounding, of_gap.bound, of_gap.scores,
+        tuple(certificates),
+    )  # fmt: skip

@@ -23,13 +23,14 @@ from ..runtime.rounding import BALANCE_ROUNDINGS, BALANCE_TOLERANCE, UNIT, Enclo
 from ..runtime.threads import run_strips
 from .bounds import combine_bounds
 from .certificate import Certificate
-from .term_sums import RowSums, Sums
+from .term_sums import RowSums, larger
 
 EXACT = Enclosed(0.0, 0.0)
 # sum of n^2 over the problems below which threads take longer to wake up than to help: half a millisecond of work
 THREADS_MIN_KERNEL_VALUES = 300_000
 STRIP_KERNEL_VALUES = 500_000  # sum of n^2 over the problems that a core takes at a time: a millisecond of work
 FEW_PROBLEMS = 6  # up to which arithmetic with numbers takes no longer than with arrays
+LAYER_SUMS = len(RowSums._fields) + 2  # of a layer: its sums, and what moving duals to balance takes and costs
 PACKED_WIDTH = 8  # float64 numbers of a packed block: 64 bytes
 
 
@@ -57,7 +58,7 @@ class SmallProblems:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    @property
+    @cached_property
     def layers(self) -> int:
         """The free intercepts of each problem."""
         return self.rows.balance.shape[1]
@@ -68,15 +69,25 @@ class SmallProblems:
         return int(self.ends[-1])
 
     @cached_property
-    def ends(self) -> np.ndarray:
-        """Where each problem begins in the flat arrays, and the end of the last one."""
-        sizes = [stop - start for start, stop in self.spans]
-        return np.array([0, *accumulate(sizes[i] + sizes[j] for i, j in self.pairs.tolist())])
+    def is_balanced_elsewhere(self) -> bool:
+        """Whether the duals of any problem sum to a number other than zero."""
+        return bool(self.rows.balance.any())
 
-    @property
+    @cached_property
     def spans(self) -> list[tuple[int, int]]:
         """Beginning and end of each segment among the samples."""
         return list(pairwise(self.segments.tolist()))
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The samples of each problem."""
+        lengths = [stop - start for start, stop in self.spans]
+        return [lengths[i] + lengths[j] for i, j in self.pairs.tolist()]
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """Where each problem begins in the flat arrays, and the end of the last one."""
+        return np.array([0, *accumulate(self.sizes)])
 
     def cut(self, k: int) -> slice:
         """The places of a problem in the flat arrays."""
@@ -88,11 +99,6 @@ class SmallProblems:
         return [slice(start, stop) for start, stop in pairwise(self.ends.tolist())]
 
     @cached_property
-    def sizes(self) -> list[int]:
-        """The samples of each problem."""
-        return np.diff(self.ends).tolist()
-
-    @cached_property
     def largest(self) -> int:
         """The samples of the largest problem."""
         return max(self.sizes)
@@ -100,11 +106,12 @@ class SmallProblems:
     @cached_property
     def floors(self) -> np.ndarray:
         """`Problem.floor` of each problem."""
-        if not self.rows.balance.any() or self.rows.row.p.any():
+        if not self.is_balanced_elsewhere or self.rows.row.p.any():
             return np.full(len(self), FLOOR)
-        parts = [self.features.diagonal[start:stop] for start, stop in self.spans]
-        squares = [np.concatenate([parts[i], parts[j]]).mean() for i, j in self.pairs.tolist()]
-        return np.maximum(SCALE_FREE_FLOOR * np.abs(self.rows.balance).sum(axis=1) ** 2 * squares, FLOOR)
+        sums = [float(self.features.diagonal[start:stop].sum()) for start, stop in self.spans]
+        squares = [(sums[i] + sums[j]) / size for (i, j), size in zip(self.pairs.tolist(), self.sizes, strict=True)]
+        sizes = np.abs(self.rows.balance).sum(axis=1)
+        return np.maximum(SCALE_FREE_FLOOR * sizes**2 * squares, FLOOR)
 
     @cached_property
     def layout(self) -> tuple:
@@ -134,7 +141,7 @@ class SmallProblems:
         P and D as in `judge_in_memory`, summed by the same compiled pass over rows. `a` has one row for each layer and
         `b` one row for each problem; both may be flat where there is one layer.
         """
-        from ..compiled.small_problems import LAYER_SUMS, PROBLEM_SUMS, judge_problems
+        from ..compiled.small_problems import PROBLEM_SUMS, judge_problems
 
         f, layers = np.empty(self.places), self.layers
         a, b = a.reshape(layers, -1), b.reshape(-1, layers)
@@ -159,35 +166,33 @@ class SmallProblems:
         """
         rows = (sums, b, self.rows.balance, self.rows.least_sizes, self.floors)
         if len(self) <= FEW_PROBLEMS:
-            return [self.combine_columns(*each) for each in zip(*(part.tolist() for part in rows), strict=True)]
+            return list(map(self.combine_columns, *(part.tolist() for part in rows)))
         columns = self.combine_columns(*(part.T for part in rows))
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def combine_columns(self, columns, intercepts, balances, least, floor) -> tuple:
         """The same from the columns of the sums, which are numbers or arrays."""
-        from ..compiled.small_problems import LAYER_SUMS, MOVED, MOVING_COST
-
         own = self.layers * LAYER_SUMS
         total, square, absolute, drift, error, size, length = columns[own:]
         halves = Enclosed(
             0.5 * square,
             0.5 * (total * error + bound_sum(self.largest + 8) * absolute) + drift * (length + drift),
         )
-        found, offset, sound, held = None, EXACT, True, self.rows.balance.any()
+        found, offset, sound = None, EXACT, True
         for layer, (intercept, balance) in enumerate(zip(intercepts, balances, strict=True)):
-            part = columns[layer * LAYER_SUMS : (layer + 1) * LAYER_SUMS]
-            of_layer = RowSums(*part[:MOVED])
+            *part, moved, cost = columns[layer * LAYER_SUMS : (layer + 1) * LAYER_SUMS]
+            of_layer = RowSums(*part)
             allowed = BALANCE_TOLERANCE * larger(size, least)
             sound = sound & (of_layer.inside > 0) & (abs(of_layer.total - balance) <= allowed)
-            layer_sums = of_layer.add_balancing_cost(part[MOVED], part[MOVING_COST], abs(intercept))
-            found = layer_sums if found is None else add_sums(found, layer_sums)
-            if held:
+            layer_sums = of_layer.add_balancing_cost(moved, cost, abs(intercept))
+            found = layer_sums if found is None else found + layer_sums
+            if self.is_balanced_elsewhere:
                 term = balance * intercept
                 offset = Enclosed(
                     offset.value + term, offset.error + bound_sum(self.layers + BALANCE_ROUNDINGS) * abs(term)
                 )
         distance = found.moved * self.reach + drift
-        remainder = Remainder(0.5 * distance**2 * (1.0 + 8.0 * UNIT), 0.0, distance)
+        remainder = Remainder(0.5 * (distance * distance) * (1.0 + 8.0 * UNIT), 0.0, distance)
         conjugate = self.features.bound_penalty_conjugate(halves.high, remainder)
         bounds = combine_bounds(halves, offset, found, remainder, conjugate)
         return *bounds, found.kkt, sound, floor
@@ -214,14 +219,3 @@ class SmallProblems:
         away = float(samples.displacement)
         per_dual, per_length = (bound_sum(samples.d + 8) + summed) * square, 2.0 * UNIT * (self.reach + 2.0 * away)
         return per_dual, per_length, 2.0 * UNIT if away else 0.0, self.reach, away, summed
-
-
-def larger(first, second):
-    """The larger of two numbers, or of each pair in two arrays."""
-    return np.maximum(first, second) if isinstance(second, np.ndarray) else max(first, second)
-
-
-def add_sums(first: Sums, second: Sums) -> Sums:
-    """The sums of two layers, for one problem or for many."""
-    kkt = larger(first.kkt, second.kkt)
-    return (first._replace(kkt=0.0) + second._replace(kkt=0.0))._replace(kkt=kkt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,9 +46,16 @@ class Sums(NamedTuple):
     kkt: float
 
     def __add__(self, other: Sums) -> Sums:
-        both = [add_enclosed(mine, its) for mine, its in zip(self[:3], other[:3], strict=True)]
-        rest = [mine + its for mine, its in zip(self[3:7], other[3:7], strict=True)]
-        return Sums(*both, *rest, max(self.kkt, other.kkt))
+        return Sums(
+            add_enclosed(self.losses, other.losses), add_enclosed(self.conjugates, other.conjugates),
+            add_enclosed(self.remainders, other.remainders), self.moved + other.moved, self.cost + other.cost,
+            self.cost_of_dual + other.cost_of_dual, self.leverage + other.leverage, larger(self.kkt, other.kkt),
+        )  # fmt: skip
+
+
+def larger(first: Any, second: Any) -> Any:
+    """The larger of two numbers, or of each pair in two arrays."""
+    return np.maximum(first, second) if isinstance(second, np.ndarray) else max(first, second)
 
 
 def sum_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bool = False) -> Sums | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from contextlib import nullcontext
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -226,4 +227,4 @@ def has_same_rows(index: np.ndarray | None, before: np.ndarray | None) -> bool:
 def find_worst(results: list[Result]) -> Result:
     """The result with the largest gap; those that had no time to begin share theirs, and are looked at once."""
     distinct = {id(result): result for result in results}.values()
-    return max(distinct, key=lambda result: result.certificate.relative_gap)
+    return max(distinct, key=attrgetter("certificate.relative_gap"))

@@ -98,7 +98,7 @@ class LinearMachine(CertifiedMachine):
         small = self._solves_small_data_together and is_small_design(data.X)
         X = data.X.toarray() if small and sp.issparse(data.X) else data.X
         kernel, tasks = self._make_kernel(data.X), self._tasks(data)
-        check_loss_weights(np.concatenate([task.c for task in tasks]))
+        check_loss_weights(tasks[0].c if len(tasks) == 1 else np.concatenate([task.c for task in tasks]))
         features = Design(kernel.samples(X), self._constant_column) if small else self._features(X, kernel)
         return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read)
 

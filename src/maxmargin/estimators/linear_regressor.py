@@ -55,6 +55,8 @@ class LinearRegressor(RegressorMixin, LinearMachine):
     def _tasks(self, data: Rows) -> list[Task]:
         """All rows of positive weight."""
         y, c = data.y, self._cost(data.weight, len(data.y))
+        if data.weight is None:
+            return [Task(np.arange(len(y)), y, c)]
         index = np.flatnonzero(c > 0)
         return [Task(index, y[index], c[index])]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from math import fsum
 
 import numpy as np
@@ -28,16 +28,15 @@ def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]
 
 def split_sorted_classes(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
     """The same where the samples lie class by class and all of them count."""
-    ends = [0, *np.cumsum(np.bincount(y, minlength=n_classes)).tolist()]
-    places, ones = np.arange(len(y)), np.ones(len(y))
-    parts = [(places[part], ones[part], -ones[part], c[part]) for part in (slice(*each) for each in pairwise(ends))]
-    return [
-        Task(
-            np.concatenate([parts[i][0], parts[j][0]]), np.concatenate([parts[i][1], parts[j][2]]),
-            np.concatenate([parts[i][3], parts[j][3]]), (i, j),
-        )
-        for i, j in combinations(range(n_classes), 2)
-    ]  # fmt: skip
+    sizes = np.bincount(y, minlength=n_classes).tolist()
+    parts = [slice(*each) for each in pairwise(accumulate(sizes, initial=0))]
+    pairs, places, ones = list(combinations(range(n_classes), 2)), np.arange(len(y)), np.ones(len(y))
+    # One array for all pairs, of which each has a part: a copy for each would take longer than to solve it.
+    index = np.concatenate([places[parts[k]] for pair in pairs for k in pair])
+    sign = np.concatenate([part for i, j in pairs for part in (ones[parts[i]], -ones[parts[j]])])
+    cost = c[index]
+    cuts = [slice(*each) for each in pairwise(accumulate((sizes[i] + sizes[j] for i, j in pairs), initial=0))]
+    return [Task(index[cut], sign[cut], cost[cut], pair) for cut, pair in zip(cuts, pairs, strict=True)]
 
 
 def split_one_vs_rest(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
@@ -92,9 +91,11 @@ def weigh_classes(class_weight, classes: np.ndarray, y: np.ndarray, weight: np.n
 
 def order_support(duals: np.ndarray, y: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """The samples with a nonzero dual anywhere, sorted by class and then by index; how many of each class."""
-    support = np.flatnonzero(duals[0] if len(duals) == 1 else duals.any(axis=0))
+    support = (duals[0] if len(duals) == 1 else duals.any(axis=0)).nonzero()[0]
     classes = y[support]
-    return support[np.argsort(classes, kind="stable")], np.bincount(classes, minlength=n_classes).astype(np.int32)
+    if (classes[1:] < classes[:-1]).any():
+        support = support[np.argsort(classes, kind="stable")]
+    return support, np.bincount(classes, minlength=n_classes).astype(np.int32)
 
 
 def spread_duals(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray, n_classes: int) -> np.ndarray:

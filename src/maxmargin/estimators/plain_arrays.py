@@ -16,6 +16,7 @@ from ..runtime.scikit_learn import check_classification_targets, column_or_1d
 
 COMPRESSED_ROWS = (sp.csr_array, sp.csr_matrix)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+FEW_VALUES = 1 << 15  # up to which a look at each takes no longer than to prepare for the overflow of their sum
 
 
 def is_plain_matrix(X: Any) -> bool:
@@ -36,6 +37,8 @@ def is_plain_vector(y: Any, n: int) -> bool:
 
 def is_finite(values: np.ndarray) -> bool:
     """Whether all values are finite."""
+    if values.size <= FEW_VALUES:
+        return bool(np.isfinite(values).all())
     with np.errstate(over="ignore", invalid="ignore"):
         return isfinite(values.sum(dtype=np.float64)) or bool(np.isfinite(values).all())
 
@@ -60,12 +63,20 @@ def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     regression. Others are what scikit-learn says.
     """
     if type(y) is np.ndarray and y.ndim == 1 and (y.dtype.kind in "iu" or is_whole(y)):
-        found = find_two_classes(y) or np.unique(y, return_inverse=True)
+        found = find_counted_classes(y) or find_two_classes(y) or np.unique(y, return_inverse=True)
         if 2 * len(found[0]) <= len(y):
             return found
     labels = column_or_1d(y, warn=True)
     check_classification_targets(y)
     return np.unique(labels, return_inverse=True)
+
+
+def find_counted_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """What `np.unique` says of labels that are the numbers 0 to k - 1, without sorting; None of others."""
+    if y.dtype != np.intp or not y.size or y.min() != 0 or y.max() >= y.size:
+        return None
+    counts = np.bincount(y)
+    return (np.arange(len(counts)), y) if counts.all() else None
 
 
 def find_two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

@@ -34,7 +34,10 @@ def solve_small_designs(
     features = posed.whole
     if type(features) is not Design or features.samples.sparse or not is_small_design(features.samples.X):
         return {}
-    y, c = (np.stack([getattr(task, name) for task in posed.tasks]) for name in ("y", "c"))
+    if len(posed.tasks) == 1:
+        y, c = posed.tasks[0].y[None], posed.tasks[0].c[None]
+    else:
+        y, c = np.stack([task.y for task in posed.tasks]), np.stack([task.c for task in posed.tasks])
     problems = SmallDesigns(features, y, c, loss, free)
     if not can_solve_together(problems, tol):
         return {}

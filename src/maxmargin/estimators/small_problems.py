@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import sqrt
 
 import numpy as np
@@ -66,8 +67,9 @@ def solve_batch(posed: KernelProblems, chosen: list[int], smo: SMO, tol: float, 
 def read_results(formulation: Formulation, problems: SmallProblems, results: list[Result]) -> list[KernelFit | None]:
     """The machine of each result, which of its samples are free, and |w|; None where the judge had no certificate."""
     row, many = problems.rows.row, problems.layers > 1
-    a = np.concatenate([result.point.a for result in results], axis=-1).reshape(problems.layers, -1)
-    free = ((a > row.lo) & (a < row.hi) & (a != 0)).any(axis=0)
+    a = np.concatenate([result.point.a for result in results], axis=-1)
+    free = (a > row.lo) & (a < row.hi) & (a != 0.0)
+    free = free[0] if problems.layers == 1 else free.any(axis=0)
     fits: list[KernelFit | None] = []
     for place, result in enumerate(results):
         if result.certificate is None:
@@ -88,7 +90,7 @@ def concatenate_problems(posed: KernelProblems, chosen: list[int]) -> SmallProbl
         y, c, starts = tasks[0].y, tasks[0].c, np.zeros(1, np.int64)
     else:
         y, c = np.concatenate([task.y for task in tasks]), np.concatenate([task.c for task in tasks])
-        starts = np.cumsum([0, *(len(task.index) for task in tasks[:-1])])
+        starts = np.array([0, *accumulate(len(task.index) for task in tasks[:-1])])
     rows = posed.formulation.pose_jointly(y, c, starts)
     if rows is None:
         return None
@@ -99,7 +101,6 @@ def concatenate_problems(posed: KernelProblems, chosen: list[int]) -> SmallProbl
 def lay_out_samples(posed: KernelProblems, tasks: list[Task]) -> tuple[Gram, np.ndarray, np.ndarray]:
     """Features, segments, and the two segments of each task: its classes, or all samples and an empty one."""
     if posed.features.segments is not None:
-        starts = np.searchsorted(posed.y, np.arange(posed.y[-1] + 1))
-        return posed.features, np.append(starts, posed.features.n), np.array([task.pair for task in tasks])
+        return posed.features, np.array(posed.features.segments.ends), np.array([task.pair for task in tasks])
     features = tasks[0].cut(posed.features)
     return features, np.array([0, features.n, features.n]), np.tile([0, 1], (len(tasks), 1))

@@ -133,8 +133,10 @@ def measure_memory() -> float:
 
 def check_width(X) -> None:
     """Refuse sparse samples of so many features that w and the vectors beside it are larger than the memory."""
+    if not sp.issparse(X):
+        return
     memory, needed = measure_memory(), MIN_WEIGHT_VECTORS * 8 * X.shape[1]
-    if sp.issparse(X) and needed > memory:
+    if needed > memory:
         raise ValueError(
             f"X has {X.shape[1]:,} features, and vectors of w would take {needed / 2**30:.0f} GB of the "
             f"{memory / 2**30:.0f} GB here; number the features that occur anew, or hash them."
@@ -234,15 +236,17 @@ def check_kernel_values(features, X) -> None:
 
 def check_size(values: np.ndarray, name: str) -> None:
     """Numbers whose squares overflow are refused: they would only be noticed as nonsense later."""
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
     if not largest <= MAX_ABS_VALUE:
         raise ValueError(f"{name} reaches {largest:.2g}; values beyond {MAX_ABS_VALUE:g} overflow, so scale them.")
 
 
 def check_loss_weights(c: np.ndarray) -> None:
     """c, C times the weights of samples and classes, neither so large that squares overflow nor without an inverse."""
+    if not c.size:
+        return
     check_size(c, "C times sample_weight")
-    least = float(c.min(initial=np.inf))
+    least = float(c.min())
     if least < MIN_POSITIVE_WEIGHT:
         raise ValueError(
             f"C times sample_weight falls to {least}; values below {MIN_POSITIVE_WEIGHT:g} underflow, so scale them."

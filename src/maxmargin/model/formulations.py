@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import fsum
 from typing import Any, ClassVar, NamedTuple
 
@@ -150,7 +151,7 @@ class OneClass(Formulation):
 
     def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
         """The duals of each problem sum to nu sum(c)."""
-        balance = np.array([[self.nu * part.sum()] for part in np.split(c, starts[1:])])
+        balance = np.array([[self.nu * c[cut].sum()] for cut in cut_at(starts, len(c))])
         return JointRows.of(Novelty().terms(y, c), y, c, balance, starts)
 
     def read(self, problem: Problem, point: Point) -> Machine:
@@ -185,10 +186,8 @@ class NuClassification(Formulation):
         """Two layers of hinges at margin 0 for each problem."""
         if not self.free:
             return None
-        sides, signs, weights = np.array([1.0, -1.0]), np.split(y, starts[1:]), np.split(c, starts[1:])
-        totals = [
-            min(self.nu, largest_nu(sign, weight)) * weight.sum() for sign, weight in zip(signs, weights, strict=True)
-        ]
+        sides, cuts = np.array([1.0, -1.0]), cut_at(starts, len(y))
+        totals = [min(self.nu, largest_nu(y[cut], c[cut])) * c[cut].sum() for cut in cuts]
         layers, of_layers = np.where(sides[:, None] == y, c, 0.0), np.repeat(sides[:, None], len(y), 1)
         balance = 0.5 * np.array(totals)[:, None] * sides
         return JointRows.of(Hinge(0.0).terms(of_layers, layers), of_layers, layers, balance, starts)
@@ -233,10 +232,10 @@ def choose_margin_intercepts(point: Point, c: np.ndarray, find_scores: Callable[
     with it, to the limit in which every sample goes to the heavier class. Solvers stop at the near end. That is the
     better machine, unless the class weights say that the lighter class does not count.
     """
-    walls, weights = np.array(point.b, float), c.sum(axis=1)
-    light = int(np.argmin(weights))
+    walls, weights = np.array(point.b, float), c.sum(axis=1).tolist()
+    light = 0 if weights[0] <= weights[1] else 1
     if (
-        weights[light] > NEGLIGIBLE_CLASS_SHARE * weights.sum()
+        weights[light] > NEGLIGIBLE_CLASS_SHARE * sum(weights)
         or np.abs(point.a[light]).sum() < (1 - 1e-12) * weights[light]
     ):
         return walls
@@ -247,7 +246,12 @@ def choose_margin_intercepts(point: Point, c: np.ndarray, find_scores: Callable[
 
 def largest_nu(y: np.ndarray, c: np.ndarray) -> float:
     """2 min(c_+, c_-) / (c_+ + c_-): beyond this nu the duals of the two classes cannot balance."""
-    return 2.0 * float(min(c[y > 0].sum(), c[y < 0].sum())) / float(c.sum())
+    return 2.0 * min(float(c[y > 0].sum()), float(c[y < 0].sum())) / float(c.sum())
+
+
+def cut_at(starts: np.ndarray, end: int) -> list[slice]:
+    """The parts of arrays of `end` places that begin at `starts`."""
+    return [slice(start, stop) for start, stop in pairwise([*starts.tolist(), end])]
 
 
 @dataclass(frozen=True)
@@ -276,7 +280,7 @@ class NuRegression(Formulation):
         if not self.free:
             return None
         sides, walls = np.array([1.0, -1.0]), Quantile(np.array([[1.0], [0.0]]))
-        totals = np.array([self.nu * part.sum() for part in np.split(c, starts[1:])])
+        totals = np.array([self.nu * c[cut].sum() for cut in cut_at(starts, len(c))])
         targets, weights = np.stack([y, y]), np.stack([c, c])
         return JointRows.of(walls.terms(targets, weights), targets, weights, 0.5 * totals[:, None] * sides, starts)
 

@@ -54,9 +54,10 @@ def add_enclosed(*parts: Enclosed) -> Enclosed:
     >>> add_enclosed(Enclosed(1.0, 0.0), Enclosed(2.0**-60, 0.0)).error > 2.0**-60
     True
     """
-    slack = bound_sum(len(parts) + 1)
-    values, errors = zip(*parts, strict=True)
-    return Enclosed(sum(values), (sum(errors) + slack * sum(map(abs, values))) * (1.0 + 2.0 * slack))
+    slack, total, error, size = bound_sum(len(parts) + 1), 0.0, 0.0, 0.0
+    for part in parts:
+        total, error, size = total + part[0], error + part[1], size + abs(part[0])
+    return Enclosed(total, (error + slack * size) * (1.0 + 2.0 * slack))
 
 
 class Remainder(NamedTuple):

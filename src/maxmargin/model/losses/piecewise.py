@@ -86,8 +86,9 @@ def make_piecewise(p, d, e, lo, hi, like: np.ndarray) -> PiecewiseConjugate:
     zero = np.zeros(np.broadcast(p, lo, hi, like).shape)
 
     def fill(part) -> np.ndarray:
-        full = isinstance(part, np.ndarray) and part.shape == zero.shape and part.dtype == zero.dtype
-        return part if full else zero if np.ndim(part) == 0 and part == 0.0 else zero + part
+        if isinstance(part, np.ndarray):
+            return part if part.shape == zero.shape and part.dtype == zero.dtype else zero + part
+        return zero + part if part else zero
 
     return PiecewiseConjugate(fill(p), fill(d), fill(e), fill(lo), fill(hi))
 
@@ -103,7 +104,8 @@ class Hinge(PiecewiseLoss):
 
     def row(self, y, c):
         """p = -margin y, a between 0 and y c."""
-        return make_piecewise(-self.margin * y, 0.0, 0.0, np.minimum(0.0, y * c), np.maximum(0.0, y * c), c)
+        end = y * c
+        return make_piecewise(-self.margin * y, 0.0, 0.0, np.minimum(0.0, end), np.maximum(0.0, end), c)
 
 
 @dataclass(frozen=True)

@@ -165,9 +165,9 @@ def measure_targets(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
     if row is None or problems.loss.target != "real":
         return np.zeros(total), np.ones(total)
     weight = problems.c.sum(axis=1)
-    centre = -np.einsum("ki,ki->k", problems.c, row.p) / weight if problems.free else np.zeros(total)
+    centre = -np.vecdot(problems.c, row.p) / weight if problems.free else np.zeros(total)
     sizes = np.abs(row.p + centre[:, None])
-    scale = np.maximum(np.einsum("ki,ki->k", problems.c, sizes) / weight, 1e-12 * (sizes.max(axis=1) + np.abs(centre)))
+    scale = np.maximum(np.vecdot(problems.c, sizes) / weight, 1e-12 * (sizes.max(axis=1) + np.abs(centre)))
     return centre, np.where(scale > 0.0, scale, 1.0)
 
 

@@ -43,9 +43,9 @@ def take_steps(problems: SmallProblems, tol: float, workers: int, is_over: Calla
     numbers, counts = np.zeros((total, 5)), np.zeros((total, 7), np.int64)
     numbers[:, FLOOR] = problems.floors
     a, b = np.zeros((problems.layers, problems.places)), np.zeros((total, problems.layers))
-    sizes, most, diagonal = np.diff(problems.ends), problems.largest, problems.features.diagonal
+    sizes, most, diagonal = np.array(problems.sizes), problems.largest, problems.features.diagonal
     limits = np.maximum(STEPS_PER_SAMPLE * sizes, MAX_SCORE_UPDATES / sizes).astype(np.int64)
-    step, balance = max(1, SAMPLES_PER_CALL // most), rows.balance if rows.balance.any() else None
+    step, balance = max(1, SAMPLES_PER_CALL // most), rows.balance if problems.is_balanced_elsewhere else None
 
     def advance(start: int, stop: int) -> None:
         buffer = open_tile(min(MAX_SINGLE_ROWS, most), most, np.dtype(float), "rows").ravel()
