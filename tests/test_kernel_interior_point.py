@@ -99,6 +99,8 @@ def test_auto_goes_on_with_it(monkeypatch):
     monkeypatch.setattr("maxmargin.solvers.choice.PAIR_STEPS_PER_SAMPLE", 1)
     monkeypatch.setattr("maxmargin.solvers.choice.PAIR_SCORE_UPDATES", 1.0)
     monkeypatch.setattr("maxmargin.solvers.choice.PAIR_STEPS_PER_KERNEL_ENTRY", 0.0)
+    monkeypatch.setattr("maxmargin.solvers.smo.together.STEPS_PER_SAMPLE", 1)
+    monkeypatch.setattr("maxmargin.solvers.smo.together.MAX_SCORE_UPDATES", 1.0)
     X, y = make_clouds(200, 3, 2)
     model = SVR(C=100.0).fit(X, y.astype(float))
     assert model.result_.converged

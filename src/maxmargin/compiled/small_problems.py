@@ -10,10 +10,12 @@ import numpy as np
 from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT
 from .compiler import njit
 from .double_double import two_sum
+from .free_duals import estimate_credit, maximise_over_free
 from .row_sums import bound_balancing_cost, enclose_rows
 from .single_rows import admit_row, evaluate_row
-from .smo import CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
+from .smo import BUDGET, CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
 
+STRETCH_STEPS = 32  # pair steps before Newton's method is tried over the free duals
 EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 # columns of the sums of a problem: these for each layer, then those of the problem itself
 LAYER_SUMS, MOVED, MOVING_COST = 18, 16, 17
@@ -186,10 +188,19 @@ def solve_problems(
             square = start_scores(duals, source, rows, slot, holder, stamp, counted, f)
             values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
         update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
-        pair_steps(
-            rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature,
-            SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, limits[k], values, counted, intercept,
-        )  # fmt: skip
+        code, left, credit = BUDGET, limits[k], 0.0
+        while code == BUDGET and left > 0:
+            stretch = min(left, STRETCH_STEPS)
+            code = pair_steps(
+                rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature,
+                SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, stretch, values, counted, intercept,
+            )  # fmt: skip
+            left -= stretch
+            if code == BUDGET and layers == 1:
+                credit = maximise_over_free(
+                    credit + estimate_credit(stretch, n), rows, slot, f, duals[0], shift[0], curve[0], kink[0], lower[0], upper[0], up[0], low[0],
+                    curvature[0], values,
+                )  # fmt: skip
         for layer in range(layers):
             sum_of_duals = 0.0
             if balance is not None:
