@@ -92,7 +92,7 @@ def test_the_same_sample_twice():
         hi[:, twice],
         a[:, twice],
     )
-    a, f, value, _ = run(problem)
+    a, _, value, _ = run(problem)
     assert np.isfinite(a).all()
     np.testing.assert_allclose(value, evaluate(*problem[:4], a), rtol=1e-5)
 

@@ -198,8 +198,8 @@ def solve_problems(
             left -= stretch
             if code == BUDGET and layers == 1:
                 credit = maximise_over_free(
-                    credit + estimate_credit(stretch, n), rows, slot, f, duals[0], shift[0], curve[0], kink[0], lower[0], upper[0], up[0], low[0],
-                    curvature[0], values,
+                    credit + estimate_credit(stretch, n), rows, slot, f, duals[0], shift[0], curve[0], kink[0],
+                    lower[0], upper[0], up[0], low[0], curvature[0], values,
                 )  # fmt: skip
         for layer in range(layers):
             sum_of_duals = 0.0
