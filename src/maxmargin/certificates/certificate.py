@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..model.problem import FLOOR
+from ..runtime.interpreter import cached_property
 
 # of the gap: where rounding may be more than this, the point is judged again more accurately
 MAX_ROUNDING_SHARE_OF_GAP = 0.25
@@ -71,12 +72,10 @@ class Certificate:
         """max(|P|, |D|, floor), what a gap is compared with; see `Problem.floor`."""
         return max(abs(self.primal), abs(self.dual), self.floor)
 
-    @property
+    @cached_property
     def relative_gap(self) -> float:
         """(P - D) / max(|P|, |D|, floor), bounded from above."""
-        primal, dual = self.primal, self.dual
-        difference, size = primal - dual, max(abs(primal), abs(dual), self.floor)
-        gap = self.bound if self.bound < difference else difference
+        gap, size = self.gap, self.size
         return gap / size if isfinite(gap) and isfinite(size) else np.inf
 
     @property
