@@ -14,7 +14,9 @@ from importlib.util import LazyLoader
 
 # Modules that SciPy and Numba import at their start and that no command uses: they are executed when first used. None
 # of them may be one that threads use, which can meet in a module that is half there.
-SELDOM_USED = frozenset({"numpy.ctypeslib", "numpy.f2py", "numpy.testing", "yaml"})
+SELDOM_USED = frozenset(
+    {"importlib.metadata", "numba.experimental", "numpy.ctypeslib", "numpy.f2py", "numpy.testing", "yaml"}
+)
 OBJECTS_BETWEEN_COLLECTIONS = 200_000  # by default 700; all imports of a command make half as many
 
 
