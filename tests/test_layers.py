@@ -33,9 +33,9 @@ LAYERS = (
     ("__main__",),
 )
 SOLVER_LAYERS = (  # within solvers/; None stands for the families, which do not know one another
-    ("result", "stalling"), ("advancing", "run_copies"), ("quadratic_program",), (None,), ("registry",),
-    ("choice", "neighbours"), ("best_certified",), ("sequence",), ("loop", "minimisation_arguments"),
-    ("minimisation", "paths"),
+    ("names", "result", "stalling"), ("advancing", "run_copies"), ("quadratic_program",), (None,),
+    ("automatic", "registry"), ("choice", "neighbours"), ("best_certified",), ("sequence",),
+    ("loop", "minimisation_arguments"), ("minimisation", "paths"),
 )  # fmt: skip
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 COMPILED_GUESTS = ("model", "structures", "blocks", "certificates", "solvers", "files")

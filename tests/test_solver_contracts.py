@@ -25,8 +25,10 @@ from maxmargin.model.losses import Hinge, LeastSquares
 from maxmargin.model.problem import Point
 from maxmargin.runtime.checkpoints import CheckpointFile
 from maxmargin.solvers import SOLVERS
-from maxmargin.solvers.choice import apply_smo_settings, explain, has_own_stopping_rule, plan
+from maxmargin.solvers.automatic import apply_smo_settings, has_own_stopping_rule
+from maxmargin.solvers.choice import explain, plan
 from maxmargin.solvers.loop import solve
+from maxmargin.solvers.names import SOLVER_NAMES
 from maxmargin.solvers.result import Status
 from maxmargin.solvers.sequence import NotStarted
 
@@ -77,6 +79,11 @@ def make_ridge_problem():
 
 
 # ---- the package keeps to them ------------------------------------------------------------------------------------
+
+
+def test_names_are_those_of_the_solvers():
+    """They can be checked without loading a solver."""
+    assert tuple(SOLVERS) == SOLVER_NAMES
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -23,6 +23,7 @@ from maxmargin.cli import main
 from maxmargin.compiled import compiler, stored_code
 from maxmargin.compiled.stored_code import StoredCode
 from maxmargin.runtime import stand_ins
+from maxmargin.runtime.installed_version import read_version
 from maxmargin.runtime.scikit_learn import check_liblinear_arguments
 
 HEAVY = {"sklearn", "pandas", "joblib", "scipy.stats", "scipy.optimize", "scipy.linalg"}
@@ -246,6 +247,46 @@ def test_code_is_loaded_without_preparing_to_compile():
     for _ in range(2):  # the first may have to compile
         done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=300, check=True)
     assert not {"numba.np.linalg", "numba.np.arraymath", "numba.typed.typeddict"} & set(done.stdout.split())
+
+
+def test_stored_code_is_machine_code_alone(program):
+    """The form for callers that are to be compiled is not stored; such callers get it all the same."""
+    assert load_program(program).add_doubles(np.arange(4.0)) == 12.0
+    (path,) = program.parent.rglob("*add_doubles*.nbc")
+    with open(path, "rb") as file:
+        names, ((_, kind, (machine_code, bitcode)), *_) = stored_code.CodeUnpickler(file).load()
+    assert kind == "object"
+    assert len(bitcode) < len(machine_code)
+    functions = load_program(program)
+    assert functions.add_doubles(np.arange(4.0)) == 12.0
+    assert functions.add_doubles.stats.cache_hits
+    assert functions.add_doubles.overloads[functions.add_doubles.signatures[0]].fndesc.llvm_func_name in names
+    add_doubles = functions.add_doubles
+    assert compiler.njit()(lambda x: add_doubles(x) + 1.0)(np.arange(4.0)) == 13.0
+
+
+def test_an_estimator_loads_no_solver_that_a_small_fit_does_without():
+    """Solvers come with the first fit that goes through the loop."""
+    code = """if True:
+        import sys
+        import numpy as np
+        from maxmargin import SVC
+        X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20) % 2
+        SVC().fit(X, y)
+        print("maxmargin.solvers.registry" in sys.modules)
+        SVC(solver="smo", max_iter=10_000).fit(X, y)
+        print("maxmargin.solvers.registry" in sys.modules)
+        """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize("spelling", ["scikit-learn", "scikit_learn"])
+def test_the_version_of_a_package_that_is_not_imported(spelling, monkeypatch):
+    """By the folder beside it, and where there is none, by Python's own list of what is installed."""
+    assert read_version("sklearn", spelling) == sklearn.__version__
+    monkeypatch.setattr("os.listdir", lambda folder: [])
+    assert read_version("sklearn", spelling) == sklearn.__version__
 
 
 @pytest.mark.parametrize("given", [True, False])

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 
-from ..runtime.light_start import own_process
+from ..runtime.light_start import end_process, own_process
 from .exit_codes import Exit, Terminated, UsageError
 
 PYTHON_SCALERS = re.compile("StandardScaler(,| or) MinMaxScaler")  # how users of Python are told to scale
@@ -55,6 +55,8 @@ def main(argv: list[str] | None = None, program: str = "maxmargin") -> int:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+    if whole_process:
+        end_process()
     return code
 
 

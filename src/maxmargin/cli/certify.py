@@ -69,7 +69,7 @@ def check_known(model, arguments: argparse.Namespace) -> None:
 
 def find_tolerance(model) -> float | None:
     """The gap that a model of ours was to reach; None where another rule ended its fit, or another program."""
-    from ..solvers.choice import has_own_stopping_rule
+    from ..solvers.automatic import has_own_stopping_rule
 
     own_rule = has_own_stopping_rule(model.solver)
     return model.tol if "result_" in vars(model) and not own_rule else None

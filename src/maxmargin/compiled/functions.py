@@ -30,6 +30,9 @@ class CompiledFunction(CPUDispatcher):
         with pause_collection():
             return super().compile(sig)
 
+    def _compilation_chain_init_hook(self):
+        """Packages that extend Numba are looked for when something is compiled, by the target context."""
+
     def get_call_template(self, args, kws):
         """What a compiled caller must know of the types; numbers are no types of their own."""
         return self.open_part().get_call_template(tuple(map(unliteral, args)), kws)

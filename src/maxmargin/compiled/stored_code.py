@@ -2,7 +2,10 @@
 
 Before it loads anything, Numba prepares to compile: it imports its implementations of all of Python and NumPy, and
 SciPy's BLAS. That takes longer than everything else that a first fit does. A process that finds all of its code on disk
-needs none of it, only the runtime that owns memory.
+needs none of it, only the runtime that owns memory, and of that no more than where its functions are.
+
+Beside machine code Numba stores the same function for LLVM, as a part of callers that are to be compiled. Functions
+here have a form of their own for that (`functions.py`), so machine code alone is stored.
 
 Numba looks for code only where it could write more of it. Here code that `maxmargin compile` left is found in a place
 that is read-only too: in the folder that NUMBA_CACHE_DIR named when this process began, or beside the package.
@@ -16,10 +19,12 @@ import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
+from llvmlite import binding
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.environment import Environment, lookup_environment
-from numba.core.runtime.nrt import rtsys
+from numba.core.runtime import _nrt_python
 
 ANNOUNCEMENT = "maxmargin: compiling for this processor, once; later processes load the compiled code."
 # what reading a file raises that was cut off, or that something else has written over
@@ -91,6 +96,21 @@ class StoredResults(CompileResultCacheImpl):
 
     _locator_classes = (*CompileResultCacheImpl._locator_classes, ReadyMadeFolder)
 
+    def reduce(self, cres):
+        """Machine code, the names of the functions in it, and what Numba has to know of them."""
+        (name, kind, (machine_code, _)), *rest = super().reduce(cres)
+        names = [function.name for function in cres.library.get_defined_functions()]
+        return names, ((name, kind, (machine_code, binding.parse_assembly("").as_bitcode())), *rest)
+
+    def rebuild(self, target_context, payload):
+        """The function, ready to be called."""
+        names, stored = payload
+        functions = [SimpleNamespace(name=name, is_declaration=False) for name in names]
+        target_context.codegen()._engine._load_defined_symbols(
+            SimpleNamespace(functions=functions, global_variables=())
+        )
+        return super().rebuild(target_context, stored)
+
 
 class StoredCode(FunctionCache):
     """The compiled code of a function on disk, by the types of its arguments."""
@@ -109,7 +129,7 @@ class StoredCode(FunctionCache):
 
     def load_overload(self, sig, target_context):
         """The compiled code for some types; None if there is none, and it is to be compiled."""
-        rtsys.initialize(target_context)
+        find_runtime()
         with self._guard_against_spurious_io_errors():
             key = self._index_key(sig, target_context.codegen())
             for file in self.files:
@@ -124,6 +144,13 @@ class StoredCode(FunctionCache):
         """Keep compiled code; a disk that is full or read-only does not end the fit."""
         with suppress(OSError, *DAMAGE):
             super().save_overload(sig, data)
+
+
+@cache
+def find_runtime() -> None:
+    """Say where the functions are that own memory; Numba compiles more of them when it compiles."""
+    for name, address in _nrt_python.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 class StoredFile(IndexDataCacheFile):

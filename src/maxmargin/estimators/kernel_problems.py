@@ -12,7 +12,6 @@ import numpy as np
 from ..model.features import Gram
 from ..model.formulations import Formulation, Machine
 from ..model.problem import Point, Problem
-from ..solvers.loop import make_unstarted_result
 from ..solvers.result import Result
 from .fit_problems import FitProblems
 from .tasks import Budget, Task, run_side_by_side
@@ -79,6 +78,8 @@ class KernelProblems(FitProblems):
 
         There may be tens of thousands of them. So those that start at zero are not posed, and share what they have.
         """
+        from ..solvers.loop import make_unstarted_result
+
         like = next(fit.result for fit in fits if fit is not None)
 
         @cache

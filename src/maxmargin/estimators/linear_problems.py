@@ -14,7 +14,6 @@ from ..model.features import Design
 from ..model.kernels import Linear
 from ..model.problem import Point, Problem
 from ..runtime.checkpoints import CheckpointFile
-from ..solvers.loop import make_unstarted_result
 from ..solvers.result import Result
 from .fit_problems import FitProblems
 from .tasks import Budget, Task, run_side_by_side
@@ -89,6 +88,8 @@ class LinearProblems(FitProblems):
 
     def fill_in(self, fits: list[LinearFit | None], starts: list[Point | None], interrupted: bool) -> list[LinearFit]:
         """The fits with those that had no time to begin where they were to start."""
+        from ..solvers.loop import make_unstarted_result
+
         like = next(fit for fit in fits if fit is not None)
 
         def make_unstarted_fit(k: int) -> LinearFit:

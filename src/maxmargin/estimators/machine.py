@@ -13,7 +13,7 @@ from ..model.kernels import make_kernel
 from ..model.samples import choose_storage_format
 from ..runtime.scikit_learn import count_samples
 from ..runtime.threads import STRIPS
-from ..solvers.choice import apply_smo_settings
+from ..solvers.automatic import apply_smo_settings
 from ..solvers.result import Result, Status
 from .kernel_prediction import KernelPrediction
 from .kernel_problems import KernelFit, KernelProblems

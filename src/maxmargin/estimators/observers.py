@@ -17,11 +17,17 @@ from ..insight.diagnosis import announce
 from ..insight.progress import ProgressLine
 from ..runtime.interpreter import release_interpreter
 from ..runtime.scikit_learn import CallbackSupportMixin, open_callbacks, take_fitted
-from ..solvers.choice import has_own_stopping_rule
-from ..solvers.loop import solve
+from ..solvers.automatic import has_own_stopping_rule
 from ..solvers.result import Progress, Result, Status
 from ..solvers.run_copies import copy_run
 from ..solvers.sequence import SolveObserver
+
+
+def solve(problem, solver, **options) -> Result:
+    """`solvers.loop.solve`, which brings all solvers with it: a small fit has no need of it."""
+    from ..solvers.loop import solve as solve_in_the_loop
+
+    return solve_in_the_loop(problem, solver, **options)
 
 
 class ObservedFit(CallbackSupportMixin):

@@ -11,7 +11,7 @@ from ..certificates.small_problems import SmallProblems
 from ..model.features import SINGLE_ROWS_MAX_FEATURES, Gram
 from ..model.formulations import Formulation
 from ..model.kernels import has_formula
-from ..solvers.choice import Automatic
+from ..solvers.automatic import Automatic
 from ..solvers.result import Result
 from ..solvers.smo import SMO
 from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM, is_default_smo, solve_together

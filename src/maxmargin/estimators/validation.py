@@ -22,7 +22,7 @@ from ..runtime.scikit_learn import (
     validate_data,
 )
 from ..runtime.user_warnings import warn_user
-from ..solvers import SOLVERS
+from ..solvers.names import SOLVER_NAMES
 from .plain_arrays import is_finite, is_known_matrix, is_plain_matrix, is_plain_vector, note_features
 
 MIN_WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
@@ -38,7 +38,7 @@ SOLVE_CONSTRAINTS: dict = {
     "verbose": ["verbose"],
     "max_iter": [Interval(Integral, -1, None, closed="left")],
     "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
-    "solver": [StrOptions({"auto", *SOLVERS}), HasMethods(["accepts", "start"])],
+    "solver": [StrOptions({"auto", *SOLVER_NAMES}), HasMethods(["accepts", "start"])],
     "warm_start": ["boolean"],
 }
 CONSTRAINTS: dict = {

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from multiprocessing import parent_process
 from typing import TextIO
 
 import numpy as np
@@ -203,6 +202,11 @@ def say_duration(seconds: float) -> str:
 
 
 # ---- where it is written --------------------------------------------------------------------------------------------
+
+
+def parent_process() -> object:
+    """The process whose pool this one belongs to; one that has not imported `multiprocessing` belongs to none."""
+    return sys.modules["multiprocessing"].parent_process() if "multiprocessing" in sys.modules else None
 
 
 def open_screen(stream: TextIO) -> Terminal | Notebook | None:

@@ -14,8 +14,10 @@ from importlib.util import LazyLoader
 
 # Modules that SciPy and Numba import at their start and that no command uses: they are executed when first used. None
 # of them may be one that threads use, which can meet in a module that is half there.
-SELDOM_USED = frozenset({"numpy.ctypeslib", "numpy.f2py", "numpy.testing", "yaml"})
-OBJECTS_BETWEEN_COLLECTIONS = 50_000  # by default 700
+SELDOM_USED = frozenset(
+    {"importlib.metadata", "numba.experimental", "numpy.ctypeslib", "numpy.f2py", "numpy.testing", "yaml"}
+)
+OBJECTS_BETWEEN_COLLECTIONS = 200_000  # by default 700; all imports of a command make half as many
 
 
 class LightStart:
@@ -43,6 +45,12 @@ def own_process() -> None:
         LightStart.owned = True
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)  # imports make objects that stay
         sys.meta_path.insert(0, SeldomUsedModules)
+
+
+def end_process() -> None:
+    """Say that a process of our own has nothing left to do: its end need not look for garbage among all modules."""
+    if LightStart.owned:
+        gc.freeze()
 
 
 def leave_out_scikit_learn() -> None:

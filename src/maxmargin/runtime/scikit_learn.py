@@ -42,8 +42,7 @@ if TYPE_CHECKING:  # scikit-learn has no types, without which what these decorat
     def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]: ...
     def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]: ...
 elif is_light():
-    from importlib.metadata import version
-
+    from .installed_version import read_version
     from .stand_ins import (
         BaseEstimator,
         ClassifierMixin,
@@ -65,7 +64,7 @@ elif is_light():
         fit_context,
     )
 
-    INSTALLED_VERSION = version("scikit-learn")
+    INSTALLED_VERSION = read_version("sklearn", "scikit-learn")
 else:
     from sklearn import __version__ as INSTALLED_VERSION
     from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin

@@ -11,7 +11,7 @@ Measured on two cores at C = 1, seconds to a certified relative gap of 1e-6 (`py
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..blocks.problem import BlockProblem
@@ -20,6 +20,7 @@ from ..contracts.traits import FORM_PHRASES
 from ..model.problem import Problem
 from ..structures.examples import count_jobs
 from ..structures.problem import StructuredProblem
+from .automatic import Automatic
 from .newton.blocks import BLOCK_MATRIX_MAX_FEATURES
 from .newton.feature_space import FeatureSpace
 from .newton.kernel_interior_point import KernelInteriorPoint
@@ -60,20 +61,6 @@ PAIR_STEPS_PER_SQUARED_FEATURE = 4
 PAIR_STEPS_PER_KERNEL_ENTRY = 0.5
 
 
-@dataclass(frozen=True)
-class Automatic:
-    """solver="auto" of an estimator that has settings for SMO."""
-
-    smo: SMO = field(default_factory=SMO)
-
-
-def apply_smo_settings(solver: str | Solver, **settings: Any) -> str | Solver | Automatic:
-    """The solver of an estimator that has settings for SMO: they go with "auto" and "smo", and with no other."""
-    if not isinstance(solver, str) or solver not in ("auto", "smo"):
-        return solver
-    return Automatic(SMO(**settings)) if solver == "auto" else SMO(**settings)
-
-
 class Stage(NamedTuple):
     """A solver, the gap it is to reach, why it was chosen, and whether its points lose less by rounding than others."""
 
@@ -109,11 +96,6 @@ def make_solver(solver: str | Solver) -> Solver:
     if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(f"solver must be 'auto', one of {sorted(SOLVERS)} or a solver object, got {solver!r}.")
     return SOLVERS[solver]()
-
-
-def has_own_stopping_rule(solver: str | Solver) -> bool:
-    """Whether a solver, which may be given by its name, stops by a rule of its own instead of the gap."""
-    return isinstance(solver, Solver) and solver.has_own_rule
 
 
 def refuse_form(problem: AnyProblem, solver: Solver) -> str | None:

@@ -14,8 +14,9 @@ from ..runtime.checkpoints import CheckpointFile
 from ..runtime.deadline import Clock, Deadline
 from ..runtime.interrupt import Interrupt, watch_interrupt
 from .advancing import Advancing
+from .automatic import Automatic
 from .best_certified import NOT_CERTIFIED, BestCertified, describe_uncertified
-from .choice import AnyProblem, Automatic, Stage, plan
+from .choice import AnyProblem, Stage, plan
 from .result import SENTENCES, Outcome, Progress, Result, Status
 from .sequence import PreviousSolve, SolveObserver, SolverSequence
 

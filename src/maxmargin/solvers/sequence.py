@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from ..runtime.deadline import Deadline
 from ..runtime.interruptible import Interrupted, interruptible
 from .advancing import Advancing
 from .best_certified import BestCertified
-from .choice import AnyProblem, Stage
 from .result import Outcome, Progress, Status
+
+if TYPE_CHECKING:
+    from .choice import AnyProblem, Stage
 
 RESTART_TOL_FACTOR = 0.5  # by which the tolerance of a solver falls where rounding takes up the rest
 MAX_RESTARTS = 3  # of a solver with a smaller tolerance
