@@ -9,18 +9,24 @@ from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.errors import ForceLiteralArg
 from numba.core.sigutils import normalize_signature
+from numba.core.target_extension import dispatcher_registry, jit_registry
 from numba.core.types import unliteral
 
 from ..runtime.garbage import pause_collection
 from .stored_code import StoredCode
+from .translation import PartTarget, PlainPasses, QuickFlags, Translator, part_target
 
 
 class CompiledFunction(CPUDispatcher):
     """A function that Python can call, and that is a part of each compiled function that calls it."""
 
-    def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=compiler.Compiler, stored=False):
+    targetdescr = part_target
+
+    def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=PlainPasses, stored=False):
         super().__init__(py_func, locals or {}, targetoptions or {}, pipeline_class)
+        self._compiler = Translator(py_func, self.targetdescr, self.targetoptions, self.locals, pipeline_class)
         self.part, self.stored = None, stored
 
     def compile(self, sig):
@@ -41,16 +47,18 @@ class CompiledFunction(CPUDispatcher):
     def open_part(self):
         """This function as a part of others."""
         if self.part is None:
-            self.part = FunctionPart(self.py_func, self.locals, self.targetoptions)
+            self.part = FunctionPart(self.py_func, self.locals, self.targetoptions, PlainPasses)
         return self.part
 
 
 class FunctionPart(CPUDispatcher):
     """A function that only compiled functions call."""
 
-    def __init__(self, py_func, locals, targetoptions):
-        super().__init__(py_func, locals, targetoptions)
-        self.keys = {}
+    targetdescr = part_target
+
+    def __init__(self, py_func, locals, targetoptions, pipeline_class=compiler.Compiler):
+        super().__init__(py_func, locals, targetoptions, pipeline_class)
+        self.passes, self.keys = pipeline_class, {}
 
     @global_compiler_lock
     def compile(self, sig):
@@ -58,7 +66,10 @@ class FunctionPart(CPUDispatcher):
         args, return_type = normalize_signature(sig)
         if tuple(args) not in self.overloads:
             with self._compiling_counter:
-                result = self.translate(args, return_type)
+                try:
+                    result = self.translate(args, return_type)
+                except ForceLiteralArg as request:  # by an implementation of Numba's own
+                    raise request.bind_fold_arguments(lambda args, kws: self.fold_argument_types(args, kws)[1])
             self.overloads[tuple(args)], key = result, object()
             self.keys[tuple(args)] = key
             self.targetctx.insert_user_function(key, result.fndesc, [result.library])
@@ -70,12 +81,12 @@ class FunctionPart(CPUDispatcher):
 
     def translate(self, args, return_type):
         """The function in LLVM's language: without a wrapper for Python, and without machine code."""
-        flags = compiler.Flags()
+        flags = QuickFlags()
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
-        flags.no_cpython_wrapper = flags.no_compile = True
+        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
         return compiler.compile_extra(
             self.targetdescr.typing_context, self.targetdescr.target_context, self.py_func, args=args,
-            return_type=return_type, flags=flags, locals=self.locals,
+            return_type=return_type, flags=flags, locals=self.locals, pipeline_class=self.passes,
             library=PartLibrary(self.targetctx.codegen(), self.py_func.__qualname__),
         )  # fmt: skip
 
@@ -89,3 +100,16 @@ class PartLibrary(JITCodeLibrary):
     def _finalize_final_module(self):
         self._finalize_dynamic_globals()
         self._finalized = True
+
+
+def translate_implementation(**options):
+    """Numba's `jit`, for its own implementations of Python and NumPy within the functions of this folder."""
+
+    def decorate(function):
+        return FunctionPart(function, {}, {key: value for key, value in options.items() if key in OPTIONS_OF_PARTS})
+
+    return decorate
+
+
+OPTIONS_OF_PARTS = {"nopython", "fastmath", "error_model", "boundscheck"}
+dispatcher_registry[PartTarget], jit_registry[PartTarget] = FunctionPart, translate_implementation
