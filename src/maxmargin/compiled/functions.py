@@ -94,8 +94,12 @@ class FunctionPart(CPUDispatcher):
 class PartLibrary(JITCodeLibrary):
     """Code that is optimised, and made machine code, with that of its caller."""
 
+    def _optimize_functions(self, ll_module):
+        """Left to the caller, as is the next step."""
+        ll_module.data_layout = self._codegen._data_layout
+
     def _optimize_final_module(self):
-        """Left to the caller."""
+        pass
 
     def _finalize_final_module(self):
         self._finalize_dynamic_globals()
