@@ -8,8 +8,8 @@ into LLVM's language and no further: that, its wrapper and its machine code were
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
 from numba.core.errors import ForceLiteralArg
+from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.target_extension import dispatcher_registry, jit_registry
 from numba.core.types import unliteral
@@ -68,11 +68,11 @@ class FunctionPart(CPUDispatcher):
             with self._compiling_counter:
                 try:
                     result = self.translate(args, return_type)
-                except ForceLiteralArg as request:  # by an implementation of Numba's own
-                    raise request.bind_fold_arguments(lambda args, kws: self.fold_argument_types(args, kws)[1])
+                except ForceLiteralArg as request:  # by an implementation of Numba's own: the caller tries again
+                    raise request.bind_fold_arguments(lambda *given: self.fold_argument_types(*given)[1]) from None
             self.overloads[tuple(args)], key = result, object()
             self.keys[tuple(args)] = key
-            self.targetctx.insert_user_function(key, result.fndesc, [result.library])
+            self.targetctx.insert_user_function(key, result.fndesc, result.library.list_parts())
         return self.keys[tuple(args)]
 
     def get_overload(self, sig):
@@ -92,27 +92,26 @@ class FunctionPart(CPUDispatcher):
 
 
 class PartLibrary(JITCodeLibrary):
-    """Code that is optimised, and made machine code, with that of its caller."""
+    """Code that is linked, optimised and made machine code with the function for Python that it is a part of."""
 
-    def _optimize_functions(self, ll_module):
-        """Left to the caller, as is the next step."""
-        ll_module.data_layout = self._codegen._data_layout
+    def list_parts(self):
+        """This code and all that it calls."""
+        return list(dict.fromkeys((self, *self._linking_libraries)))
 
-    def _optimize_final_module(self):
-        pass
-
-    def _finalize_final_module(self):
+    def finalize(self):
+        """End the translation; the rest is left to the caller."""
+        self._raise_if_finalized()
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def _optimize_functions(self, ll_module):
+        ll_module.data_layout = self._codegen._data_layout
 
 
 def translate_implementation(**options):
     """Numba's `jit`, for its own implementations of Python and NumPy within the functions of this folder."""
-
-    def decorate(function):
-        return FunctionPart(function, {}, {key: value for key, value in options.items() if key in OPTIONS_OF_PARTS})
-
-    return decorate
+    given = {key: value for key, value in options.items() if key in OPTIONS_OF_PARTS}
+    return lambda function: FunctionPart(function, {}, given)
 
 
 OPTIONS_OF_PARTS = {"nopython", "fastmath", "error_model", "boundscheck"}

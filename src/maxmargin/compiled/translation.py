@@ -1,15 +1,16 @@
-"""How Numba translates the functions of this folder: what it has found out once about types, it remembers.
+"""How Numba translates the functions of this folder: what it has found out about types once, it remembers.
 
-For every operation Numba asks all of its implementations in turn whether they take the types at hand: two dozen for a
-sum, texts and sets of dates among them. Two thirds of a first fit were spent so, on a few hundred different questions.
-Here each is asked once. And where Numba implements an operation in Python (`np.empty`, `max`), that function becomes a
-part of its caller like any other, without machine code of its own.
+For every operation Numba asks its implementations in turn whether they take the types at hand: two dozen for a sum,
+those of texts and dates among them. That was a third of a first fit, spent on a few hundred different questions. Here
+each is asked once. And where Numba implements an operation in Python (`np.empty`, `max`), that function is a part of
+its caller like any other, without machine code of its own.
 """
 
 import operator
 
 from numba.core import types, typing
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler_machinery import PassManager
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUTarget, cpu_target
 from numba.core.target_extension import CPU, target_registry
@@ -67,7 +68,8 @@ class RememberedTypes(typing.Context):
         answer = ANSWERS.get(key) or ANSWERS.get((*key, flags))
         if answer is None:
             signature = super().resolve_function_type(func, args, kws)
-            if signature is None or not all(each.is_precise() for each in args):
+            known = signature is not None and signature.args in function._impl_keys
+            if not known or not all(each.is_precise() for each in args):
                 return signature
             answer = signature, function._impl_keys[signature.args]
             builtin = answer[1] == function.typing_key  # and not a function that was translated with some options
@@ -100,21 +102,24 @@ class PartTargetDescriptor(CPUTarget):
 
 
 class PlainPasses(CompilerBase):
-    """Numba's passes over a function, without those for what no function of this folder has."""
+    """Numba's passes over a function, each once, without those for what no function of this folder has."""
 
     def define_pipelines(self):
-        """The passes of a function."""
+        """The passes over a function."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        needed = {kind: text for kind, text in reversed(passes.passes) if kind.__name__ not in UNNEEDED_PASSES}
-        passes.passes = [(kind, needed[kind]) for kind in dict.fromkeys(kind for kind, _ in passes.passes) if kind in needed]
-        passes.finalize()
-        return [passes]
+        kinds = dict.fromkeys(kind for kind, _ in passes.passes if kind.__name__ not in UNNEEDED_PASSES)
+        plain = PassManager("plain")
+        for kind in kinds:
+            plain.add_pass(kind, kind.__name__)
+        plain.finalize()
+        return [plain]
 
 
+# closures and `with`, exceptions of varying text, literals as types, overloads to be inlined, pages about types
 UNNEEDED_PASSES = {
-    "WithLifting", "InlineClosureLikes", "RewriteDynamicRaises", "MakeFunctionToJitFunction",
-    "FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass", "InlineOverloads",
-    "NoPythonSupportedFeatureValidation", "AnnotateTypes", "DumpParforDiagnostics",
+    "WithLifting", "InlineClosureLikes", "MakeFunctionToJitFunction", "RewriteDynamicRaises", "FindLiterallyCalls",
+    "LiteralUnroll", "LiteralPropagationSubPipelinePass", "InlineOverloads", "NoPythonSupportedFeatureValidation",
+    "AnnotateTypes", "DumpParforDiagnostics",
 }  # fmt: skip
 
 
