@@ -12,6 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, models, register_model
 
 INDEX = ir.IntType(32)
@@ -129,6 +130,26 @@ def store_some(context, array, index, count, value):
         return context.get_dummy_value()
 
     return types.none(array, index, types.uintp, value), generate
+
+
+@intrinsic
+def view_rows(context, values, count, width):
+    """values[: count * width] as rows; `reshape` would compile the search for a size that is not given."""
+    lanes_of(values)
+    rows = types.Array(values.dtype, 2, "C")
+
+    def generate(context, builder, signature, arguments):
+        from numba.np.arrayobj import make_array, populate_array
+
+        array, view = make_array(values)(context, builder, arguments[0]), make_array(rows)(context, builder)
+        stride = builder.mul(arguments[2], array.itemsize)
+        populate_array(
+            view, data=array.data, shape=arguments[1:], strides=(stride, array.itemsize), itemsize=array.itemsize,
+            meminfo=array.meminfo, parent=array.parent,
+        )  # fmt: skip
+        return impl_ret_borrowed(context, builder, rows, view._getvalue())
+
+    return rows(values, types.intp, types.intp), generate
 
 
 @intrinsic

@@ -94,7 +94,7 @@ def bound_balancing_cost(sums, free, balance, b, n, margin):
         return 0.0, 0.0
     _, _, _, _, _, _, total, total_error, size, min_free_slope, max_slope, _, up, down, _, _ = sums
     missing = (total - balance) + total_error
-    moved = abs(missing) * (1.0 + 2.0 * UNIT) + 2.0 * (n * UNIT) ** 2 * size
+    moved = abs(missing) * (1.0 + 2.0 * UNIT) + 2.0 * ((n * UNIT) * (n * UNIT)) * size
     moved += BALANCE_ROUNDINGS * UNIT * abs(balance)
     left = max(moved - max(down if missing > 0 else up, 0.0), 0.0)
     if left > BALANCE_TOLERANCE * (size + abs(balance)):

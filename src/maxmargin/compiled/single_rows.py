@@ -45,17 +45,17 @@ def evaluate_row(i, source, row):
     zero, two, scale = spread_like(row, 0.0), spread_like(row, 2.0), spread_like(row, gamma)
     start = U(0)
     for part in range(2):
-        flat, norms = (first.reshape(-1), first_norms) if part == 0 else (second.reshape(-1), second_norms)
+        blocks, norms = (first, first_norms) if part == 0 else (second, second_norms)
         last = U(norms.shape[0])
         four = U(0) if kind >= LAPLACIAN else last - last % (U(4) * width)
         for j in range(U(0), four, U(4) * width):  # four blocks at once: a product waits for the one before it
             one, other, third, fourth, stride = zero, zero, zero, zero, d * width
             for k in range(d):
                 place, each = j * d + k * width, spread(x[k])
-                one = multiply_add(each, load(flat, place), one)
-                other = multiply_add(each, load(flat, place + stride), other)
-                third = multiply_add(each, load(flat, place + U(2) * stride), third)
-                fourth = multiply_add(each, load(flat, place + U(3) * stride), fourth)
+                one = multiply_add(each, load(blocks, place), one)
+                other = multiply_add(each, load(blocks, place + stride), other)
+                third = multiply_add(each, load(blocks, place + U(2) * stride), third)
+                fourth = multiply_add(each, load(blocks, place + U(3) * stride), fourth)
             if kind == RBF:
                 one = subtract(multiply_add(two, one, minus), load(norms, j))
                 other = subtract(multiply_add(two, other, minus), load(norms, j + width))
@@ -71,14 +71,14 @@ def evaluate_row(i, source, row):
             value, count = zero, min(width, U(norms.shape[0]) - j)
             if kind == LAPLACIAN:
                 for k in range(d):
-                    value = subtract(value, absolute(subtract(spread(x[k]), load(flat, j * d + k * width))))
+                    value = subtract(value, absolute(subtract(spread(x[k]), load(blocks, j * d + k * width))))
             elif kind == RBF_FROM_DIFFERENCES:
                 for k in range(d):
-                    apart = subtract(spread(x[k]), load(flat, j * d + k * width))
+                    apart = subtract(spread(x[k]), load(blocks, j * d + k * width))
                     value = subtract(value, multiply(apart, apart))
             else:
                 for k in range(d):
-                    value = multiply_add(spread(x[k]), load(flat, j * d + k * width), value)
+                    value = multiply_add(spread(x[k]), load(blocks, j * d + k * width), value)
             if kind == RBF:
                 value = subtract(multiply_add(two, value, minus), load_some(norms, j, count, zero))
             if kind == RBF or kind >= LAPLACIAN:

@@ -11,6 +11,7 @@ from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT
 from .compiler import njit
 from .double_double import two_sum
 from .free_duals import estimate_credit, maximise_over_free
+from .lanes import view_rows
 from .row_sums import bound_balancing_cost, enclose_rows
 from .single_rows import admit_row, evaluate_row
 from .smo import BUDGET, CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
@@ -170,7 +171,7 @@ def solve_problems(
         n = end - begin
         source = find_source(k, pairs, segments, blocks, kernel, packed, norms)
         capacity = min(n, buffer.shape[0] // n)
-        rows = buffer[: capacity * n].reshape((capacity, n))
+        rows = view_rows(buffer, capacity, n)
         slot, holder, stamp = fill_slots(n), fill_slots(capacity), fill_slots(capacity)
         # Copies, since two threads that count references to the same arrays hold each other up.
         shift, curve, kink = take_columns(p, begin, end), take_columns(d, begin, end), take_columns(e, begin, end)
