@@ -12,7 +12,7 @@ import numpy as np
 from ...contracts.solvers import Run, Solver
 from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ...runtime.interpreter import release_interpreter
+from ...runtime.interpreter import cached_property, release_interpreter
 from ...runtime.interruptible import abortable, check_interrupt
 from ..result import Outcome, Progress
 from ..stalling import RareLookStallDetector
@@ -198,11 +198,13 @@ class CoordinateRun(Run):
         """Whether rows are dense."""
         return not self.samples.sparse
 
-    @property
+    @cached_property
     def matrix(self) -> tuple[np.ndarray, ...]:
         """The arrays of the rows."""
         samples = self.samples
-        return (samples.X,) if self.matrix_is_dense else (samples.data, samples.indices, samples.indptr)
+        if self.matrix_is_dense:
+            return (samples.X,)
+        return tuple(map(np.ascontiguousarray, (samples.data, samples.indices, samples.indptr)))
 
     @property
     def visits_per_part(self) -> int:
