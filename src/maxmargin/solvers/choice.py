@@ -44,8 +44,7 @@ from .smo import is_small
 
 AnyProblem = Problem | BlockProblem | StructuredProblem
 
-import os as _os
-HANDOVER_GAP = float(_os.environ.get("HG","1e-5"))  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
+HANDOVER_GAP = 1e-5  # relative gap at which coordinate descent hands a kinked loss over to the method of multipliers
 COORDINATE_UPDATES_PER_SAMPLE = 600.0  # updates per sample that coordinate descent has for that
 CLASS_COORDINATE_MAX_PASSES = 200.0  # over the samples that coordinate descent over classes has before cuts are tried
 CUTTING_PLANE_MAX_COORDINATES = 200_000  # coordinates of all classes up to which hundreds of cuts are kept
