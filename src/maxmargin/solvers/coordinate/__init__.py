@@ -29,6 +29,7 @@ D_IS_KNOWN_GAP, D_IS_OLD_FALL = 0.05, 0.125  # relative gap below which D is kno
 MISSED_ROWS_GAP_FACTOR = 2.5
 ENTRIES_PER_PART = 1 << 24  # entries of the samples between two interrupt checks of a pass: about 20 ms
 GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # gap checks without a fall by a tenth before a run gives up
+CACHED_NUMBERS = 1 << 15  # of a matrix, that stay in the second cache from one operation to the next
 # a run also gives up after 32 times the passes at the last such fall, plus 5000
 STALE_PASS_FACTOR, MIN_PASSES = 32, 5000
 
@@ -242,14 +243,15 @@ class CoordinateRun(Run):
         """Whether passes may go on to `onward_tol`: so far they took less than Newton steps on the free duals would.
 
         In visits of entries, of 2 ns each. The matrix of m rows takes a fifth of one for each of its m^2 numbers and each
-        entry of a row, and six to scale and copy each number; its factors m^3 / 50, and a dozen products with all
-        samples go with it.
+        entry of a row, and eight to scale and copy each number that does not fit into the second cache; its factors
+        m^3 / 50, and a dozen products with all samples go with it.
         """
         if self.solver.onward_tol >= self.asked_tol:
             return False
         row, a = cast(Any, self.problem.row), self.a
         m, entries = float(np.count_nonzero((a > row.lo) & (a < row.hi))), self.samples.size / self.problem.n
-        newton = m * m * (entries / 5.0 + 6.0) + min(m, self.samples.d) ** 3 / 50.0 + 12.0 * self.samples.size
+        newton = m * m * entries / 5.0 + 8.0 * max(m * m - CACHED_NUMBERS, 0.0)
+        newton += min(m, self.samples.d) ** 3 / 50.0 + 12.0 * self.samples.size
         return self.counters["updates"] * entries < newton
 
     def bring_rows_back(self) -> None:
