@@ -4,7 +4,7 @@ State of a pass: `numbers` holds the intercept b, its pull tau (b = b0 + tau (su
 squared), the largest violation of this pass, the one beyond which a row that wants to stay is left out, the gap as the
 pass saw it, the gap at which passes stop for a look, and b0; `seed` the random numbers of the order. All numbers of a
 row, its dual too, lie in one line of `table`, 64 bytes wide: rows come in random order, and seven arrays would be seven
-cache misses. A pass over sparse rows shuffles them first, so that it knows the next ones and can ask for them while it
+cache misses. A pass shuffles the rows first: it then knows the next ones, and asks for those of a sparse matrix while it
 is at work on one. A row of 14 entries takes 50 ns; with the functions below called instead of written out, and signed
 indices, it took 130.
 """
@@ -125,12 +125,11 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
     """The same over dense rows."""
     b, tau, limit = numbers[INTERCEPT], numbers[TAU], numbers[LIMIT]
     largest, gap = (numbers[MAX_VIOLATION], numbers[SEEN_GAP]) if s > 0 else (0.0, 0.0)
+    if s == 0:
+        shuffle(order, active, seed)
     while s < active and visits > 0:
         visits -= 1
-        j = s + random_below(seed, active - s)
-        i = order[j]
-        order[j] = order[s]
-        order[s] = i
+        i = order[s]
         row = table[i]
         x, score = X[i], b
         for k in range(w.shape[0]):

@@ -242,9 +242,9 @@ class CoordinateRun(Run):
     def has_cheap_passes(self) -> bool:
         """Whether passes may go on to `onward_tol`: so far they took less than Newton steps on the free duals would.
 
-        In visits of entries, of 2 ns each. The matrix of m rows takes a fifth of one for each of its m^2 numbers and each
-        entry of a row, and eight to scale and copy each number that does not fit into the second cache; its factors
-        m^3 / 50, and a dozen products with all samples go with it.
+        In visits of entries, of 2 ns each. The matrix of m rows takes a fifth of one for each of its m^2 numbers and
+        each entry of a row, and eight to scale and copy each number that does not fit into the second cache; its
+        factors m^3 / 50, and a dozen products with all samples go with it.
         """
         if self.solver.onward_tol >= self.asked_tol:
             return False
