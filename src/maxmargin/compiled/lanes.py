@@ -101,6 +101,24 @@ def load_some(context, array, index, count, other):
 
 
 @intrinsic
+def prefetch(context, array, index):
+    """Ask for the 64 bytes around array[index], which a later step will read: nothing waits for them."""
+
+    lanes_of(array)
+
+    def generate(context, builder, signature, arguments):
+        address, _ = vector_address(context, builder, array, *arguments)
+        address = builder.bitcast(address, cgutils.voidptr_t)
+        signature = ir.FunctionType(ir.VoidType(), [address.type, INDEX, INDEX, INDEX])
+        function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
+        to_read, in_all_caches, as_data = 0, 3, 1
+        builder.call(function, [address, *(ir.Constant(INDEX, each) for each in (to_read, in_all_caches, as_data))])
+        return context.get_dummy_value()
+
+    return types.none(array, index), generate
+
+
+@intrinsic
 def store(context, array, index, value):
     """array[index : index + lanes] = value."""
 

@@ -59,13 +59,15 @@ def enclose_logistic(f, error, a, y, c, relative):
     """
     margin, t = y * f, a * y * (1.0 / c)
     value = c * (np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0))
-    own = entropy(t)
-    other = (1.0 - t) * np.log1p(-t) if t < 1.0 else (0.0 if t == 1.0 else np.inf)
-    slope = y * ((np.log(t) if t > 0.0 else -np.inf) - (np.log(1.0 - t) if t < 1.0 else -np.inf))
+    log_t = np.log(t) if t > 0.0 else -np.inf
+    log_rest = np.log1p(-t) if t < 1.0 else -np.inf
+    own = t * log_t if t > 0.0 else (0.0 if t == 0.0 else np.inf)
+    other = (1.0 - t) * log_rest if t < 1.0 else (0.0 if t == 1.0 else np.inf)
+    slope = y * (log_t - (np.log(1.0 - t) if t < 1.0 else -np.inf))
     value_error = c / (1.0 + np.exp(margin - error)) * error + relative * value
     inner = min(max(t, 0.0), 1.0)
-    near = -np.log1p(-min(inner, 1.0 - UNIT))
-    conjugate_error = relative * c * (abs(entropy(inner)) + inner + inner * near)
+    near = -log_rest if 0.0 <= t <= 1.0 - UNIT else -np.log1p(-min(inner, 1.0 - UNIT))
+    conjugate_error = relative * c * ((abs(own) if inner == t else 0.0) + inner + inner * near)
     return value, c * (own + other), value_error, conjugate_error, slope, 0.0
 
 
@@ -75,12 +77,13 @@ def enclose_poisson(f, error, a, y, c, relative):
     grown, share = np.exp(f), a * (1.0 / c)
     t, sizes = y - share, abs(y) + abs(share)
     value_error = c * (grown * (np.expm1(error) + relative) + y * (error + relative * abs(f)))
-    inner = max(t, 0.0)
-    lost = sizes * (1.0 + abs(np.log(max(inner, max(UNIT * sizes, 1e-300)))))
-    conjugate_error = relative * c * (abs(entropy(inner)) + inner + lost)
-    slope = -np.log(t) if t > 0.0 else np.inf
+    log_t = np.log(t) if t > 0.0 else -np.inf
+    own = t * log_t if t > 0.0 else (0.0 if t == 0.0 else np.inf)
+    inner, least = max(t, 0.0), max(UNIT * sizes, 1e-300)
+    lost = sizes * (1.0 + abs(log_t if inner >= least else np.log(least)))
+    conjugate_error = relative * c * ((abs(own) if t > 0.0 else 0.0) + inner + lost)
     at_zero = abs(c * (entropy(y) - y))
-    return c * (grown - y * f), c * (entropy(t) - t), value_error, conjugate_error, slope, at_zero
+    return c * (grown - y * f), c * (own - t), value_error, conjugate_error, -log_t, at_zero
 
 
 @njit(**OPTIONS)

@@ -28,7 +28,7 @@ def strip_rows(samples: VectorSamples) -> int:
     entries = max(1, int(samples.entries_per_sample))
     least = TILE_ENTRIES // 16 if samples.sparse else TILE_ENTRIES // 4  # a quarter of a millisecond, of either kind
     fewest, most = (max(1, size // entries) for size in (least, TILE_ENTRIES))
-    return int(np.clip(-(-samples.n // STRIPS), fewest, most))
+    return min(max(-(-samples.n // STRIPS), fewest), most)
 
 
 def fill_strips(samples: VectorSamples, shape: tuple, fill: Callable[[slice, np.ndarray], None]) -> np.ndarray:

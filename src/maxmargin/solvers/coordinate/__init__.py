@@ -12,7 +12,7 @@ import numpy as np
 from ...contracts.solvers import Run, Solver
 from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
-from ...runtime.interpreter import release_interpreter
+from ...runtime.interpreter import cached_property, release_interpreter
 from ...runtime.interruptible import abortable, check_interrupt
 from ..result import Outcome, Progress
 from ..stalling import RareLookStallDetector
@@ -29,6 +29,7 @@ D_IS_KNOWN_GAP, D_IS_OLD_FALL = 0.05, 0.125  # relative gap below which D is kno
 MISSED_ROWS_GAP_FACTOR = 2.5
 ENTRIES_PER_PART = 1 << 24  # entries of the samples between two interrupt checks of a pass: about 20 ms
 GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # gap checks without a fall by a tenth before a run gives up
+CACHED_NUMBERS = 1 << 15  # of a matrix, that stay in the second cache from one operation to the next
 # a run also gives up after 32 times the passes at the last such fall, plus 5000
 STALE_PASS_FACTOR, MIN_PASSES = 32, 5000
 
@@ -101,7 +102,10 @@ class CoordinateRun(Run):
 
     def recompute(self, nonzero: bool = True) -> None:
         """Recompute w and the intercept from the duals; all rows take part again."""
-        self.w = self.samples.combine(self.a) if nonzero else np.zeros(self.samples.d)
+        self.coef = np.zeros(self.samples.d + 1)  # w, and the weight of the constant feature as of the last gap check
+        self.w = self.coef[:-1]
+        if nonzero:
+            self.w[:] = self.samples.combine(self.a)
         self.numbers[TAU] = self.tau
         self.bring_rows_back()
         self.first_passes = self.n_iter + (1 if nonzero else FIRST_PASSES)
@@ -198,11 +202,13 @@ class CoordinateRun(Run):
         """Whether rows are dense."""
         return not self.samples.sparse
 
-    @property
+    @cached_property
     def matrix(self) -> tuple[np.ndarray, ...]:
         """The arrays of the rows."""
         samples = self.samples
-        return (samples.X,) if self.matrix_is_dense else (samples.data, samples.indices, samples.indptr)
+        if self.matrix_is_dense:
+            return (samples.X,)
+        return tuple(map(np.ascontiguousarray, (samples.data, samples.indices, samples.indptr)))
 
     @property
     def visits_per_part(self) -> int:
@@ -236,14 +242,16 @@ class CoordinateRun(Run):
     def has_cheap_passes(self) -> bool:
         """Whether passes may go on to `onward_tol`: so far they took less than Newton steps on the free duals would.
 
-        In visits of entries, of 4 ns each. The matrix of m rows takes a sixteenth of one for each of its m^2 numbers
-        and each entry of a row, its factors m^3 / 50, and a dozen products with all samples go with it.
+        In visits of entries, of 2 ns each. The matrix of m rows takes a fifth of one for each of its m^2 numbers and
+        each entry of a row, and eight to scale and copy each number that does not fit into the second cache; its
+        factors m^3 / 50, and a dozen products with all samples go with it.
         """
         if self.solver.onward_tol >= self.asked_tol:
             return False
         row, a = cast(Any, self.problem.row), self.a
         m, entries = float(np.count_nonzero((a > row.lo) & (a < row.hi))), self.samples.size / self.problem.n
-        newton = m * m * entries / 16.0 + min(m, self.samples.d) ** 3 / 50.0 + 12.0 * self.samples.size
+        newton = m * m * entries / 5.0 + 8.0 * max(m * m - CACHED_NUMBERS, 0.0)
+        newton += min(m, self.samples.d) ** 3 / 50.0 + 12.0 * self.samples.size
         return self.counters["updates"] * entries < newton
 
     def bring_rows_back(self) -> None:
@@ -255,7 +263,8 @@ class CoordinateRun(Run):
         from ...compiled.row_sums import sum_rows
 
         problem, a, row = self.problem, self.a, cast(Any, self.problem.row)
-        coef = np.append(self.w, problem.features.scaling * a.sum())  # X'a, kept up to date; the judge forms its own
+        coef = self.coef  # X'a, kept up to date; the judge forms its own
+        coef[-1] = problem.features.scaling * a.sum()
         b = float(self.numbers[INTERCEPT]) if self.free else 0.0
         f = problem.features.scores(coef) + b
         norm = problem.features.square_norm(coef, f)

@@ -23,7 +23,9 @@ from ..result import SENTENCES, Progress, Result, Status
 from . import InteriorPoint, Newton
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
-MAX_FORMULA_ENTRIES = 1 << 18  # the same where the curvature of all rows changes at every step
+# The same where the curvature of all rows changes at every step; twice as many where the rows are no more than so many.
+# More rows are better looked at by several threads, after a start on some of them.
+MAX_FORMULA_ENTRIES, MAX_FORMULA_ROWS = 1 << 18, 1 << 15
 MAX_MATRIX_PRODUCTS = 100_000_000  # of a matrix of the features, up to which it is formed without a look at the clock
 # The same for rows of few entries, which otherwise are multiplied as they are.
 MIN_DENSITY, MAX_SPARSE_MATRIX_PRODUCTS = 0.1, 5_000_000
@@ -62,7 +64,8 @@ def can_solve_together(problems: SmallDesigns, tol: float) -> bool:
     row = problems.row
     if row is None:
         known = type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
-        return known and problems.features.samples.size <= MAX_FORMULA_ENTRIES
+        samples = problems.features.samples
+        return known and (samples.size <= MAX_FORMULA_ENTRIES or samples.n <= MAX_FORMULA_ROWS)
     return bool(row.d.all()) or (tol >= CLOSE_TOL and not row.d.any())
 
 
