@@ -4,9 +4,9 @@ State of a pass: `numbers` holds the intercept b, its pull tau (b = b0 + tau (su
 squared), the largest violation of this pass, the one beyond which a row that wants to stay is left out, the gap as the
 pass saw it, the gap at which passes stop for a look, and b0; `seed` the random numbers of the order. All numbers of a
 row, its dual too, lie in one line of `table`, 64 bytes wide: rows come in random order, and seven arrays would be seven
-cache misses. A pass shuffles the rows first: it then knows the next ones, and asks for those of a sparse matrix while it
-is at work on one. A row of 14 entries takes 50 ns; with the functions below called instead of written out, and signed
-indices, it took 130.
+cache misses. A pass shuffles the rows first: it then knows the next ones, and asks for those of a sparse matrix while
+it is at work on one. A row of 14 entries takes 50 ns; with the functions below called instead of written out, and
+signed indices, it took 130.
 """
 
 import numpy as np
