@@ -13,8 +13,11 @@ from maxmargin.files import load
 
 
 def test_certify_our_model(blobs, capsys):
-    """The certificate of the fit, computed anew; a smaller gap than there is ends with code 4."""
-    run("train", "-q", blobs, "m", "--tol", "1e-4")
+    """The certificate of the fit, computed anew; a smaller gap than there is ends with code 4.
+
+    Without an intercept the gap that is left is far above rounding, whose bounds differ between judges.
+    """
+    run("train", "-q", blobs, "m", "--tol", "1e-4", "--intercept", "none")
     assert run("certify", "m", blobs) == Exit.SUCCESS
     assert capsys.readouterr().out.strip() == str(load("m").certificate_)
     assert run("certify", "m", blobs, "--tol", "1e-15", "--json") == Exit.GAP_TOO_LARGE

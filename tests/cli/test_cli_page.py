@@ -33,7 +33,7 @@ def test_the_page_runs_word_for_word(capsys):
             assert run(*PROGRAMS[program], *argv) == (Exit.UNFINISHED if rest else Exit.SUCCESS), line
             printed += capsys.readouterr().out
     assert "Accuracy = 95.7672% (181/189) (classification)\n" in printed
-    assert "primal 44.3249" in printed
+    assert "primal 44.32483666, dual 44.32483666, relative gap " in printed
     assert "Cross Validation Accuracy = 97.1053%\n" in printed
     assert Path("probabilities.txt").read_text().startswith("labels -1 1\n-1 0.99")
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ..model.problem import FLOOR
-from ..runtime.interpreter import cached_property
 
 # of the gap: where rounding may be more than this, the point is judged again more accurately
 MAX_ROUNDING_SHARE_OF_GAP = 0.25
@@ -72,10 +71,11 @@ class Certificate:
         """max(|P|, |D|, floor), what a gap is compared with; see `Problem.floor`."""
         return max(abs(self.primal), abs(self.dual), self.floor)
 
-    @cached_property
+    @property
     def relative_gap(self) -> float:
         """(P - D) / max(|P|, |D|, floor), bounded from above."""
-        gap, size = self.gap, self.size
+        primal, dual, gap = self.primal, self.dual, self.bound
+        gap, size = min(gap, primal - dual), max(abs(primal), abs(dual), self.floor)
         return gap / size if isfinite(gap) and isfinite(size) else np.inf
 
     @property
@@ -123,10 +123,13 @@ def worst(certificates: list[Certificate]) -> Certificate:
     if len(certificates) == 1:
         return certificates[0]
     distinct = {id(certificate): certificate for certificate in certificates}.values()  # thousands may share one
-    of_gap = max(distinct, key=attrgetter("relative_gap"))
-    convexities = [certificate.convex for certificate in distinct]
+    return stand_for_all(max(distinct, key=attrgetter("relative_gap")), certificates)
+
+
+def stand_for_all(one: Certificate, certificates: list[Certificate]) -> Certificate:
+    """A certificate that carries all of several as its parts: one of them, convex only if all are."""
+    convexities = {certificate.convex for certificate in certificates}
     convex = False if False in convexities else None if None in convexities else True
     return Certificate(
-        of_gap.primal, of_gap.dual, of_gap.kkt, convex, of_gap.floor, of_gap.rounding, of_gap.bound, of_gap.scores,
-        tuple(certificates),
-    )  # fmt: skip
+        one.primal, one.dual, one.kkt, convex, one.floor, one.rounding, one.bound, one.scores, tuple(certificates)
+    )

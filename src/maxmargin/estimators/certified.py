@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..certificates.certificate import Certificate, worst
+from ..certificates.certificate import Certificate, stand_for_all
 from ..contracts.estimators import Estimator
 from ..insight.diagnosis import suggest_remedy
 from ..model.kernels import Kernel
@@ -177,8 +177,10 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         self.__dict__.pop("data_hash_", None)  # of the data of an earlier fit, from a file
         self.results_ = results
         self.certificates_ = [result.certificate for result in results]
-        self.certificate_: Certificate = worst(self.certificates_)
         self.result_ = results[0] if len(results) == 1 else find_worst(results)
+        self.certificate_: Certificate = self.result_.certificate
+        if len(results) > 1:
+            self.certificate_ = stand_for_all(self.certificate_, self.certificates_)
         self._posed = self._warm_start_key()
         self._points = [(index, result.point) for index, result in zip(indices, results, strict=True)]
 
