@@ -254,7 +254,7 @@ def test_stored_code_is_machine_code_alone(program):
     assert load_program(program).add_doubles(np.arange(4.0)) == 12.0
     (path,) = program.parent.rglob("*add_doubles*.nbc")
     with open(path, "rb") as file:
-        names, ((_, kind, (machine_code, bitcode)), *_) = stored_code.CodeUnpickler(file).load()
+        names, _, ((_, kind, (machine_code, bitcode)), *_) = stored_code.CodeUnpickler(file).load()
     assert kind == "object"
     assert len(bitcode) < len(machine_code)
     functions = load_program(program)
@@ -263,6 +263,43 @@ def test_stored_code_is_machine_code_alone(program):
     assert functions.add_doubles.overloads[functions.add_doubles.signatures[0]].fndesc.llvm_func_name in names
     add_doubles = functions.add_doubles
     assert compiler.njit()(lambda x: add_doubles(x) + 1.0)(np.arange(4.0)) == 13.0
+
+
+OTHER_PROCESS = """
+import sys
+import numpy as np
+import maxmargin
+X = np.random.default_rng(0).normal(size=(60, 3))
+name, loss = sys.argv[1:]
+model = getattr(maxmargin, name)(**({"loss": loss} if loss else {}))
+print(repr(model.fit(X, (X[:, 0] > 0) + 0).certificate_.primal))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [("SVC", ""), ("NuSVC", ""), ("SVR", ""), ("OneClassSVM", ""), ("LinearSVC", "hinge"), ("LinearSVC", ""),
+     ("LinearSVR", ""), ("RiskClassifier", "logistic"), ("RiskRegressor", "quantile")],
+)  # fmt: skip
+def test_another_process_finds_all_that_the_code_calls(name, loss):
+    """Machine code that calls a function which is not there ends the process, without a word of Python."""
+    command = [sys.executable, "-c", OTHER_PROCESS, name, loss]
+    primal = [subprocess.run(command, capture_output=True, text=True, check=True, timeout=200).stdout for _ in range(2)]
+    assert primal[0] == primal[1] != ""
+
+
+def test_what_code_calls_of_the_runtime_is_stored(program, monkeypatch):
+    """What is not among the functions that Numba holds ready has to be compiled before the code is loaded."""
+    double = load_program(program).double
+    assert double(2.0) == 4.0
+    (path,) = program.parent.rglob("*double*.nbc")
+    with open(path, "rb") as file:
+        names, called, stored = stored_code.CodeUnpickler(file).load()
+    assert called <= stored_code.find_runtime()
+    begun = []
+    monkeypatch.setattr(stored_code.rtsys, "initialize", begun.append)
+    double._cache._impl.rebuild(double.targetctx, (names, {"NRT_of_another_version"}, stored))
+    assert begun == [double.targetctx]
 
 
 def test_an_estimator_loads_no_solver_that_a_small_fit_does_without():

@@ -18,7 +18,13 @@ and say where the code is kept: beside the package if that can be written to, el
 NUMBA_CACHE_DIR names another folder. Code that is there is found in later processes even if the folder is read-only for
 them."""
 FEW_ROWS, MANY_ROWS = 60, 2500  # that are solved together in one call, and block by block
-FIT_SECONDS = 5.0  # for a fit that is not there for its result
+FIT_SECONDS = 5.0  # for a long fit that is not there for its result; a limit keeps few rows from their one call
+# What has code of its own beside the defaults: an interior point where a loss has kinks, scores through w.
+VARIANTS = {
+    "SVC": [{"kernel": "linear"}], "SVR": [{"kernel": "linear"}], "LinearSVC": [{"loss": "hinge"}],
+    "RiskClassifier": [{"loss": "logistic"}, {"loss": "squared_hinge"}],
+    "RiskRegressor": [{"loss": "quantile"}, {"loss": "poisson"}],
+}  # fmt: skip
 
 
 def run(argv: list[str], program: str) -> int:
@@ -57,12 +63,14 @@ def list_fits() -> Iterator[tuple]:
             classes = classes[:1] if name == "MetricSVC" else classes  # which has two classes
             for y in classes:
                 for form in (np.asarray, sp.csr_array) if n == FEW_ROWS and kind.takes_sparse else (np.asarray,):
-                    yield kind(**choose_parameters(name)), form(X), y
+                    yield kind(**choose_parameters(name, n)), form(X), y
+            for variant in VARIANTS.get(name, []) if n == FEW_ROWS else []:
+                yield kind(**variant), X, np.abs(classes[0])
 
 
-def choose_parameters(name: str) -> dict:
+def choose_parameters(name: str, n: int) -> dict:
     """Parameters for a fit of a moment."""
-    return {"max_seconds": FIT_SECONDS, **({"nu": 0.3} if name == "NuSVC" else {})}
+    return {"nu": 0.3} if name == "NuSVC" else {"max_seconds": FIT_SECONDS} if n == MANY_ROWS else {}
 
 
 def fit_and_predict(machine, X, y: np.ndarray) -> str:

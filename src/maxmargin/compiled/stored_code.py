@@ -15,6 +15,7 @@ import hashlib
 import logging
 import os
 import pickle
+import re
 import sys
 from contextlib import suppress
 from functools import cache
@@ -25,10 +26,12 @@ from llvmlite import binding
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import _nrt_python
+from numba.core.runtime.nrt import rtsys
 
 ANNOUNCEMENT = "maxmargin: compiling for this processor, once; later processes load the compiled code."
 # what reading a file raises that was cut off, or that something else has written over
 DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError)
+RUNTIME_NAME = re.compile(rb"NRT_\w+")  # of functions of Numba that own memory, as machine code has them
 GIVEN_FOLDER = os.environ.get("NUMBA_CACHE_DIR")
 
 
@@ -97,14 +100,17 @@ class StoredResults(CompileResultCacheImpl):
     _locator_classes = (*CompileResultCacheImpl._locator_classes, ReadyMadeFolder)
 
     def reduce(self, cres):
-        """Machine code, the names of the functions in it, and what Numba has to know of them."""
+        """Machine code, the names of the functions in it and of its runtime, and what Numba has to know of them."""
         (name, kind, (machine_code, _)), *rest = super().reduce(cres)
         names = [function.name for function in cres.library.get_defined_functions()]
-        return names, ((name, kind, (machine_code, binding.parse_assembly("").as_bitcode())), *rest)
+        called = {found.decode() for found in RUNTIME_NAME.findall(machine_code)} - set(names)
+        return names, called, ((name, kind, (machine_code, binding.parse_assembly("").as_bitcode())), *rest)
 
     def rebuild(self, target_context, payload):
-        """The function, ready to be called."""
-        names, stored = payload
+        """The function, ready to be called; what of the runtime is not there yet is compiled first."""
+        names, called, stored = payload
+        if not called <= find_runtime():
+            rtsys.initialize(target_context)
         functions = [SimpleNamespace(name=name, is_declaration=False) for name in names]
         target_context.codegen()._engine._load_defined_symbols(
             SimpleNamespace(functions=functions, global_variables=())
@@ -147,10 +153,15 @@ class StoredCode(FunctionCache):
 
 
 @cache
-def find_runtime() -> None:
-    """Say where the functions are that own memory; Numba compiles more of them when it compiles."""
-    for name, address in _nrt_python.c_helpers.items():
-        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+def find_runtime() -> frozenset[str]:
+    """Say where the functions are that own memory, and return their names; Numba compiles a few others beside them.
+
+    A call of a function that is nowhere would end the process.
+    """
+    known = {name if name.startswith("_") else f"NRT_{name}": at for name, at in _nrt_python.c_helpers.items()}
+    for name, address in known.items():
+        binding.add_symbol(name, address)
+    return frozenset(known)
 
 
 class StoredFile(IndexDataCacheFile):

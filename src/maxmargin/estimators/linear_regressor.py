@@ -56,7 +56,7 @@ class LinearRegressor(RegressorMixin, LinearMachine):
         """All rows of positive weight."""
         y, c = data.y, self._cost(data.weight, len(data.y))
         if data.weight is None:
-            return [Task(np.arange(len(y)), y, c)]
+            return [Task(np.arange(len(y)), y.copy(), c)]  # compiled loops want plain arrays
         index = np.flatnonzero(c > 0)
         return [Task(index, y[index], c[index])]
 

@@ -76,7 +76,7 @@ def find_counted_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     if y.dtype != np.intp or not y.size or y.min() != 0 or y.max() >= y.size:
         return None
     counts = np.bincount(y)
-    return (np.arange(len(counts)), y) if counts.all() else None
+    return (np.arange(len(counts)), y.copy()) if counts.all() else None
 
 
 def find_two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
