@@ -283,7 +283,7 @@ print(repr(model.fit(X, (X[:, 0] > 0) + 0).certificate_.primal))
 )  # fmt: skip
 def test_another_process_finds_all_that_the_code_calls(name, loss):
     """Machine code that calls a function which is not there ends the process, without a word of Python."""
-    command = [sys.executable, "-c", OTHER_PROCESS, name, loss]
+    command = [sys.executable, "-c", OTHER_PROCESS, name, loss]  # twice: the first process may have to compile
     primal = [subprocess.run(command, capture_output=True, text=True, check=True, timeout=200).stdout for _ in range(2)]
     assert primal[0] == primal[1] != ""
 

@@ -1,9 +1,9 @@
 """Data that come in blocks: files larger than memory, memory-mapped arrays, partitions on other machines."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..contracts.blocks import Block, Blocks
+from ..runtime.lazy_names import load_when_asked
 
 if TYPE_CHECKING:
     from .arrays import ArrayBlocks, NpyBlocks
@@ -17,15 +17,4 @@ LAZY_MODULES = {
     "ParquetBlocks": "parquet_files",
 }  # fmt: skip
 __all__ = ["ArrayBlocks", "Block", "Blocks", "LibsvmBlocks", "MappedBlocks", "NpyBlocks", "ParquetBlocks"]
-
-
-def __getattr__(name: str) -> Any:
-    """A name of this package, from its module."""
-    if name not in LAZY_MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()})
+__getattr__, __dir__ = load_when_asked(globals(), LAZY_MODULES)

@@ -28,7 +28,6 @@ def combine_bounds(
     D is the larger of two lower bounds: one from its own terms, and one from P minus the remainders.
     """
     primal = add_enclosed(penalty, sums.losses, offset)
-    slack = primal.error * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * abs(primal.value)  # as in `Enclosed.high` and `low`
     bound = remainder.value + sums.remainders.high + sums.cost
     conjugates = sums.conjugates.high
     if remainder.shrink > 0.0:
@@ -36,11 +35,10 @@ def combine_bounds(
         conjugates = conjugates + remainder.shrink * (abs(sums.conjugates.value) + sums.leverage)
     bound = bound * (1.0 + 8.0 * UNIT)
     larger = np.maximum if isinstance(bound, np.ndarray) else max
-    dual = larger(-penalty_conjugate - conjugates - sums.cost_of_dual, primal.value - slack - bound)
+    dual = larger(-penalty_conjugate - conjugates - sums.cost_of_dual, primal.low - bound)
     dual = dual - 4.0 * UNIT * (abs(penalty_conjugate) + abs(conjugates) + abs(dual))
     rounding = bound - sums.remainders.value - remainder.plain
-    # 0 also where neither is finite
-    return CertificateBounds(primal.value + slack, dual, larger(0.0, rounding), bound)
+    return CertificateBounds(primal.high, dual, larger(0.0, rounding), bound)  # 0 also where neither is finite
 
 
 def enclose_offset(problem: Problem, b) -> Enclosed:

@@ -74,8 +74,7 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """(P - D) / max(|P|, |D|, floor), bounded from above."""
-        primal, dual, gap = self.primal, self.dual, self.bound
-        gap, size = min(gap, primal - dual), max(abs(primal), abs(dual), self.floor)
+        gap, size = self.gap, self.size
         return gap / size if isfinite(gap) and isfinite(size) else np.inf
 
     @property

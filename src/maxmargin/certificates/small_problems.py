@@ -30,7 +30,6 @@ EXACT = Enclosed(0.0, 0.0)
 THREADS_MIN_KERNEL_VALUES = 300_000
 STRIP_KERNEL_VALUES = 500_000  # sum of n^2 over the problems that a core takes at a time: a millisecond of work
 FEW_PROBLEMS = 6  # up to which arithmetic with numbers takes no longer than with arrays
-LAYER_SUMS = len(RowSums._fields) + 2  # of a layer: its sums, and what moving duals to balance takes and costs
 PACKED_WIDTH = 8  # float64 numbers of a packed block: 64 bytes
 
 
@@ -69,7 +68,7 @@ class SmallProblems:
         return int(self.ends[-1])
 
     @cached_property
-    def is_balanced_elsewhere(self) -> bool:
+    def has_balance(self) -> bool:
         """Whether the duals of any problem sum to a number other than zero."""
         return bool(self.rows.balance.any())
 
@@ -106,7 +105,7 @@ class SmallProblems:
     @cached_property
     def floors(self) -> np.ndarray:
         """`Problem.floor` of each problem."""
-        if not self.is_balanced_elsewhere or self.rows.row.p.any():
+        if not self.has_balance or self.rows.row.p.any():
             return np.full(len(self), FLOOR)
         sums = [float(self.features.diagonal[start:stop].sum()) for start, stop in self.spans]
         squares = [(sums[i] + sums[j]) / size for (i, j), size in zip(self.pairs.tolist(), self.sizes, strict=True)]
@@ -145,7 +144,7 @@ class SmallProblems:
 
         f, layers = np.empty(self.places), self.layers
         a, b = a.reshape(layers, -1), b.reshape(-1, layers)
-        sums = np.empty((len(self), layers * LAYER_SUMS + PROBLEM_SUMS))
+        sums = np.empty((len(self), layers * self.sums_per_layer + PROBLEM_SUMS))
         rows, layout, linear = self.rows, self.layout, True if self.features.by_weights else None
 
         def enclose(start: int, stop: int) -> None:
@@ -172,7 +171,7 @@ class SmallProblems:
 
     def combine_columns(self, columns, intercepts, balances, least, floor) -> tuple:
         """The same from the columns of the sums, which are numbers or arrays."""
-        own = self.layers * LAYER_SUMS
+        own = self.layers * self.sums_per_layer
         total, square, absolute, drift, error, size, length = columns[own:]
         halves = Enclosed(
             0.5 * square,
@@ -180,13 +179,13 @@ class SmallProblems:
         )
         found, offset, sound = None, EXACT, True
         for layer, (intercept, balance) in enumerate(zip(intercepts, balances, strict=True)):
-            *part, moved, cost = columns[layer * LAYER_SUMS : (layer + 1) * LAYER_SUMS]
+            *part, moved, cost = columns[layer * self.sums_per_layer : (layer + 1) * self.sums_per_layer]
             of_layer = RowSums(*part)
             allowed = BALANCE_TOLERANCE * larger(size, least)
             sound = sound & (of_layer.inside > 0) & (abs(of_layer.total - balance) <= allowed)
             layer_sums = of_layer.add_balancing_cost(moved, cost, abs(intercept))
             found = layer_sums if found is None else found + layer_sums
-            if self.is_balanced_elsewhere:
+            if self.has_balance:
                 term = balance * intercept
                 offset = Enclosed(
                     offset.value + term, offset.error + bound_sum(self.layers + BALANCE_ROUNDINGS) * abs(term)
@@ -196,6 +195,13 @@ class SmallProblems:
         conjugate = self.features.bound_penalty_conjugate(halves.high, remainder)
         bounds = combine_bounds(halves, offset, found, remainder, conjugate)
         return *bounds, found.kkt, sound, floor
+
+    @cached_property
+    def sums_per_layer(self) -> int:
+        """What the compiled pass finds of a layer: its `RowSums`, and what balancing its duals moves and costs."""
+        from ..compiled.small_problems import LAYER_SUMS
+
+        return LAYER_SUMS
 
     @cached_property
     def reach(self) -> float:

@@ -22,8 +22,7 @@ U = np.uint64  # Numba turns a uint64 and an int64 into a float64
 INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE = range(7)
 P, D, E, LO, HI, NORM, DUAL = range(7)  # columns of the table of rows
 TABLE_WIDTH = 8  # numbers in a line of the table
-# Rows ahead of the one at work whose entries are asked for: in random order the caches cannot guess them. A row of a9a
-# or w8a then takes half the time, a row of text four fifths.
+# Rows ahead of the one at work whose entries are asked for: in random order the caches cannot guess them.
 ROWS_AHEAD = 2
 
 

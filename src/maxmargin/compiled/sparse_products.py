@@ -1,6 +1,6 @@
 """Products of sparse rows with dense vectors, and their weighted squares.
 
-Indices are taken as unsigned: a signed one may count from the end, and looking for that takes three times as long as
+Indices are taken as unsigned: a signed one may count from the end, and looking for that takes four times as long as
 the product itself.
 """
 

@@ -116,10 +116,11 @@ class Features(ABC):
 
     def bound_penalty_conjugate(self, penalty: float, remainder: Remainder) -> float:
         """R*(v) = |v|^2 / 2, from above: |v| is at most |w| + |w - v|."""
-        many = isinstance(penalty, np.ndarray)  # of numbers a certificate takes a third of its time with NumPy's roots
-        length = (
-            np.sqrt(2.0 * np.maximum(penalty, 0.0)) if many else sqrt(2.0 * max(penalty, 0.0))
-        ) + remainder.distance
+        if isinstance(penalty, np.ndarray):  # of many problems
+            root = np.sqrt(2.0 * np.maximum(penalty, 0.0))
+        else:
+            root = sqrt(2.0 * max(penalty, 0.0))
+        length = root + remainder.distance
         conjugate: float = 0.5 * (length * length) * (1.0 + 16.0 * UNIT)
         return conjugate
 

@@ -1,7 +1,8 @@
 """The estimators: fit = validate, pose the problem, solve, unpack."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..runtime.lazy_names import load_when_asked
 
 if TYPE_CHECKING:
     from .blockwise import BlockwiseTransformer
@@ -39,15 +40,4 @@ __all__ = [
     "RiskRegressor",
     "StructuredSVM",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """A name of this package, from its module."""
-    if name not in LAZY_MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()})
+__getattr__, __dir__ = load_when_asked(globals(), LAZY_MODULES)

@@ -124,7 +124,7 @@ class KernelMachine(KernelPrediction):
         self._free = problems.find_rows(np.flatnonzero(free))
         self._norms = np.array([fit.norm for fit in fits])
         self._weights, self._weights_of = stack_weights([fit.machine.w for fit in fits]), None
-        self.fit_status_ = int(not all(fit.result.status is Status.CONVERGED for fit in fits))
+        self.fit_status_ = int(not all(fit.result.converged for fit in fits))
         self._unpack(problems, fits)
         self._weights_of = self._dual_coef_
 

@@ -31,7 +31,7 @@ def split_sorted_classes(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[T
     sizes = np.bincount(y, minlength=n_classes).tolist()
     parts = [slice(*each) for each in pairwise(accumulate(sizes, initial=0))]
     pairs, places, ones = list(combinations(range(n_classes), 2)), np.arange(len(y)), np.ones(len(y))
-    # One array for all pairs, of which each has a part: a copy for each would take longer than to solve it.
+    # One array for all pairs, of which each has a view: three copies instead of three for each pair.
     index = np.concatenate([places[parts[k]] for pair in pairs for k in pair])
     sign = np.concatenate([part for i, j in pairs for part in (ones[parts[i]], -ones[parts[j]])])
     cost = c[index]

@@ -1,7 +1,8 @@
 """Files that travel: data as text and tables, models of ours and of others."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..runtime.lazy_names import load_when_asked
 
 if TYPE_CHECKING:
     from ..contracts.files import Data
@@ -32,15 +33,4 @@ __all__ = [
     "read_liblinear_model", "read_libsvm", "read_libsvm_model", "read_ranges", "save", "write_csv",
     "write_liblinear_model", "write_libsvm", "write_libsvm_model", "write_parquet", "write_ranges",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """A name of this package, from its module."""
-    if name not in LAZY_MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()})
+__getattr__, __dir__ = load_when_asked(globals(), LAZY_MODULES)

@@ -55,8 +55,8 @@ def add_enclosed(*parts: Enclosed) -> Enclosed:
     True
     """
     slack, total, error, size = bound_sum(len(parts) + 1), 0.0, 0.0, 0.0
-    for part in parts:
-        total, error, size = total + part[0], error + part[1], size + abs(part[0])
+    for value, value_error in parts:
+        total, error, size = total + value, error + value_error, size + abs(value)
     return Enclosed(total, (error + slack * size) * (1.0 + 2.0 * slack))
 
 

@@ -1,9 +1,9 @@
 """Structured outputs: models of them, the problem they make, and its judge."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..contracts.structures import StructuredModel
+from ..runtime.lazy_names import load_when_asked
 
 if TYPE_CHECKING:
     from .chain import ChainModel
@@ -24,15 +24,4 @@ __all__ = [
     "StructuredProblem",
     "WeightedLabelling",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """A name of this package, from its module."""
-    if name not in LAZY_MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = getattr(import_module(f".{LAZY_MODULES[name]}", __name__), name)
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()})
+__getattr__, __dir__ = load_when_asked(globals(), LAZY_MODULES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from math import fsum, sqrt
 
 import numpy as np
@@ -259,8 +260,8 @@ class Gram(TimedMatrix):
 
     def with_segments(self, segments: Segments) -> Gram:
         """The same matrix over the same samples, with these segments."""
-        packed = object.__new__(type(self))
-        packed.__dict__.update(self.__dict__, segments=segments)
+        packed = copy(self)
+        packed.segments = segments
         return packed
 
     def widen_segments(self) -> Gram:

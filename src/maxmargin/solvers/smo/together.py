@@ -45,7 +45,7 @@ def take_steps(problems: SmallProblems, tol: float, workers: int, is_over: Calla
     a, b = np.zeros((problems.layers, problems.places)), np.zeros((total, problems.layers))
     sizes, most, diagonal = np.array(problems.sizes), problems.largest, problems.features.diagonal
     limits = np.maximum(STEPS_PER_SAMPLE * sizes, MAX_SCORE_UPDATES / sizes).astype(np.int64)
-    step, balance = max(1, SAMPLES_PER_CALL // most), rows.balance if problems.is_balanced_elsewhere else None
+    step, balance = max(1, SAMPLES_PER_CALL // most), rows.balance if problems.has_balance else None
 
     def advance(start: int, stop: int) -> None:
         buffer = open_tile(min(MAX_SINGLE_ROWS, most), most, np.dtype(float), "rows").ravel()
@@ -109,9 +109,7 @@ def describe(
 def count(counts: list[int]) -> Counter:
     """What a run of SMO counts: each step reads the rows of two duals; those not evaluated for it were hits."""
     misses, steps = counts[MISSES], counts[ITERATIONS]
-    counters: Counter = Counter()  # filled afterwards: to make it from a dict takes three times as long
-    counters["misses"] = counters["rows"] = misses
-    counters["hits"] = max(0, 2 * steps - misses)
-    counters["shrinks"] = counters["refreshes"] = 0
-    counters["negative_curvature"] = counts[NEGATIVE]
-    return counters
+    return Counter({
+        "misses": misses, "rows": misses, "hits": max(0, 2 * steps - misses), "shrinks": 0, "refreshes": 0,
+        "negative_curvature": counts[NEGATIVE],
+    })  # fmt: skip
