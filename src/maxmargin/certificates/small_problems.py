@@ -8,9 +8,10 @@ problems and the points alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import overload
 
 import numpy as np
 
@@ -31,6 +32,53 @@ THREADS_MIN_KERNEL_VALUES = 300_000
 STRIP_KERNEL_VALUES = 500_000  # sum of n^2 over the problems that a core takes at a time: a millisecond of work
 FEW_PROBLEMS = 6  # up to which arithmetic with numbers takes no longer than with arrays
 PACKED_WIDTH = 8  # float64 numbers of a packed block: 64 bytes
+
+
+class JointCertificates(Sequence[Certificate | None]):
+    """The certificates of many problems as columns of numbers; one is made when it is asked for.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (number of problems, 7)
+        P, D, rounding, P - D from above, violation, whether the duals are feasible, and the floor.
+    squares : ndarray of shape (number of problems,)
+        |w|^2.
+    scores : ndarray
+        <w, phi(x_i)> of all problems, one after the other.
+    ends : list of int
+        Where each problem begins among the scores, and the end of the last one.
+    """
+
+    def __init__(self, numbers: np.ndarray, squares: np.ndarray, scores: np.ndarray, ends: list[int]):
+        self.numbers, self.squares, self.scores, self.ends = numbers, squares, scores, ends
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, k: int) -> Certificate | None: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Certificate | None]: ...
+    def __getitem__(self, k):
+        """The certificate of a problem; None where its duals are not feasible as they are."""
+        if isinstance(k, slice):
+            return [self[j] for j in range(*k.indices(len(self)))]
+        primal, dual, rounding, bound, kkt, sound, floor = self.numbers[k].tolist()
+        k = range(len(self))[k]
+        scores = self.scores[self.ends[k] : self.ends[k + 1]]
+        return Certificate(primal, dual, kkt, True, floor, rounding, bound, scores) if sound else None
+
+    @property
+    def sound(self) -> np.ndarray:
+        """Which problems have a certificate."""
+        return self.numbers[:, 5] > 0.0
+
+    def are_within(self, tol: float) -> np.ndarray:
+        """Which problems have a certificate with a relative gap of at most tol."""
+        primal, dual, _, bound, _, sound, floor = self.numbers.T
+        sizes = np.maximum(np.maximum(abs(primal), abs(dual)), floor)
+        with np.errstate(invalid="ignore"):  # where P and D are infinite
+            return (np.fmin(bound, primal - dual) / sizes <= tol) & (sizes < np.inf) & (sound > 0.0)
 
 
 @dataclass(frozen=True)
@@ -65,7 +113,7 @@ class SmallProblems:
     @property
     def places(self) -> int:
         """The samples of all problems together."""
-        return int(self.ends[-1])
+        return self.end_places[-1]
 
     @cached_property
     def has_balance(self) -> bool:
@@ -84,18 +132,18 @@ class SmallProblems:
         return [lengths[i] + lengths[j] for i, j in self.pairs.tolist()]
 
     @cached_property
-    def ends(self) -> np.ndarray:
+    def end_places(self) -> list[int]:
         """Where each problem begins in the flat arrays, and the end of the last one."""
-        return np.array([0, *accumulate(self.sizes)])
+        return [0, *accumulate(self.sizes)]
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """The same as an array."""
+        return np.array(self.end_places)
 
     def cut(self, k: int) -> slice:
         """The places of a problem in the flat arrays."""
-        return self.cuts[k]
-
-    @cached_property
-    def cuts(self) -> list[slice]:
-        """The places of every problem in the flat arrays."""
-        return [slice(start, stop) for start, stop in pairwise(self.ends.tolist())]
+        return slice(self.end_places[k], self.end_places[k + 1])
 
     @cached_property
     def largest(self) -> int:
@@ -134,17 +182,18 @@ class SmallProblems:
 
     # ---- the judge ----------------------------------------------------------------------------------------
 
-    def judge(self, a: np.ndarray, b: np.ndarray) -> list[Certificate | None]:
-        """The certificate of each problem; None where the duals are not feasible as they are.
+    def judge(self, a: np.ndarray, b: np.ndarray) -> JointCertificates:
+        """The certificate of each problem; none where the duals are not feasible as they are.
 
         P and D as in `judge_in_memory`, summed by the same compiled pass over rows. `a` has one row for each layer and
         `b` one row for each problem; both may be flat where there is one layer.
         """
-        from ..compiled.small_problems import PROBLEM_SUMS, judge_problems
+        from ..compiled.small_problems import PROBLEM_SUMS, SQUARE, judge_problems
 
         f, layers = np.empty(self.places), self.layers
         a, b = a.reshape(layers, -1), b.reshape(-1, layers)
-        sums = np.empty((len(self), layers * self.sums_per_layer + PROBLEM_SUMS))
+        own = layers * self.sums_per_layer
+        sums = np.empty((len(self), own + PROBLEM_SUMS))
         rows, layout, linear = self.rows, self.layout, True if self.features.by_weights else None
 
         def enclose(start: int, stop: int) -> None:
@@ -153,21 +202,17 @@ class SmallProblems:
             )
 
         self.run(enclose)
-        return [
-            Certificate(primal, dual, kkt, True, floor, rounding, bound, f[self.cut(k)]) if sound else None
-            for k, (primal, dual, rounding, bound, kkt, sound, floor) in enumerate(self.combine(sums, b))
-        ]
+        return JointCertificates(self.combine(sums, b), sums[:, own + SQUARE], f, self.end_places)
 
-    def combine(self, sums: np.ndarray, b: np.ndarray) -> list[tuple]:
+    def combine(self, sums: np.ndarray, b: np.ndarray) -> np.ndarray:
         """P, D, rounding, P - D from above, violation, whether the duals are feasible, and the floor of each problem.
 
         A few problems are taken one at a time and many as arrays: the same formulas take numbers and arrays.
         """
         rows = (sums, b, self.rows.balance, self.rows.least_sizes, self.floors)
         if len(self) <= FEW_PROBLEMS:
-            return list(map(self.combine_columns, *(part.tolist() for part in rows)))
-        columns = self.combine_columns(*(part.T for part in rows))
-        return list(zip(*(column.tolist() for column in columns), strict=True))
+            return np.array(list(map(self.combine_columns, *(part.tolist() for part in rows))), float)
+        return np.stack(self.combine_columns(*(part.T for part in rows)), axis=1)
 
     def combine_columns(self, columns, intercepts, balances, least, floor) -> tuple:
         """The same from the columns of the sums, which are numbers or arrays."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from ..certificates.certificate import Certificate, stand_for_all
+from ..certificates.certificate import Certificate
 from ..contracts.estimators import Estimator
 from ..insight.diagnosis import suggest_remedy
 from ..model.kernels import Kernel
@@ -22,10 +22,11 @@ from ..runtime.interrupt import Interrupt, watch_interrupt
 from ..runtime.scikit_learn import BaseEstimator, ConvergenceWarning, effective_n_jobs
 from ..runtime.threads import CORES, STRIPS, is_main
 from ..runtime.user_warnings import warn_user
-from ..solvers.result import Result, Status
-from .fit_problems import FitProblems
+from ..solvers.result import Result
+from .fit_problems import FitProblems, SolvedTogether
 from .observers import Observation, ObservedFit
 from .parameters import CheckedParameters
+from .solves import FoundBySolves, Solves, find_worst
 from .tasks import Budget
 from .training_set import TrainingSet
 
@@ -34,6 +35,8 @@ ABSENT_PARAMETERS = {
     "C": None, "checkpoint": None, "class_weight": None, "fit_intercept": True, "intercept": "free",
     "intercept_scaling": 1.0, "loss": None, "multi_class": "ovr", "n_jobs": None, "penalty": "l2",
 }  # fmt: skip
+# What a machine may have from a file, or from an older version of this library, in place of `Solves`.
+OF_EARLIER_FITS = ("data_hash_", "results_", "certificates_", "result_", "certificate_", "_points")
 
 
 class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator):
@@ -46,6 +49,12 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
     """
 
     _kernel: Kernel
+    _solves: Solves
+    results_: list[Result] = FoundBySolves("results")  # type: ignore[assignment]
+    certificates_: list[Certificate] = FoundBySolves("certificates")  # type: ignore[assignment]
+    result_: Result = FoundBySolves("result")  # type: ignore[assignment]
+    certificate_: Certificate = FoundBySolves("certificate")  # type: ignore[assignment]
+    _points: list[tuple[np.ndarray | None, Any]] = FoundBySolves("points")  # type: ignore[assignment]
 
     def _parameter(self, name: str) -> Any:
         """A parameter that some machines lack: its value, or what it is for those."""
@@ -78,8 +87,8 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         """The problems of a fit on data that are sound."""
 
     @abstractmethod
-    def _set_fitted_attributes(self, problems: Any, fits: list[Any]) -> None:
-        """The attributes of a fitted estimator, from what `FitProblems.read` made of each result."""
+    def _set_fitted_attributes(self, problems: Any, fits: Any) -> None:
+        """The attributes of a fitted estimator, from what `FitProblems.read` made of each result, or of all at once."""
 
     def _count_solves(self, problems: Any) -> int:
         """How many solves share the time budget."""
@@ -94,7 +103,7 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
 
     # ---- solving ------------------------------------------------------------------------------------------
 
-    def _solve(self, problems: Any, budget: Budget, observation: Observation) -> list[Any]:
+    def _solve(self, problems: Any, budget: Budget, observation: Observation) -> Any:
         """One fit for each problem, side by side on n_jobs threads where that can be; Ctrl-C stops all of them."""
         budget.workers = self._count_workers(problems)
         solver, starts, stores = self._solver(problems), self._warm_points(problems), self._open_stores(len(problems))
@@ -107,6 +116,8 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
 
         plain = max_iter is None and not observation.is_watched and not any(starts)
         begun = self._solve_ahead(problems, solver, budget) if plain else {}
+        if isinstance(begun, SolvedTogether) and begun.is_complete:
+            return begun
         done = {k: fit for k, fit in begun.items() if fit.result.converged}
         if len(done) == len(problems):
             return [done[k] for k in range(len(problems))]
@@ -138,7 +149,7 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         """The solver, by name or as an object."""
         return self.solver
 
-    def _solve_ahead(self, problems: Any, solver: Any, budget: Budget) -> dict[int, Any]:
+    def _solve_ahead(self, problems: Any, solver: Any, budget: Budget) -> Mapping[int, Any]:
         """Fits of problems that are solved together, by number; those that have not converged are gone on with."""
         return {}
 
@@ -166,23 +177,19 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
 
     def _warm_points(self, problems: Any) -> list[Any]:
         """The points of the last fit where they are of problems like these, else nothing."""
-        last, count = vars(self).get("_points") if self.warm_start else None, len(problems)
+        last, count = getattr(self, "_points", None) if self.warm_start else None, len(problems)
         if last is None or len(last) != count or self._posed != self._warm_start_key():
             return [None] * count
         same = all(has_same_rows(index, before) for index, (before, _) in zip(problems.indices, last, strict=True))
         return [point for _, point in last] if same else [None] * count
 
-    def _keep_results(self, indices: list[np.ndarray | None], results: list[Result]) -> None:
+    def _keep_results(
+        self, indices: Sequence[np.ndarray | None], results: Sequence[Result], finished: bool | None = None
+    ) -> None:
         """results_, certificates_, the worst of both, and the points from which a warm fit starts."""
-        self.__dict__.pop("data_hash_", None)  # of the data of an earlier fit, from a file
-        self.results_ = results
-        self.certificates_ = [result.certificate for result in results]
-        self.result_ = results[0] if len(results) == 1 else find_worst(results)
-        self.certificate_: Certificate = self.result_.certificate
-        if len(results) > 1:
-            self.certificate_ = stand_for_all(self.certificate_, self.certificates_)
-        self._posed = self._warm_start_key()
-        self._points = [(index, result.point) for index, result in zip(indices, results, strict=True)]
+        for name in OF_EARLIER_FITS:
+            self.__dict__.pop(name, None)
+        self._solves, self._posed = Solves(results, indices, finished), self._warm_start_key()
 
     # ---- what is said of the fit --------------------------------------------------------------------------
 
@@ -193,13 +200,12 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         self._summarise(observation)
         if interrupted:
             raise KeyboardInterrupt
-        failed = [each for each in self._results() if each.status not in (Status.CONVERGED, Status.STOPPED)]
-        if failed:
+        if failed := self._list_failed():
             warn_user(self._explain(failed, problems), ConvergenceWarning)
 
-    def _results(self) -> list[Result]:
-        """The results of all problems."""
-        return self.results_
+    def _list_failed(self) -> list[Result]:
+        """The results that did not end as they should."""
+        return self._solves.failed
 
     def _check_finite(self) -> None:
         """Refuse a machine of numbers that are not finite."""
@@ -224,9 +230,3 @@ def has_same_rows(index: np.ndarray | None, before: np.ndarray | None) -> bool:
     if index is None or before is None:
         return index is None and (before is None or len(before) == 0)
     return np.array_equal(index, before)
-
-
-def find_worst(results: list[Result]) -> Result:
-    """The result with the largest gap; those that had no time to begin share theirs, and are looked at once."""
-    distinct = {id(result): result for result in results}.values()
-    return max(distinct, key=attrgetter("certificate.relative_gap"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..model.formulations import NuClassification, Risk, largest_nu
@@ -221,15 +222,16 @@ class NuSVC(KernelClassifier):
     def _refuse_one_class(self) -> NoReturn:
         raise ValueError(f"specified nu is infeasible: nu={self.nu}, but all samples belong to the same class.")
 
-    def _check_task(self, task: Task) -> None:
+    def _check_tasks(self, tasks: Sequence[Task]) -> None:
         """nu (c_+ + c_-) / 2 <= min(c_+, c_-), or no duals can balance; the largest nu that can is taken instead."""
         if self.intercept != "free":
             return
-        largest = largest_nu(task.y, task.c)
-        if largest == 0:
-            self._refuse_one_class()
-        if self.nu > largest:
-            warn_user(
-                f"specified nu is infeasible: nu={self.nu}, but these classes allow at most {largest:.4g}, "
-                "which is taken instead."
-            )
+        for task in tasks:
+            largest = largest_nu(task.y, task.c)
+            if largest == 0:
+                self._refuse_one_class()
+            if self.nu > largest:
+                warn_user(
+                    f"specified nu is infeasible: nu={self.nu}, but these classes allow at most {largest:.4g}, "
+                    "which is taken instead."
+                )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -22,6 +22,15 @@ class SolvedTask(Protocol):
         ...
 
 
+class SolvedTogether(Mapping[int, Any]):
+    """Solved tasks by number, kept as arrays: each is made when it is asked for."""
+
+    @property
+    @abstractmethod
+    def is_complete(self) -> bool:
+        """Whether these are all tasks of a fit, and all have converged."""
+
+
 class FitProblems(ABC):
     """The problems of one fit.
 
@@ -29,7 +38,7 @@ class FitProblems(ABC):
     ----------
     X : matrix, list or None
         The rows that a warning may give advice about; None where they are not in memory.
-    indices : list of (ndarray or None)
+    indices : sequence of (ndarray or None)
         For each problem, the rows it is over. A warm fit starts from the points of the last one if they are the same.
         None where rows have no numbers.
     side_by_side : bool
@@ -44,7 +53,7 @@ class FitProblems(ABC):
 
     @property
     @abstractmethod
-    def indices(self) -> list[np.ndarray | None]:
+    def indices(self) -> Sequence[np.ndarray | None]:
         """The rows of each problem."""
 
     def __len__(self) -> int:

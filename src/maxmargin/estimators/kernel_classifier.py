@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..runtime.scikit_learn import (
     fit_context,
     warn_of_probability,
 )
-from .kernel_problems import KernelFit, KernelProblems
+from .kernel_problems import KernelFits, KernelProblems
 from .multiclass import (
     order_support,
     pack_pairs,
@@ -31,7 +32,7 @@ from .multiclass import (
 )
 from .pair_probabilities import PairProbabilities
 from .plain_arrays import encode_classes
-from .tasks import Task
+from .tasks import PairTasks, Task
 from .training_set import Rows
 from .validation import CONSTRAINTS, INTERCEPT_CONSTRAINT, JOBS_CONSTRAINT, check_loss_weights
 
@@ -100,7 +101,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         weight = data.weight if order is None or data.weight is None else data.weight[order]
         return features, Rows(data.X, y, weight, data.group, data.observed), order
 
-    def _tasks(self, data: Rows) -> list[Task]:
+    def _tasks(self, data: Rows) -> Sequence[Task]:
         """One task for each pair of classes, or for each class against the rest; sets class_weight_."""
         y, weight = data.y, data.weight
         self.class_weight_ = weigh_classes(self.class_weight, self.classes_, y, weight)
@@ -115,8 +116,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
                 self._refuse_one_class()
         split = split_one_vs_rest if self._is_one_vs_rest else split_one_vs_one
         tasks = split(y, c, len(self.classes_))
-        for task in tasks:
-            self._check_task(task)
+        self._check_tasks(tasks)
         return tasks
 
     @property
@@ -131,27 +131,29 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
     def _refuse_one_class(self) -> NoReturn:
         raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
 
-    def _check_task(self, task: Task) -> None:
-        if task.pair is None and abs(task.y.sum()) == len(task.y):
-            self._refuse_one_class()
+    def _check_tasks(self, tasks: Sequence[Task]) -> None:
+        if isinstance(tasks, PairTasks):
+            return  # each has samples of two classes
+        for task in tasks:
+            if abs(task.y.sum()) == len(task.y):
+                self._refuse_one_class()
 
-    def _unpack(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
+    def _unpack(self, problems: KernelProblems, fits: KernelFits) -> None:
         """LIBSVM's arrays, with scikit-learn's shapes and signs."""
         n_classes, y = len(self.classes_), problems.y
-        arrange, parts = spread_duals if self._is_one_vs_rest else pack_pairs, [fit.machine.coef for fit in fits]
-        indices: Any = problems.indices  # of a kernel machine they are all known
-        duals = arrange(indices, parts, y, n_classes)
+        arrange = spread_duals if self._is_one_vs_rest else pack_pairs
+        duals = arrange(problems.tasks, fits.coef, y, n_classes)
         support, self._n_support = order_support(duals, y, n_classes)
         duals = duals[:, support]
         self._store_support(problems.find_rows(support), problems.X)
-        self._dual_coef_, self._intercept_ = duals, np.array([fit.machine.b for fit in fits], float)
+        self._dual_coef_, self._intercept_ = duals, fits.b
         if self._is_one_vs_rest:
             self.dual_coef_, self.intercept_ = self._dual_coef_, self._public_intercepts()
         else:
             intercepts = self._public_intercepts()
             flipped = (-self._dual_coef_, -intercepts) if n_classes == 2 else (self._dual_coef_, intercepts)
             self.dual_coef_, self.intercept_ = (each + 0.0 for each in flipped)
-        self.n_iter_ = np.array([fit.result.n_iter for fit in fits], np.int32)
+        self.n_iter_ = fits.n_iter.astype(np.int32)
         self._probA = self._probB = np.empty(0)
         self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided
         self._match_sparsity()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,11 @@ from ..runtime.threads import STRIPS
 from ..solvers.automatic import apply_smo_settings
 from ..solvers.result import Result, Status
 from .kernel_prediction import KernelPrediction
-from .kernel_problems import KernelFit, KernelProblems
+from .kernel_problems import KernelFit, KernelFits, KernelProblems
 from .small_problems import solve_small_problems
 from .tasks import Budget
 from .training_set import Rows
 from .validation import check_kernel_values, check_length, check_samples, check_weight, get_shape, is_precomputed
-
-
-def stack_weights(weights: list[np.ndarray | None]) -> np.ndarray | None:
-    """One row for each machine, NaN where w was not solved for; None where none was."""
-    width = max((len(w) for w in weights if w is not None), default=None)
-    return None if width is None else np.stack([np.full(width, np.nan) if w is None else w for w in weights])
 
 
 class KernelMachine(KernelPrediction):
@@ -101,7 +96,7 @@ class KernelMachine(KernelPrediction):
         shares = 1 if problems is None else min(len(problems), STRIPS)
         return apply_smo_settings(self.solver, shrinking=bool(self.shrinking), cache_size=self.cache_size / shares)
 
-    def _solve_ahead(self, problems: KernelProblems, solver, budget: Budget) -> dict[int, KernelFit]:
+    def _solve_ahead(self, problems: KernelProblems, solver, budget: Budget) -> Mapping[int, KernelFit]:
         """Small problems, all in one compiled call."""
         return solve_small_problems(problems, solver, self.tol, budget)
 
@@ -111,20 +106,19 @@ class KernelMachine(KernelPrediction):
 
     # ---- from results to fitted attributes ----------------------------------------------------------------
 
-    def _set_fitted_attributes(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
+    def _set_fitted_attributes(self, problems: KernelProblems, fits: KernelFits | list[KernelFit]) -> None:
         """The fitted attributes."""
-        X, kernel = problems.X, problems.features.kernel
-        self._keep_results(problems.indices, [fit.result for fit in fits])
+        fits = fits if isinstance(fits, KernelFits) else KernelFits.listed(fits)
+        X, kernel, converged = problems.X, problems.features.kernel, bool(fits.converged.all())
+        self._keep_results(problems.indices, fits.results, converged or None)
         self._sparse = sp.issparse(X) and self.kernel_is_formula
         self._kernel, self._gamma = kernel, kernel.gamma
         self.shape_fit_ = get_shape(X)
         free = np.zeros(len(problems.y), bool)
-        for task, fit in zip(problems.tasks, fits, strict=True):
-            free[task.index] |= fit.free
-        self._free = problems.find_rows(np.flatnonzero(free))
-        self._norms = np.array([fit.norm for fit in fits])
-        self._weights, self._weights_of = stack_weights([fit.machine.w for fit in fits]), None
-        self.fit_status_ = int(not all(fit.result.converged for fit in fits))
+        free[problems.places[fits.free]] = True
+        self._free = problems.find_rows(free.nonzero()[0])
+        self._norms, self._weights, self._weights_of = fits.norms, fits.weights, None
+        self.fit_status_ = int(not converged)
         self._unpack(problems, fits)
         self._weights_of = self._dual_coef_
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, combinations, pairwise
 from math import fsum
 
 import numpy as np
 
 from ..runtime.scikit_learn import compute_class_weight
-from .tasks import Task
+from .tasks import PairTasks, Task
 
 
-def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
+def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> Sequence[Task]:
     """One task for each pair (i, j), i < j, over the samples of both: class i is +1, class j is -1, as in LIBSVM."""
     counted = (c > 0).all()
     if n_classes == 2 and counted:
@@ -26,17 +27,16 @@ def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]
     return tasks
 
 
-def split_sorted_classes(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
+def split_sorted_classes(y: np.ndarray, c: np.ndarray, n_classes: int) -> PairTasks:
     """The same where the samples lie class by class and all of them count."""
     sizes = np.bincount(y, minlength=n_classes).tolist()
     parts = [slice(*each) for each in pairwise(accumulate(sizes, initial=0))]
     pairs, places, ones = list(combinations(range(n_classes), 2)), np.arange(len(y)), np.ones(len(y))
-    # One array for all pairs, of which each has a view: three copies instead of three for each pair.
     index = np.concatenate([places[parts[k]] for pair in pairs for k in pair])
-    sign = np.concatenate([part for i, j in pairs for part in (ones[parts[i]], -ones[parts[j]])])
-    cost = c[index]
-    cuts = [slice(*each) for each in pairwise(accumulate((sizes[i] + sizes[j] for i, j in pairs), initial=0))]
-    return [Task(index[cut], sign[cut], cost[cut], pair) for cut, pair in zip(cuts, pairs, strict=True)]
+    minus = -ones
+    sign = np.concatenate([part for i, j in pairs for part in (ones[parts[i]], minus[parts[j]])])
+    ends = list(accumulate((sizes[i] + sizes[j] for i, j in pairs), initial=0))
+    return PairTasks(index, sign, c[index], ends, pairs)
 
 
 def split_one_vs_rest(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
@@ -98,31 +98,26 @@ def order_support(duals: np.ndarray, y: np.ndarray, n_classes: int) -> tuple[np.
     return support, np.bincount(classes, minlength=n_classes).astype(np.int32)
 
 
-def spread_duals(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray, n_classes: int) -> np.ndarray:
-    """The duals of each machine over all samples, one row each, from those over the samples of its task."""
-    table = np.zeros((len(duals), len(y)))
-    for row, index, part in zip(table, indices, duals, strict=True):
-        row[index] = part
+def spread_duals(tasks: Sequence[Task], duals: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
+    """The duals of each machine over all samples, one row each, from those of all tasks, one after the other."""
+    table, ends = np.zeros((len(tasks), len(y))), accumulate((len(task.index) for task in tasks), initial=0)
+    for row, task, (start, stop) in zip(table, tasks, pairwise(ends), strict=True):
+        row[task.index] = duals[start:stop]
     return table
 
 
-def pack_pairs(indices: list[np.ndarray], duals: list[np.ndarray], y: np.ndarray, n_classes: int) -> np.ndarray:
+def pack_pairs(tasks: Sequence[Task], duals: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
     """LIBSVM's table of n_classes - 1 rows over all samples: one of class i has its coefficient against j in row j - 1
     if i < j, and in row j if i > j; class i counts as positive against j > i."""
     table = np.zeros((n_classes - 1, len(y)))
-    if n_classes == 2 and len(indices[0]) == len(y):
-        table[0] = duals[0]
+    if n_classes == 2 and len(duals) == len(y):
+        table[0] = duals
         return table
-    sizes = np.bincount(y, minlength=n_classes)
-    ends = [0, *np.cumsum(sizes).tolist()] if (y[1:] >= y[:-1]).all() else None
-    for (i, j), index, part in zip(combinations(range(n_classes), 2), indices, duals, strict=True):
-        if ends is not None and len(index) == sizes[i] + sizes[j]:  # two runs of samples
-            table[j - 1, ends[i] : ends[i + 1]] = part[: sizes[i]]
-            table[i, ends[j] : ends[j + 1]] = part[sizes[i] :]
-            continue
-        first = y[index] == i
-        table[j - 1, index[first]] = part[first]
-        table[i, index[~first]] = part[~first]
+    pairs = np.array(list(combinations(range(n_classes), 2)))
+    sizes = tasks.sizes if isinstance(tasks, PairTasks) else [len(task.index) for task in tasks]
+    index = tasks.index if isinstance(tasks, PairTasks) else np.concatenate([task.index for task in tasks])
+    first, second = pairs.repeat(sizes, axis=0).T
+    table[np.where(y[index] == first, second - 1, first), index] = duals
     return table
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model.formulations import OneClass
 from ..runtime.scikit_learn import OutlierMixin, fit_context
-from .kernel_problems import KernelFit, KernelProblems
+from .kernel_problems import KernelFits, KernelProblems
 from .regression import SingleMachine
 from .validation import CONSTRAINTS, NU_CONSTRAINT
 
@@ -87,7 +87,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         """
         return self._fit(X, None, sample_weight)
 
-    def _unpack(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
+    def _unpack(self, problems: KernelProblems, fits: KernelFits) -> None:
         super()._unpack(problems, fits)
         self.offset_ = -self._intercept_
 

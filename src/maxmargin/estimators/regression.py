@@ -9,7 +9,7 @@ import numpy as np
 
 from ..model.formulations import NuRegression, Risk
 from ..runtime.scikit_learn import Interval, RegressorMixin, StrOptions, fit_context
-from .kernel_problems import KernelFit, KernelProblems
+from .kernel_problems import KernelFits, KernelProblems
 from .losses import make_loss
 from .machine import KernelMachine
 from .plain_arrays import take_targets
@@ -42,16 +42,15 @@ class SingleMachine(KernelMachine):
         check_loss_weights(c)
         return [Task(index, y[index], c)]
 
-    def _unpack(self, problems: KernelProblems, fits: list[KernelFit]) -> None:
+    def _unpack(self, problems: KernelProblems, fits: KernelFits) -> None:
         """LIBSVM's arrays: support, dual coefficients of shape (1, n_SV), intercept of shape (1,)."""
-        (task,), (fit,) = problems.tasks, fits
-        used = np.flatnonzero(fit.machine.coef)
-        self._store_support(task.index[used], problems.X)
+        used = fits.coef.nonzero()[0]
+        self._store_support(problems.places[used], problems.X)
         self._n_support = np.array([len(used)], np.int32)
-        self.dual_coef_ = self._dual_coef_ = fit.machine.coef[used][None, :]
-        self._intercept_ = np.array([fit.machine.b], float)
+        self.dual_coef_ = self._dual_coef_ = fits.coef[used][None, :]
+        self._intercept_ = fits.b
         self.intercept_ = self._public_intercepts().copy()
-        self.n_iter_ = fit.result.n_iter
+        self.n_iter_ = int(fits.n_iter[0])
         self._match_sparsity()
 
 

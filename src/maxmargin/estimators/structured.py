@@ -17,6 +17,7 @@ from ..structures.model import adopt_model, check_model, gather, prepare
 from ..structures.problem import StructuredPoint, StructuredProblem
 from .certified import CertifiedMachine
 from .fit_problems import FitProblems
+from .solves import Solves
 from .tasks import Budget
 from .training_set import Structures
 from .validation import (
@@ -188,7 +189,7 @@ class StructuredSVM(CertifiedMachine):
 
     def _warm_points(self, problems: StructuredFitProblems) -> list[StructuredPoint | None]:
         """The point of the last fit, if it was on samples like these."""
-        last, problem = vars(self).get("result_") if self.warm_start else None, problems.whole
+        last, problem = getattr(self, "result_", None) if self.warm_start else None, problems.whole
         if last is None or len(last.point.w) != problem.size:
             return [None]
         point = last.point
@@ -205,8 +206,8 @@ class StructuredSVM(CertifiedMachine):
         self.model_, self.result_, self.certificate_ = problems.model, result, result.certificate
         self.coef_, self.n_iter_ = result.point.w, result.n_iter
 
-    def _results(self) -> list[Result]:
-        return [self.result_]
+    def _list_failed(self) -> list[Result]:
+        return Solves([self.result_], [None]).failed
 
     def _explain(self, failed: list[Result], problems: StructuredFitProblems) -> str:
         """Why the fit stopped, how far from optimal it may be, and what to do."""

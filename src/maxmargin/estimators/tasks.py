@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from typing import NamedTuple, TypeVar
+from itertools import pairwise
+from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -39,6 +40,49 @@ class Task(NamedTuple):
         if len(self.index) == features.n:
             return features
         return features.subset(self.index) if self.pair is None else features.join(*self.pair, self.index)
+
+
+class PairTasks(Sequence[Task]):
+    """One task for each pair of classes over samples that lie class by class, all of them in flat arrays.
+
+    Tasks are views of these arrays, made when they are asked for: a small fit asks for none.
+
+    Attributes
+    ----------
+    index, y, c : ndarray
+        Those of all tasks, one after the other.
+    ends : list of int
+        Where each task begins in the arrays, and the end of the last one.
+    pairs : list of (int, int)
+        The classes of each task.
+    """
+
+    def __init__(self, index: np.ndarray, y: np.ndarray, c: np.ndarray, ends: list[int], pairs: list[tuple[int, int]]):
+        self.index, self.y, self.c, self.ends, self.pairs = index, y, c, ends, pairs
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @overload
+    def __getitem__(self, k: int) -> Task: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Task]: ...
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            return [self[j] for j in range(*k.indices(len(self)))]
+        pair = self.pairs[k]  # beyond the last one this ends an iteration
+        cut = slice(self.ends[k], self.ends[k + 1]) if k >= 0 else slice(self.ends[k - 1], self.ends[k])
+        return Task(self.index[cut], self.y[cut], self.c[cut], pair)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The samples of each task."""
+        return [stop - start for start, stop in pairwise(self.ends)]
+
+    @property
+    def largest(self) -> int:
+        """The samples of the largest task."""
+        return max(self.sizes)
 
 
 class Budget:
@@ -80,7 +124,7 @@ class Budget:
 
 
 def run_side_by_side(
-    run: Callable[[int], TaskResult], tasks: list[Task], budget: Budget, turns: bool = True
+    run: Callable[[int], TaskResult], tasks: Sequence[Task], budget: Budget, turns: bool = True
 ) -> list[TaskResult | None]:
     """run(k) for each task k, on so many threads; where one fails, the others are not waited for.
 

@@ -37,7 +37,7 @@ MAX_FLOAT = float(np.finfo(float).max)
 # What a file has no need of: it follows from the rest, or belongs to the fit itself.
 DERIVED_ATTRIBUTES = (
     "_kernel", "_sparse", "_gamma", "_support", "_support_source", "_order", "dual_coef_", "intercept_", "offset_",
-    "_weights_of", "results_", "result_", "certificates_", "certificate_", "_points", "_posed", "model_",
+    "_weights_of", "results_", "result_", "certificates_", "certificate_", "_points", "_posed", "_solves", "model_",
 )  # fmt: skip
 
 

@@ -35,13 +35,13 @@ def extract_results(model: Estimator, compact: bool) -> dict:
 
 def list_results(model: Estimator) -> list[Result]:
     """Those of all binary problems; none of a machine that another library fitted."""
-    fitted = vars(model)
-    return fitted.get("results_") or ([fitted["result_"]] if "result_" in fitted else [])
+    found: list[Result] = getattr(model, "results_", [])
+    return found or ([model.result_] if hasattr(model, "result_") else [])
 
 
 def list_certificates(model: Estimator) -> list[Certificate]:
     """Those of all binary problems, or the one that is known."""
-    return vars(model).get("certificates_") or [model.certificate_]
+    return getattr(model, "certificates_", None) or [model.certificate_]
 
 
 def drop_scores(certificate: Certificate) -> Certificate:
@@ -85,7 +85,6 @@ def restore_results(model: Estimator, state: dict) -> None:
     require(isinstance(indices, list) and len(indices) == len(results), "indices")
     for index, result in zip(indices, results, strict=True):
         check_point(model, index, result.point)
-    model.results_ = results
     keep_results(model, indices, results, state["posed"])
 
 

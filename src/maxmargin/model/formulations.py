@@ -35,6 +35,17 @@ class Machine(NamedTuple):
     w: np.ndarray | None = None
 
 
+class JointMachines(NamedTuple):
+    """The machines of many problems: the coefficients of all, one after the other; b and the scale of each.
+
+    `scale` is None where the coefficients are the duals.
+    """
+
+    coef: np.ndarray
+    b: np.ndarray
+    scale: np.ndarray | None = None
+
+
 class JointRows(NamedTuple):
     """Many problems with a free intercept, one after the other: the five numbers of every dual, and what each sums to.
 
@@ -55,7 +66,7 @@ class JointRows(NamedTuple):
     least_sizes: np.ndarray
 
     @classmethod
-    def of(cls, terms: Any, y: np.ndarray, c: np.ndarray, balance: np.ndarray, starts: np.ndarray) -> JointRows | None:
+    def of(cls, terms: Any, y: np.ndarray, c: np.ndarray, balance: np.ndarray, starts: list[int]) -> JointRows | None:
         """The rows of terms over y and c; None if the loss has no such rows."""
         if not terms.piecewise:
             return None
@@ -84,13 +95,15 @@ class Formulation:
         """Whether the intercept is outside the regulariser."""
         return self.intercept == "free"
 
-    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: list[int]) -> JointRows | None:
         """The rows of many problems that begin at `starts` in y and c; None if they cannot be posed so."""
         return None
 
-    def read_jointly(self, point: Point, coef: np.ndarray, c: np.ndarray, scores: np.ndarray) -> Machine:
-        """`read` for such a problem, from the coefficients of its w, its weights and the judge's scores."""
-        return Machine(coef, float(point.b) if coef is point.a else float(np.mean(point.b)))
+    def read_jointly(self, a: np.ndarray, b: np.ndarray, rows: JointRows, starts: list[int], scores) -> JointMachines:
+        """`read` for such problems, from all duals, the intercepts of each and the judge's scores."""
+        if len(a) == 1:
+            return JointMachines(a[0], b[:, 0].copy())
+        return JointMachines(a.sum(axis=0), b.mean(axis=1))
 
     @property
     def translation_invariant(self) -> bool:
@@ -122,7 +135,7 @@ class Risk(Formulation):
         """The canonical problem itself."""
         return Problem(features, y, c, self.loss, 0.0 if self.free else None)
 
-    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: list[int]) -> JointRows | None:
         """The duals of each problem sum to zero."""
         if not self.free:
             return None
@@ -149,7 +162,7 @@ class OneClass(Formulation):
         """Novelty at rho = 0 with the balance nu sum(c)."""
         return Problem(features, y, c, Novelty(), self.nu * c.sum())
 
-    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: list[int]) -> JointRows | None:
         """The duals of each problem sum to nu sum(c)."""
         balance = np.array([[self.nu * c[cut].sum()] for cut in cut_at(starts, len(c))])
         return JointRows.of(Novelty().terms(y, c), y, c, balance, starts)
@@ -182,7 +195,7 @@ class NuClassification(Formulation):
         layers = np.where(sides[:, None] == y, c, 0.0)
         return Problem(features, np.repeat(sides[:, None], len(y), 1), layers, Hinge(0.0), 0.5 * total * sides)
 
-    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: list[int]) -> JointRows | None:
         """Two layers of hinges at margin 0 for each problem."""
         if not self.free:
             return None
@@ -201,9 +214,21 @@ class NuClassification(Formulation):
             coef, *choose_margin_intercepts(point, problem.c, lambda: problem.features.scores(coef))
         )
 
-    def read_jointly(self, point: Point, coef: np.ndarray, c: np.ndarray, scores: np.ndarray) -> Machine:
+    def read_jointly(self, a: np.ndarray, b: np.ndarray, rows: JointRows, starts: list[int], scores) -> JointMachines:
         """coef = a / rho, b / rho."""
-        return self.divide_by_margin(coef, *choose_margin_intercepts(point, c, lambda: scores))
+        weights = np.add.reduceat(rows.weights, starts, axis=1)
+        walls = b
+        if (weights.min(axis=0) <= NEGLIGIBLE_CLASS_SHARE * weights.sum(axis=0)).any():
+            cuts = cut_at(starts, a.shape[1])
+            walls = np.array([
+                choose_margin_intercepts(Point(a[:, cut], each), rows.weights[:, cut], lambda cut=cut: scores[cut])
+                for cut, each in zip(cuts, b, strict=True)
+            ])  # fmt: skip
+        low, high = walls.T
+        rho = 0.5 * (high - low)
+        scale = np.divide(1.0, rho, out=np.ones(len(rho)), where=rho > 0)
+        sizes = np.diff([*starts, a.shape[1]])
+        return JointMachines(a.sum(axis=0) * scale.repeat(sizes), 0.5 * (low + high) * scale, scale)
 
     def divide_by_margin(self, coef: np.ndarray, low: float, high: float) -> Machine:
         """The machine whose margins are 1, from b - rho and b + rho."""
@@ -249,9 +274,9 @@ def largest_nu(y: np.ndarray, c: np.ndarray) -> float:
     return 2.0 * min(float(c[y > 0].sum()), float(c[y < 0].sum())) / float(c.sum())
 
 
-def cut_at(starts: np.ndarray, end: int) -> list[slice]:
+def cut_at(starts: list[int], end: int) -> list[slice]:
     """The parts of arrays of `end` places that begin at `starts`."""
-    return [slice(start, stop) for start, stop in pairwise([*starts.tolist(), end])]
+    return [slice(start, stop) for start, stop in pairwise([*starts, end])]
 
 
 @dataclass(frozen=True)
@@ -275,7 +300,7 @@ class NuRegression(Formulation):
         sign = np.repeat([1.0, -1.0], len(y))
         return Problem(SignedGram(features, twice, sign), sign * y[twice], c[twice], Quantile(1.0), total)
 
-    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: np.ndarray) -> JointRows | None:
+    def pose_jointly(self, y: np.ndarray, c: np.ndarray, starts: list[int]) -> JointRows | None:
         """Two layers of quantile losses for each problem."""
         if not self.free:
             return None

@@ -77,7 +77,7 @@ def find_width(model, residuals: np.ndarray) -> float | None:
         return None
     if "epsilon" in machine.get_params():
         return float(machine.epsilon)
-    if (result := vars(machine).get("result_")) is not None:  # of a fit of ours
+    if (result := getattr(machine, "result_", None)) is not None:  # of a fit of ours
         walls = np.atleast_1d(result.point.b)  # b + epsilon and b - epsilon, or epsilon alone
         return abs(float(walls[0] - walls[1])) / 2.0 if len(walls) == 2 else abs(float(walls[0]))
     free, bounded = split_duals(machine)

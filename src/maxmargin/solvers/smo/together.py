@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
-from ...certificates.certificate import Certificate
-from ...certificates.small_problems import SmallProblems
+from ...certificates.small_problems import JointCertificates, SmallProblems
 from ...model.problem import Point
 from ...model.row_cache import MAX_SINGLE_ROWS
 from ...model.tiles import open_tile
@@ -69,41 +68,68 @@ def is_default_smo(smo: SMO, tol: float) -> bool:
 
 def solve_together(
     problems: SmallProblems, solver, tol: float, workers: int, is_over: Callable[[], bool]
-) -> list[Result]:
+) -> JointResults:
     """A result for each problem: converged, or where the loop is to go on (its status is then MAX_ITER)."""
     began = time.perf_counter()
     solutions = take_steps(problems, tol, workers, is_over)
     certificates = problems.judge(solutions.a, solutions.b)
-    work = [
-        1 + steps * size for steps, size in zip(solutions.counts[:, ITERATIONS].tolist(), problems.sizes, strict=True)
-    ]
-    pace = (time.perf_counter() - began) / sum(work)  # the time of all of them is shared out by the work of each
-    return [
-        describe(problems, solutions, k, certificate, solver, tol, pace * work[k])
-        for k, certificate in enumerate(certificates)
-    ]
+    return JointResults(solutions, certificates, solver, certificates.are_within(tol), time.perf_counter() - began)
 
 
-def describe(
-    problems: SmallProblems,
-    solutions: JointSolutions,
-    k: int,
-    certificate: Certificate | None,
-    solver,
-    tol: float,
-    seconds: float,
-) -> Result:
-    """The result of a problem, by what the judge has found."""
-    place, counts = problems.cut(k), solutions.counts[k].tolist()
-    steps = counts[ITERATIONS]
-    met = certificate is not None and certificate.relative_gap <= tol
-    status = Status.CONVERGED if met else Status.MAX_ITER
-    history = [Progress(steps, seconds, certificate.primal, certificate.dual, place.stop - place.start)] if met else []
-    if problems.layers == 1:
-        point = Point(solutions.a[0, place], float(solutions.b[k, 0]))
-    else:
-        point = Point(solutions.a[:, place], solutions.b[k])
-    return Result(status, point, certificate, solver, steps, seconds, SENTENCES[status], history, count(counts))
+class JointResults(Sequence[Result]):
+    """The results of many problems, in the arrays in which they were solved; one is made when it is asked for.
+
+    Attributes
+    ----------
+    solutions : JointSolutions
+    certificates : JointCertificates
+    solver : Solver
+    converged : ndarray of bool
+        Which problems are within tol.
+    seconds : float
+        The time of all of them, which is shared out by the work of each.
+    """
+
+    def __init__(
+        self, solutions: JointSolutions, certificates: JointCertificates, solver, converged: np.ndarray, seconds: float
+    ):
+        self.solutions, self.certificates, self.solver = solutions, certificates, solver
+        self.converged, self.seconds = converged, seconds
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    @property
+    def n_iter(self) -> np.ndarray:
+        """The steps of each problem."""
+        return self.solutions.counts[:, ITERATIONS]
+
+    @overload
+    def __getitem__(self, k: int) -> Result: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Result]: ...
+    def __getitem__(self, k):
+        if isinstance(k, slice):
+            return [self[j] for j in range(*k.indices(len(self)))]
+        k = range(len(self))[k]
+        a, b, counts = self.solutions
+        start, stop = self.certificates.ends[k : k + 2]
+        certificate, counted = self.certificates[k], counts[k].tolist()
+        steps, seconds = counted[ITERATIONS], self.seconds * float(self.shares[k])
+        status, history = Status.MAX_ITER, []
+        if self.converged[k]:
+            status = Status.CONVERGED
+            history = [Progress(steps, seconds, certificate.primal, certificate.dual, stop - start)]
+        point = Point(a[0, start:stop], float(b[k, 0])) if len(a) == 1 else Point(a[:, start:stop], b[k])
+        return Result(
+            status, point, certificate, self.solver, steps, seconds, SENTENCES[status], history, count(counted)
+        )
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The part of the time that each problem took, by steps times samples."""
+        work = 1 + self.n_iter * np.diff(self.certificates.ends)
+        return work / work.sum()
 
 
 def count(counts: list[int]) -> Counter:
