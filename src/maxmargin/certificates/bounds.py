@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.problem import Problem
-from ..runtime.rounding import BALANCE_ROUNDINGS, UNIT, Enclosed, Remainder, add_enclosed, bound_sum
+from ..runtime.rounding import BALANCE_ROUNDINGS, UNIT, Enclosed, Remainder, add_enclosed, bound_dual, bound_sum
 from .term_sums import Sums
 
 
 class CertificateBounds(NamedTuple):
     """The numbers of a certificate: P from above, D from below, the allowance for rounding, P - D from above."""
 
-    primal: float | np.ndarray
-    dual: float | np.ndarray
-    rounding: float | np.ndarray
-    bound: float | np.ndarray
+    primal: float
+    dual: float
+    rounding: float
+    bound: float
 
 
 def combine_bounds(
@@ -34,11 +34,9 @@ def combine_bounds(
         bound = bound + remainder.shrink * sums.leverage
         conjugates = conjugates + remainder.shrink * (abs(sums.conjugates.value) + sums.leverage)
     bound = bound * (1.0 + 8.0 * UNIT)
-    larger = np.maximum if isinstance(bound, np.ndarray) else max
-    dual = larger(-penalty_conjugate - conjugates - sums.cost_of_dual, primal.low - bound)
-    dual = dual - 4.0 * UNIT * (abs(penalty_conjugate) + abs(conjugates) + abs(dual))
+    dual = bound_dual(primal.low, penalty_conjugate, conjugates, sums.cost_of_dual, bound)
     rounding = bound - sums.remainders.value - remainder.plain
-    return CertificateBounds(primal.high, dual, larger(0.0, rounding), bound)  # 0 also where neither is finite
+    return CertificateBounds(primal.high, dual, max(0.0, rounding), bound)  # 0 also where neither is finite
 
 
 def enclose_offset(problem: Problem, b) -> Enclosed:

@@ -20,17 +20,13 @@ from ..model.formulations import JointRows
 from ..model.problem import FLOOR, SCALE_FREE_FLOOR
 from ..model.samples import make_writable
 from ..runtime.interpreter import cached_property, release_interpreter
-from ..runtime.rounding import BALANCE_ROUNDINGS, BALANCE_TOLERANCE, UNIT, Enclosed, Remainder, bound_sum
+from ..runtime.rounding import UNIT, bound_sum
 from ..runtime.threads import run_strips
-from .bounds import combine_bounds
 from .certificate import Certificate
-from .term_sums import RowSums, larger
 
-EXACT = Enclosed(0.0, 0.0)
 # sum of n^2 over the problems below which threads take longer to wake up than to help: half a millisecond of work
 THREADS_MIN_KERNEL_VALUES = 300_000
 STRIP_KERNEL_VALUES = 500_000  # sum of n^2 over the problems that a core takes at a time: a millisecond of work
-FEW_PROBLEMS = 6  # up to which arithmetic with numbers takes no longer than with arrays
 PACKED_WIDTH = 8  # float64 numbers of a packed block: 64 bytes
 
 
@@ -39,9 +35,8 @@ class JointCertificates(Sequence[Certificate | None]):
 
     Attributes
     ----------
-    numbers : ndarray of shape (number of problems, 7)
-        P, D, rounding, P - D from above, violation, whether the duals are feasible, and the floor.
-    squares : ndarray of shape (number of problems,)
+    numbers : ndarray of shape (number of problems, 9)
+        P, D, rounding, P - D from above, violation, whether the duals are feasible, the floor, the relative gap, and
         |w|^2.
     scores : ndarray
         <w, phi(x_i)> of all problems, one after the other.
@@ -49,8 +44,8 @@ class JointCertificates(Sequence[Certificate | None]):
         Where each problem begins among the scores, and the end of the last one.
     """
 
-    def __init__(self, numbers: np.ndarray, squares: np.ndarray, scores: np.ndarray, ends: list[int]):
-        self.numbers, self.squares, self.scores, self.ends = numbers, squares, scores, ends
+    def __init__(self, numbers: np.ndarray, scores: np.ndarray, ends: list[int]):
+        self.numbers, self.scores, self.ends = numbers, scores, ends
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -63,7 +58,7 @@ class JointCertificates(Sequence[Certificate | None]):
         """The certificate of a problem; None where its duals are not feasible as they are."""
         if isinstance(k, slice):
             return [self[j] for j in range(*k.indices(len(self)))]
-        primal, dual, rounding, bound, kkt, sound, floor = self.numbers[k].tolist()
+        primal, dual, rounding, bound, kkt, sound, floor, _, _ = self.numbers[k].tolist()
         k = range(len(self))[k]
         scores = self.scores[self.ends[k] : self.ends[k + 1]]
         return Certificate(primal, dual, kkt, True, floor, rounding, bound, scores) if sound else None
@@ -73,12 +68,15 @@ class JointCertificates(Sequence[Certificate | None]):
         """Which problems have a certificate."""
         return self.numbers[:, 5] > 0.0
 
-    def are_within(self, tol: float) -> np.ndarray:
-        """Which problems have a certificate with a relative gap of at most tol."""
-        primal, dual, _, bound, _, sound, floor = self.numbers.T
-        sizes = np.maximum(np.maximum(abs(primal), abs(dual)), floor)
-        with np.errstate(invalid="ignore"):  # where P and D are infinite
-            return (np.fmin(bound, primal - dual) / sizes <= tol) & (sizes < np.inf) & (sound > 0.0)
+    @property
+    def relative_gaps(self) -> np.ndarray:
+        """`Certificate.relative_gap` of each problem; infinite where the duals are not feasible."""
+        return self.numbers[:, 7]
+
+    @property
+    def squares(self) -> np.ndarray:
+        """|w|^2 of each problem."""
+        return self.numbers[:, 8]
 
 
 @dataclass(frozen=True)
@@ -188,65 +186,21 @@ class SmallProblems:
         P and D as in `judge_in_memory`, summed by the same compiled pass over rows. `a` has one row for each layer and
         `b` one row for each problem; both may be flat where there is one layer.
         """
-        from ..compiled.small_problems import PROBLEM_SUMS, SQUARE, judge_problems
+        from ..compiled.small_problems import CERTIFICATE_NUMBERS, judge_problems
 
         f, layers = np.empty(self.places), self.layers
         a, b = a.reshape(layers, -1), b.reshape(-1, layers)
-        own = layers * self.sums_per_layer
-        sums = np.empty((len(self), own + PROBLEM_SUMS))
-        rows, layout, linear = self.rows, self.layout, True if self.features.by_weights else None
+        numbers = np.empty((len(self), CERTIFICATE_NUMBERS))
+        rows, linear = self.rows, True if self.features.by_weights else None
 
         def enclose(start: int, stop: int) -> None:
             judge_problems(
-                start, stop, *layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates, sums, linear
-            )
+                start, stop, *self.layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates,
+                rows.least_sizes, self.floors, numbers, linear,
+            )  # fmt: skip
 
         self.run(enclose)
-        return JointCertificates(self.combine(sums, b), sums[:, own + SQUARE], f, self.end_places)
-
-    def combine(self, sums: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """P, D, rounding, P - D from above, violation, whether the duals are feasible, and the floor of each problem.
-
-        A few problems are taken one at a time and many as arrays: the same formulas take numbers and arrays.
-        """
-        rows = (sums, b, self.rows.balance, self.rows.least_sizes, self.floors)
-        if len(self) <= FEW_PROBLEMS:
-            return np.array(list(map(self.combine_columns, *(part.tolist() for part in rows))), float)
-        return np.stack(self.combine_columns(*(part.T for part in rows)), axis=1)
-
-    def combine_columns(self, columns, intercepts, balances, least, floor) -> tuple:
-        """The same from the columns of the sums, which are numbers or arrays."""
-        own = self.layers * self.sums_per_layer
-        total, square, absolute, drift, error, size, length = columns[own:]
-        halves = Enclosed(
-            0.5 * square,
-            0.5 * (total * error + bound_sum(self.largest + 8) * absolute) + drift * (length + drift),
-        )
-        found, offset, sound = None, EXACT, True
-        for layer, (intercept, balance) in enumerate(zip(intercepts, balances, strict=True)):
-            *part, moved, cost = columns[layer * self.sums_per_layer : (layer + 1) * self.sums_per_layer]
-            of_layer = RowSums(*part)
-            allowed = BALANCE_TOLERANCE * larger(size, least)
-            sound = sound & (of_layer.inside > 0) & (abs(of_layer.total - balance) <= allowed)
-            layer_sums = of_layer.add_balancing_cost(moved, cost, abs(intercept))
-            found = layer_sums if found is None else found + layer_sums
-            if self.has_balance:
-                term = balance * intercept
-                offset = Enclosed(
-                    offset.value + term, offset.error + bound_sum(self.layers + BALANCE_ROUNDINGS) * abs(term)
-                )
-        distance = found.moved * self.reach + drift
-        remainder = Remainder(0.5 * (distance * distance) * (1.0 + 8.0 * UNIT), 0.0, distance)
-        conjugate = self.features.bound_penalty_conjugate(halves.high, remainder)
-        bounds = combine_bounds(halves, offset, found, remainder, conjugate)
-        return *bounds, found.kkt, sound, floor
-
-    @cached_property
-    def sums_per_layer(self) -> int:
-        """What the compiled pass finds of a layer: its `RowSums`, and what balancing its duals moves and costs."""
-        from ..compiled.small_problems import LAYER_SUMS
-
-        return LAYER_SUMS
+        return JointCertificates(numbers, f, self.end_places)
 
     @cached_property
     def reach(self) -> float:

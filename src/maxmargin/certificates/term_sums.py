@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,13 +49,8 @@ class Sums(NamedTuple):
         return Sums(
             add_enclosed(self.losses, other.losses), add_enclosed(self.conjugates, other.conjugates),
             add_enclosed(self.remainders, other.remainders), self.moved + other.moved, self.cost + other.cost,
-            self.cost_of_dual + other.cost_of_dual, self.leverage + other.leverage, larger(self.kkt, other.kkt),
+            self.cost_of_dual + other.cost_of_dual, self.leverage + other.leverage, max(self.kkt, other.kkt),
         )  # fmt: skip
-
-
-def larger(first: Any, second: Any) -> Any:
-    """The larger of two numbers, or of each pair in two arrays."""
-    return np.maximum(first, second) if isinstance(second, np.ndarray) else max(first, second)
 
 
 def sum_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bool = False) -> Sums | None:
@@ -78,24 +73,24 @@ def sum_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed, repaired: bo
 
 
 class RowSums(NamedTuple):
-    """What `compiled.row_sums.enclose_rows` returns, in its order: for one problem, or for many as arrays."""
+    """What `compiled.row_sums.enclose_rows` returns, in its order."""
 
-    losses: float | np.ndarray
-    loss_error: float | np.ndarray
-    conjugates: float | np.ndarray
-    conjugate_error: float | np.ndarray
-    remainders: float | np.ndarray
-    most: float | np.ndarray
-    total: float | np.ndarray
-    total_error: float | np.ndarray
-    size: float | np.ndarray
-    min_free_slope: float | np.ndarray
-    max_slope: float | np.ndarray
-    leverage: float | np.ndarray
-    up: float | np.ndarray
-    down: float | np.ndarray
-    kkt: float | np.ndarray
-    inside: float | np.ndarray
+    losses: float
+    loss_error: float
+    conjugates: float
+    conjugate_error: float
+    remainders: float
+    most: float
+    total: float
+    total_error: float
+    size: float
+    min_free_slope: float
+    max_slope: float
+    leverage: float
+    up: float
+    down: float
+    kkt: float
+    inside: float
 
     def add_balancing_cost(self, moved, cost, b) -> Sums:
         """The sums of a problem, including the cost of balancing the duals exactly."""

@@ -8,6 +8,7 @@ one problem after the other in flat arrays of shape (layers, places): problem k 
 import numpy as np
 
 from ..runtime.rounding import AT_BOUND, BALANCE_TOLERANCE, UNIT
+from .certificate_numbers import combine_numbers
 from .compiler import njit
 from .double_double import two_sum
 from .free_duals import estimate_credit, maximise_over_free
@@ -18,9 +19,9 @@ from .smo import BUDGET, CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SE
 
 STRETCH_STEPS = 32  # pair steps before Newton's method is tried over the free duals
 EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-# columns of the sums of a problem: these for each layer, then those of the problem itself
+# what is found of a layer: the sums of its rows, and what balancing its duals moves and costs
 LAYER_SUMS, MOVED, MOVING_COST = 18, 16, 17
-TOTAL, SQUARE, ABSOLUTE_SQUARE, DRIFT, SCORE_ERROR, DUAL_SIZE, LENGTH, PROBLEM_SUMS = 0, 1, 2, 3, 4, 5, 6, 7
+CERTIFICATE_NUMBERS, SQUARE = 9, 8  # what is told of a problem: `combine_numbers`, and |w|^2
 
 
 @njit(**EXACT_OPTIONS)
@@ -246,33 +247,13 @@ def project(coef, source, f):
 
 @njit(**EXACT_OPTIONS)
 def judge_problems(
-    start,
-    stop,
-    pairs,
-    segments,
-    blocks,
-    kernel,
-    packed,
-    norms,
-    ends,
-    f,
-    a,
-    p,
-    d,
-    e,
-    lo,
-    hi,
-    balance,
-    b,
-    bounds,
-    sums,
-    linear,
-):
-    """Scores f = K a and the sums of `enclose_rows` for the problems start to stop.
+    start, stop, pairs, segments, blocks, kernel, packed, norms, ends, f, a, p, d, e, lo, hi, balance, b, bounds,
+    least_sizes, floors, numbers, linear,
+):  # fmt: skip
+    """Scores f = K a and the numbers of the certificates of the problems start to stop.
 
-    Of each problem: for each layer what `enclose_rows` and `bound_balancing_cost` return, then the sum of |coef|,
-    coef'f, sum_i |coef_i f_i|, the drift, the error of a score, the sum of |a|, and |w| from above. `bounds` says how
-    large rounding errors are; see `SmallProblems.error_rates`. Scores are those of w = X'coef unless `linear` is None.
+    `bounds` says how large rounding errors are; see `SmallProblems.error_rates`. `numbers` has one row for each
+    problem: what `combine_numbers` finds, and |w|^2. Scores are those of w = X'coef unless `linear` is None.
     """
     per_dual, per_length, per_intercept, reach, away, summed = bounds
     for k in range(start, stop):
@@ -305,20 +286,22 @@ def judge_problems(
         public = per_length * (length + drift) + drift * reach + per_intercept * largest_intercept
         for i in range(n):
             errors[i] = error + public
+        found = np.empty((layers, LAYER_SUMS))
         for layer in range(layers):
-            largest, first = 0.0, layer * LAYER_SUMS
+            largest = 0.0
             for i in range(n):
                 largest = max(largest, abs(duals[layer, i]))
-            found = enclose_rows(
+            sums = enclose_rows(
                 scores, errors, b[k, layer], duals[layer], shift[layer], curve[layer], kink[layer], lower[layer],
                 upper[layer], AT_BOUND * largest,
             )  # fmt: skip
-            moved, cost = bound_balancing_cost(found, True, balance[k, layer], b[k, layer], n, AT_BOUND * largest)
-            sums[k, first + MOVED], sums[k, first + MOVING_COST] = moved, cost
+            moved, cost = bound_balancing_cost(sums, True, balance[k, layer], b[k, layer], n, AT_BOUND * largest)
+            found[layer, MOVED], found[layer, MOVING_COST] = moved, cost
             for j in range(MOVED):
-                sums[k, first + j] = found[j]
-        own = layers * LAYER_SUMS
-        sums[k, own + TOTAL], sums[k, own + SQUARE], sums[k, own + ABSOLUTE_SQUARE] = total, square, absolute
-        sums[k, own + DRIFT], sums[k, own + SCORE_ERROR], sums[k, own + DUAL_SIZE] = drift, error, size
-        sums[k, own + LENGTH] = length
+                found[layer, j] = sums[j]
+        halves = 0.5 * square, 0.5 * (total * error + summed * absolute) + drift * (length + drift)
+        combine_numbers(
+            found, layers, b[k], balance[k], halves, drift, reach, max(size, least_sizes[k]), floors[k], numbers[k]
+        )
+        numbers[k, SQUARE] = square
         put(scores, f, begin)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..runtime.rounding import UNIT, Enclosed, Remainder
+from ..runtime.rounding import UNIT, Enclosed, Remainder, bound_conjugate
 from .kernels import Kernel
 from .samples import Samples
 
@@ -115,14 +114,8 @@ class Features(ABC):
         return 0.0
 
     def bound_penalty_conjugate(self, penalty: float, remainder: Remainder) -> float:
-        """R*(v) = |v|^2 / 2, from above: |v| is at most |w| + |w - v|."""
-        if isinstance(penalty, np.ndarray):  # of many problems
-            root = np.sqrt(2.0 * np.maximum(penalty, 0.0))
-        else:
-            root = sqrt(2.0 * max(penalty, 0.0))
-        length = root + remainder.distance
-        conjugate: float = 0.5 * (length * length) * (1.0 + 16.0 * UNIT)
-        return conjugate
+        """R*(v) = |v|^2 / 2, from above."""
+        return bound_conjugate(penalty, remainder.distance)
 
     # ---- how long certificates take -------------------------------------------------------------------------
 

@@ -1,7 +1,12 @@
-"""Bounds on rounding errors in float64 that hold for every order of summation (Higham 2002, chapters 2 and 3)."""
+"""Bounds on rounding errors in float64 that hold for every order of summation (Higham 2002, chapters 2 and 3).
+
+`widen_error`, `widen_sum`, `bound_conjugate` and `bound_dual` are formulas of the judge on numbers. Python calls them
+as they are, and `compiled.certificate_numbers` compiles the same text.
+"""
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +29,30 @@ def bound_sum(terms: float) -> float:
     return terms * UNIT / (1.0 - terms * UNIT) if terms * UNIT < 1.0 else np.inf
 
 
+def widen_error(value, error):
+    """How far from a value, known to so much, the exact one is at most: also after the rounding of a bound."""
+    return error * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * abs(value)
+
+
+def widen_sum(error, size, terms):
+    """The error of a sum of so many terms, from the sums of their errors and of their sizes."""
+    slack = (terms + 1) * UNIT / (1.0 - (terms + 1) * UNIT)
+    return (error + slack * size) * (1.0 + 2.0 * slack)
+
+
+def bound_conjugate(penalty, distance):
+    """R*(v) = |v|^2 / 2, from above: |v| is at most |w| + |w - v|, with |w|^2 / 2 = `penalty`."""
+    length = sqrt(2.0 * penalty if penalty > 0.0 else 0.0) + distance
+    return 0.5 * (length * length) * (1.0 + 16.0 * UNIT)
+
+
+def bound_dual(primal_low, conjugate, conjugates, cost_of_dual, bound):
+    """D from below: the larger of two bounds, one from its own terms, and one from P minus the remainders."""
+    own, other = -conjugate - conjugates - cost_of_dual, primal_low - bound
+    dual = other if other > own else own
+    return dual - 4.0 * UNIT * (abs(conjugate) + abs(conjugates) + abs(dual))
+
+
 def bound_absolute_sum(values: np.ndarray) -> float:
     """sum_i |v_i|, rounded upwards."""
     return float(np.abs(values).sum()) * (1.0 + bound_sum(np.size(values) + 1))
@@ -38,12 +67,12 @@ class Enclosed(NamedTuple):
     @property
     def high(self):
         """No less than the exact value."""
-        return self.value + (self.error * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * abs(self.value))
+        return self.value + widen_error(self.value, self.error)
 
     @property
     def low(self):
         """No more than the exact value."""
-        return self.value - (self.error * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * abs(self.value))
+        return self.value - widen_error(self.value, self.error)
 
 
 def add_enclosed(*parts: Enclosed) -> Enclosed:
@@ -54,10 +83,10 @@ def add_enclosed(*parts: Enclosed) -> Enclosed:
     >>> add_enclosed(Enclosed(1.0, 0.0), Enclosed(2.0**-60, 0.0)).error > 2.0**-60
     True
     """
-    slack, total, error, size = bound_sum(len(parts) + 1), 0.0, 0.0, 0.0
+    total, error, size = 0.0, 0.0, 0.0
     for value, value_error in parts:
         total, error, size = total + value, error + value_error, size + abs(value)
-    return Enclosed(total, (error + slack * size) * (1.0 + 2.0 * slack))
+    return Enclosed(total, widen_sum(error, size, len(parts)))
 
 
 class Remainder(NamedTuple):

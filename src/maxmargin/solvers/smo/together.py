@@ -73,7 +73,8 @@ def solve_together(
     began = time.perf_counter()
     solutions = take_steps(problems, tol, workers, is_over)
     certificates = problems.judge(solutions.a, solutions.b)
-    return JointResults(solutions, certificates, solver, certificates.are_within(tol), time.perf_counter() - began)
+    converged = certificates.relative_gaps <= tol
+    return JointResults(solutions, certificates, solver, converged, time.perf_counter() - began)
 
 
 class JointResults(Sequence[Result]):
