@@ -114,11 +114,6 @@ class SmallProblems:
         return self.end_places[-1]
 
     @cached_property
-    def has_balance(self) -> bool:
-        """Whether the duals of any problem sum to a number other than zero."""
-        return bool(self.rows.balance.any())
-
-    @cached_property
     def spans(self) -> list[tuple[int, int]]:
         """Beginning and end of each segment among the samples."""
         return list(pairwise(self.segments.tolist()))
@@ -151,8 +146,10 @@ class SmallProblems:
     @cached_property
     def floors(self) -> np.ndarray:
         """`Problem.floor` of each problem."""
-        if not self.has_balance or self.rows.row.p.any():
-            return np.full(len(self), FLOOR)
+        if not self.rows.has_balance or self.rows.row.p.any():
+            floors = np.empty(len(self))
+            floors.fill(FLOOR)
+            return floors
         sums = [float(self.features.diagonal[start:stop].sum()) for start, stop in self.spans]
         squares = [(sums[i] + sums[j]) / size for (i, j), size in zip(self.pairs.tolist(), self.sizes, strict=True)]
         sizes = np.abs(self.rows.balance).sum(axis=1)

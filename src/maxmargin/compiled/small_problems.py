@@ -158,14 +158,15 @@ def absorb_imbalance(a, lo, hi, balance):
 
 @njit(**OPTIONS)
 def solve_problems(
-    start, stop, pairs, segments, blocks, kernel, packed, norms, diagonal, ends, buffer, a, p, d, e, lo, hi, balance,
+    start, stop, buffer, pairs, segments, blocks, kernel, packed, norms, diagonal, ends, a, p, d, e, lo, hi, balance,
     tol, limits, numbers, counts, intercepts,
 ):  # fmt: skip
-    """Pair steps for the problems start to stop until the gap is within tol or `limits` are reached.
+    """Pair steps for the problems start to stop until the gap is within tol or the `limits` are reached.
 
-    They begin at a = 0, or at duals that balance. `segments` and `blocks` are where each segment begins among the
-    samples and among the packed blocks. Where `balance` is None all duals sum to zero, and what
-    starts elsewhere is not compiled, which the first fit would wait for.
+    These are steps per sample, and updates of scores if that allows more steps. The duals begin at a = 0, or where
+    they balance. `segments` and `blocks` are where each segment begins among the samples and among the packed blocks.
+    Where `balance` is None all duals sum to zero, and what starts elsewhere is not compiled, which the first fit would
+    wait for.
     """
     for k in range(start, stop):
         begin, end, layers = ends[k], ends[k + 1], a.shape[0]
@@ -190,7 +191,7 @@ def solve_problems(
             square = start_scores(duals, source, rows, slot, holder, stamp, counted, f)
             values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
         update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
-        code, left, credit = BUDGET, limits[k], 0.0
+        code, left, credit = BUDGET, np.int64(max(limits[0] * n, limits[1] / n)), 0.0
         while code == BUDGET and left > 0:
             stretch = min(left, STRETCH_STEPS)
             code = pair_steps(

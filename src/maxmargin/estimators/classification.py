@@ -164,6 +164,7 @@ class NuSVC(KernelClassifier):
         As in `SVC`.
     """
 
+    formulation_type = NuClassification
     _parameter_constraints: ClassVar[dict[str, Any]] = {**KernelClassifier._parameter_constraints, "nu": NU_CONSTRAINT}
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from .multiclass import (
     pack_pairs,
     split_one_vs_one,
     split_one_vs_rest,
+    split_sorted_classes,
     spread_duals,
     unpack_pairs,
     vote,
@@ -95,11 +97,12 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         if (y[1:] < y[:-1]).any():
             order = np.argsort(y, kind="stable")
             features, y = features.subset(order), y[order]
+        sizes = np.bincount(y, minlength=len(self.classes_)).tolist()
         if not self._is_one_vs_rest:
             exact = self.tol < FLOAT32_MIN_TOL or features.small
-            features = features.pack(np.searchsorted(y, np.arange(len(self.classes_))), exact)
+            features = features.pack(list(accumulate(sizes[:-1], initial=0)), exact)
         weight = data.weight if order is None or data.weight is None else data.weight[order]
-        return features, Rows(data.X, y, weight, data.group, data.observed), order
+        return features, Rows(data.X, y, weight, data.group, data.observed, sizes), order
 
     def _tasks(self, data: Rows) -> Sequence[Task]:
         """One task for each pair of classes, or for each class against the rest; sets class_weight_."""
@@ -107,15 +110,22 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         self.class_weight_ = weigh_classes(self.class_weight, self.classes_, y, weight)
         costs = self._cost() * self.class_weight_
         c = costs[y] if weight is None else costs[y] * weight
-        counted = c > 0
-        if counted.all():
-            check_loss_weights(costs if weight is None else c)
+        distinct = costs if weight is None else c
+        counts = distinct.min() > 0
+        if counts:
+            check_loss_weights(distinct)
         else:
+            counted = c > 0
             check_loss_weights(c[counted])
             if np.count_nonzero(np.bincount(y[counted])) < 2:
                 self._refuse_one_class()
-        split = split_one_vs_rest if self._is_one_vs_rest else split_one_vs_one
-        tasks = split(y, c, len(self.classes_))
+        tasks: Sequence[Task]
+        if self._is_one_vs_rest:
+            tasks = split_one_vs_rest(y, c, len(self.classes_))
+        elif counts and data.class_sizes is not None:
+            tasks = split_sorted_classes(data.class_sizes, c)
+        else:
+            tasks = split_one_vs_one(y, c, len(self.classes_))
         self._check_tasks(tasks)
         return tasks
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..model.features import Gram
-from ..model.formulations import Formulation
+from ..model.formulations import Formulation, Risk
 from ..model.kernels import make_kernel
 from ..model.samples import choose_storage_format
 from ..runtime.scikit_learn import count_samples
@@ -18,6 +18,7 @@ from ..solvers.automatic import apply_smo_settings
 from ..solvers.result import Result, Status
 from .kernel_prediction import KernelPrediction
 from .kernel_problems import KernelFit, KernelFits, KernelProblems
+from .plain_arrays import is_finite
 from .small_problems import solve_small_problems
 from .tasks import Budget
 from .training_set import Rows
@@ -29,6 +30,7 @@ class KernelMachine(KernelPrediction):
 
     family = "kernel"
     takes_kernel_matrix = True
+    formulation_type: ClassVar[type[Formulation]] = Risk
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -102,7 +104,7 @@ class KernelMachine(KernelPrediction):
 
     def _warm_start_key(self) -> tuple[Any, ...]:
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""
-        return type(self._formulation()), self._parameter("intercept") == "free"
+        return self.formulation_type, self._parameter("intercept") == "free"
 
     # ---- from results to fitted attributes ----------------------------------------------------------------
 
@@ -140,7 +142,7 @@ class KernelMachine(KernelPrediction):
     def _check_finite(self) -> None:
         """Refuse a machine of numbers that are not finite."""
         dual_coef = self._dual_coef_.data if sp.issparse(self._dual_coef_) else self._dual_coef_
-        if not (np.isfinite(self._intercept_).all() and np.isfinite(dual_coef).all()):
+        if not (is_finite(self._intercept_) and is_finite(dual_coef)):
             raise ValueError(
                 "The dual coefficients or intercepts are not finite. "
                 "The input data may contain large values and need to be preprocessed."

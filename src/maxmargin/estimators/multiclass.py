@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate, combinations, pairwise
 from math import fsum
 
@@ -18,7 +19,7 @@ def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> Sequence[T
     if n_classes == 2 and counted:
         return [Task(np.arange(len(y)), 1.0 - 2.0 * y, c)]
     if counted and (y[1:] >= y[:-1]).all():
-        return split_sorted_classes(y, c, n_classes)
+        return split_sorted_classes(np.bincount(y, minlength=n_classes).tolist(), c)
     members = [np.flatnonzero((y == k) & (c > 0)) for k in range(n_classes)]
     tasks = []
     for i, j in combinations(range(n_classes), 2):
@@ -27,16 +28,21 @@ def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> Sequence[T
     return tasks
 
 
-def split_sorted_classes(y: np.ndarray, c: np.ndarray, n_classes: int) -> PairTasks:
-    """The same where the samples lie class by class and all of them count."""
-    sizes = np.bincount(y, minlength=n_classes).tolist()
-    parts = [slice(*each) for each in pairwise(accumulate(sizes, initial=0))]
-    pairs, places, ones = list(combinations(range(n_classes), 2)), np.arange(len(y)), np.ones(len(y))
-    index = np.concatenate([places[parts[k]] for pair in pairs for k in pair])
-    minus = -ones
-    sign = np.concatenate([part for i, j in pairs for part in (ones[parts[i]], minus[parts[j]])])
-    ends = list(accumulate((sizes[i] + sizes[j] for i, j in pairs), initial=0))
-    return PairTasks(index, sign, c[index], ends, pairs)
+def split_sorted_classes(sizes: list[int], c: np.ndarray) -> PairTasks:
+    """The same where the samples lie class by class, so many of each, and all of them count."""
+    from ..compiled.class_pairs import pose_pairs
+
+    pairs, ends = list_pairs(len(sizes)), np.array([0, *accumulate(sizes)])
+    places = (len(sizes) - 1) * len(c)
+    index, sign, cost = np.empty(places, np.int64), np.empty(places), np.empty(places)
+    pose_pairs(pairs, ends, c, index, sign, cost)
+    return PairTasks(index, sign, cost, pairs, ends)
+
+
+@cache
+def list_pairs(n_classes: int) -> np.ndarray:
+    """The pairs (i, j), i < j, one row each; never written to."""
+    return np.array(list(combinations(range(n_classes), 2)), np.int64).reshape(-1, 2)
 
 
 def split_one_vs_rest(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
@@ -113,11 +119,17 @@ def pack_pairs(tasks: Sequence[Task], duals: np.ndarray, y: np.ndarray, n_classe
     if n_classes == 2 and len(duals) == len(y):
         table[0] = duals
         return table
-    pairs = np.array(list(combinations(range(n_classes), 2)))
-    sizes = tasks.sizes if isinstance(tasks, PairTasks) else [len(task.index) for task in tasks]
-    index = tasks.index if isinstance(tasks, PairTasks) else np.concatenate([task.index for task in tasks])
-    first, second = pairs.repeat(sizes, axis=0).T
-    table[np.where(y[index] == first, second - 1, first), index] = duals
+    if isinstance(tasks, PairTasks):
+        from ..compiled.class_pairs import fill_table
+
+        fill_table(tasks.pairs, tasks.class_ends, np.ascontiguousarray(duals), table)
+        return table
+    start = 0
+    for (i, j), task in zip(combinations(range(n_classes), 2), tasks, strict=True):
+        index, part = task.index, duals[start : start + len(task.index)]
+        first, start = y[index] == i, start + len(index)
+        table[j - 1, index[first]] = part[first]
+        table[i, index[~first]] = part[~first]
     return table
 
 

@@ -37,6 +37,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     task = "novelty"
     takes_targets = False
     is_drop_in = True
+    formulation_type = OneClass
     _parameter_constraints: ClassVar[dict[str, Any]] = {**CONSTRAINTS, "nu": NU_CONSTRAINT}
 
     def __init__(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..runtime.blas import ONE_THREAD_MAX_NUMBERS
 from ..runtime.scikit_learn import check_classification_targets, column_or_1d
 
 COMPRESSED_ROWS = (sp.csr_array, sp.csr_matrix)
@@ -38,7 +39,9 @@ def is_plain_vector(y: Any, n: int) -> bool:
 def is_finite(values: np.ndarray) -> bool:
     """Whether all values are finite."""
     if values.size <= FEW_VALUES:
-        return bool(np.isfinite(values).all())
+        # The sum of squares says nothing where it overflows, and does so without a warning.
+        quick = values.size <= ONE_THREAD_MAX_NUMBERS and isfinite(np.vdot(values, values))
+        return quick or bool(np.isfinite(values).all())
     with np.errstate(over="ignore", invalid="ignore"):
         return isfinite(values.sum(dtype=np.float64)) or bool(np.isfinite(values).all())
 
@@ -76,7 +79,7 @@ def find_counted_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     if y.dtype != np.intp or not y.size or y.min() != 0 or y.max() >= y.size:
         return None
     counts = np.bincount(y)
-    return (np.arange(len(counts)), y.copy()) if counts.all() else None
+    return (np.arange(len(counts)), y.copy()) if all(counts.tolist()) else None
 
 
 def find_two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

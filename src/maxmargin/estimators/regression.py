@@ -194,6 +194,7 @@ class NuSVR(KernelRegressor):
         As in `SVC`.
     """
 
+    formulation_type = NuRegression
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "C": C_CONSTRAINT,

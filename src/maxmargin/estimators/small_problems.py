@@ -118,7 +118,7 @@ def join_tasks(tasks: Sequence[Task]) -> tuple[np.ndarray, np.ndarray, list[int]
 def lay_out_samples(posed: KernelProblems, tasks: Sequence[Task]) -> tuple[Gram, np.ndarray, np.ndarray]:
     """Features, segments, and the two segments of each task: its classes, or all samples and an empty one."""
     if posed.features.segments is not None:
-        pairs = tasks.pairs if isinstance(tasks, PairTasks) else [task.pair for task in tasks]
-        return posed.features, np.array(posed.features.segments.ends), np.array(pairs)
+        pairs = tasks.pairs if isinstance(tasks, PairTasks) else np.array([task.pair for task in tasks])
+        return posed.features, np.array(posed.features.segments.ends), pairs
     features = tasks[0].cut(posed.features)
     return features, np.array([0, features.n, features.n]), np.array([[0, 1]] * len(tasks))

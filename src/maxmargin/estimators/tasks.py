@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from itertools import pairwise
+from itertools import accumulate
 from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -51,14 +51,19 @@ class PairTasks(Sequence[Task]):
     ----------
     index, y, c : ndarray
         Those of all tasks, one after the other.
+    pairs : ndarray of shape (number of tasks, 2)
+        The classes of each task.
+    class_ends : ndarray
+        Where each class begins among the samples, and the end of the last one.
     ends : list of int
         Where each task begins in the arrays, and the end of the last one.
-    pairs : list of (int, int)
-        The classes of each task.
     """
 
-    def __init__(self, index: np.ndarray, y: np.ndarray, c: np.ndarray, ends: list[int], pairs: list[tuple[int, int]]):
-        self.index, self.y, self.c, self.ends, self.pairs = index, y, c, ends, pairs
+    def __init__(self, index: np.ndarray, y: np.ndarray, c: np.ndarray, pairs: np.ndarray, class_ends: np.ndarray):
+        self.index, self.y, self.c, self.pairs, self.class_ends = index, y, c, pairs, class_ends
+        sizes = np.diff(class_ends).tolist()
+        self.sizes = [sizes[i] + sizes[j] for i, j in pairs.tolist()]
+        self.ends = [0, *accumulate(self.sizes)]
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -70,14 +75,9 @@ class PairTasks(Sequence[Task]):
     def __getitem__(self, k):
         if isinstance(k, slice):
             return [self[j] for j in range(*k.indices(len(self)))]
-        pair = self.pairs[k]  # beyond the last one this ends an iteration
-        cut = slice(self.ends[k], self.ends[k + 1]) if k >= 0 else slice(self.ends[k - 1], self.ends[k])
-        return Task(self.index[cut], self.y[cut], self.c[cut], pair)
-
-    @property
-    def sizes(self) -> list[int]:
-        """The samples of each task."""
-        return [stop - start for start, stop in pairwise(self.ends)]
+        k = range(len(self))[k]  # beyond the last one this ends an iteration
+        cut, (first, second) = slice(self.ends[k], self.ends[k + 1]), self.pairs[k].tolist()
+        return Task(self.index[cut], self.y[cut], self.c[cut], (first, second))
 
     @property
     def largest(self) -> int:

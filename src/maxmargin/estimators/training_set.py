@@ -42,6 +42,8 @@ class Rows(TrainingSet):
         Not negative; None if all are one.
     group : ndarray of shape (n,) or None
         The query of each sample, numbered from 0.
+    class_sizes : list of int or None
+        How many samples each class has, where they lie class by class.
     """
 
     X: Any
@@ -49,6 +51,7 @@ class Rows(TrainingSet):
     weight: np.ndarray | None = None
     group: np.ndarray | None = None
     observed: tuple[Any, Any, Any] = (None, None, None)
+    class_sizes: list[int] | None = None
     form: ClassVar[str] = "memory"
 
     @property

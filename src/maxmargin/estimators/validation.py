@@ -71,7 +71,7 @@ def is_function(kernel) -> bool:
 
 def is_precomputed(kernel) -> bool:
     """Whether samples are given as rows of kernel values."""
-    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+    return kernel == "precomputed" if isinstance(kernel, str) else isinstance(kernel, Precomputed)
 
 
 def refuse_types(estimator, *names: str) -> None:
@@ -245,8 +245,9 @@ def check_loss_weights(c: np.ndarray) -> None:
     """c, C times the weights of samples and classes, neither so large that squares overflow nor without an inverse."""
     if not c.size:
         return
-    check_size(c, "C times sample_weight")
-    least = float(c.min())
+    least, largest = float(c.min()), float(c.max())
+    if not (least >= 0.0 and largest <= MAX_ABS_VALUE):
+        check_size(c, "C times sample_weight")
     if least < MIN_POSITIVE_WEIGHT:
         raise ValueError(
             f"C times sample_weight falls to {least}; values below {MIN_POSITIVE_WEIGHT:g} underflow, so scale them."

@@ -56,6 +56,8 @@ class JointRows(NamedTuple):
     weights : ndarray of shape (layers, places)
         c.
     balance : ndarray of shape (number of problems, layers)
+    has_balance : bool
+        Whether any of these numbers is not zero.
     least_sizes : ndarray of shape (number of problems,)
         `Problem.least_size` of each.
     """
@@ -63,6 +65,7 @@ class JointRows(NamedTuple):
     row: PiecewiseConjugate
     weights: np.ndarray
     balance: np.ndarray
+    has_balance: bool
     least_sizes: np.ndarray
 
     @classmethod
@@ -70,11 +73,13 @@ class JointRows(NamedTuple):
         """The rows of terms over y and c; None if the loss has no such rows."""
         if not terms.piecewise:
             return None
-        row = PiecewiseConjugate(*(np.ascontiguousarray(part).reshape(balance.shape[1], -1) for part in terms))
+        layers, has_balance = balance.shape[1], bool(balance.any())
+        row = PiecewiseConjugate(*[np.ascontiguousarray(part).reshape(layers, -1) for part in terms])
         sizes = c * (1.0 + np.abs(y))
-        sizes = np.add.reduceat(sizes if sizes.ndim == 1 else sizes.sum(axis=0), starts)
-        least = np.maximum(np.abs(balance).max(axis=1), TARGET_ROUNDING * sizes)
-        return cls(row, c.reshape(balance.shape[1], -1), balance, np.maximum(least, TINY))
+        least = TARGET_ROUNDING * np.add.reduceat(sizes if sizes.ndim == 1 else sizes.sum(axis=0), starts)
+        if has_balance:
+            least = np.maximum(np.abs(balance).max(axis=1), least)
+        return cls(row, c.reshape(layers, -1), balance, has_balance, np.maximum(least, TINY))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from copy import copy
+from collections.abc import Sequence
 from math import fsum, sqrt
 
 import numpy as np
@@ -242,7 +242,7 @@ class Gram(TimedMatrix):
             part.sizes = self.sizes[index]
         return part
 
-    def pack(self, starts: np.ndarray, exact: bool = True) -> Gram:
+    def pack(self, starts: Sequence[int], exact: bool = True) -> Gram:
         """The same matrix with segments [starts_k, starts_k+1) packed for rows one at a time, if it is of that kind.
 
         In float32 unless `exact`, where the kernel allows it. Few samples with many features have their whole matrix
@@ -260,8 +260,8 @@ class Gram(TimedMatrix):
 
     def with_segments(self, segments: Segments) -> Gram:
         """The same matrix over the same samples, with these segments."""
-        packed = copy(self)
-        packed.segments = segments
+        packed = Gram.__new__(Gram)
+        packed.__dict__.update(self.__dict__, segments=segments)
         return packed
 
     def widen_segments(self) -> Gram:
@@ -286,7 +286,7 @@ class Gram(TimedMatrix):
             and SINGLE_ROWS_MIN_SAMPLES < self.n <= MAX_FULL_GRAM_SAMPLES
             and self.samples.d <= SINGLE_ROWS_MAX_FEATURES
         ):
-            self.segments = self.pack(np.zeros(1, int)).segments  # kept, as the whole matrix would be
+            self.segments = self.pack([0]).segments  # kept, as the whole matrix would be
         if self.segments is None:
             return None
         first, second = self.segments if len(self.segments) == 2 else (self.segments[0], self.segments[0].empty())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from ...contracts.kernels import Kernel
 from ...contracts.samples import Samples
@@ -45,12 +46,17 @@ def choose_formula(kernel: Kernel, samples: Samples) -> tuple[int, float, float,
 
 def make_kernel(kernel: str | Callable | Kernel, *, gamma="scale", degree=3, coef0=0.0) -> Kernel:
     """The Kernel of a name, a callable or a Kernel, with those of the parameters it knows."""
+    if isinstance(kernel, str) and kernel in KERNELS:
+        kind, known = KERNELS[kernel], {"gamma": gamma, "degree": degree, "coef0": coef0}
+        return kind(**{key: known[key] for key in list_parameters(kind)})
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
         return Custom(function=kernel)
-    if kernel not in KERNELS:
-        raise ValueError(f"kernel must be one of {sorted(KERNELS)}, a callable or a Kernel, got {kernel!r}.")
-    fields = KERNELS[kernel].__dataclass_fields__
-    known = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    return KERNELS[kernel](**{key: value for key, value in known.items() if key in fields})
+    raise ValueError(f"kernel must be one of {sorted(KERNELS)}, a callable or a Kernel, got {kernel!r}.")
+
+
+@cache
+def list_parameters(kind: type[Kernel]) -> tuple[str, ...]:
+    """Those of gamma, degree and coef0 that a kernel has."""
+    return tuple(key for key in ("gamma", "degree", "coef0") if key in kind.__dataclass_fields__)

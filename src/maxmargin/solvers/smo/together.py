@@ -38,23 +38,22 @@ def take_steps(problems: SmallProblems, tol: float, workers: int, is_over: Calla
     """Pair steps for every problem, by so many workers; those there is no time for stay at zero."""
     from ...compiled.small_problems import solve_problems
 
-    total, rows, layout = len(problems), problems.rows, problems.layout
+    total, rows, most = len(problems), problems.rows, problems.largest
     numbers, counts = np.zeros((total, 5)), np.zeros((total, 7), np.int64)
     numbers[:, FLOOR] = problems.floors
     a, b = np.zeros((problems.layers, problems.places)), np.zeros((total, problems.layers))
-    sizes, most, diagonal = np.array(problems.sizes), problems.largest, problems.features.diagonal
-    limits = np.maximum(STEPS_PER_SAMPLE * sizes, MAX_SCORE_UPDATES / sizes).astype(np.int64)
-    step, balance = max(1, SAMPLES_PER_CALL // most), rows.balance if problems.has_balance else None
+    arguments = (
+        *problems.layout, problems.features.diagonal, problems.ends, a, *rows.row,
+        rows.balance if rows.has_balance else None, tol, (STEPS_PER_SAMPLE, float(MAX_SCORE_UPDATES)), numbers, counts, b,
+    )  # fmt: skip
+    step = max(1, SAMPLES_PER_CALL // most)
 
     def advance(start: int, stop: int) -> None:
         buffer = open_tile(min(MAX_SINGLE_ROWS, most), most, np.dtype(float), "rows").ravel()
         for first in range(start, stop, step):
             if is_over():
                 return
-            solve_problems(
-                first, min(first + step, stop), *layout, diagonal, problems.ends, buffer, a, *rows.row, balance,
-                tol, limits, numbers, counts, b,
-            )  # fmt: skip
+            solve_problems(first, min(first + step, stop), buffer, *arguments)
 
     problems.run(advance, workers)
     return JointSolutions(a, b, counts)
