@@ -42,9 +42,10 @@ def take_steps(problems: SmallProblems, tol: float, workers: int, is_over: Calla
     numbers, counts = np.zeros((total, 5)), np.zeros((total, 7), np.int64)
     numbers[:, FLOOR] = problems.floors
     a, b = np.zeros((problems.layers, problems.places)), np.zeros((total, problems.layers))
+    limits = float(STEPS_PER_SAMPLE), float(MAX_SCORE_UPDATES)
     arguments = (
         *problems.layout, problems.features.diagonal, problems.ends, a, *rows.row,
-        rows.balance if rows.has_balance else None, tol, (STEPS_PER_SAMPLE, float(MAX_SCORE_UPDATES)), numbers, counts, b,
+        rows.balance if rows.has_balance else None, tol, limits, numbers, counts, b,
     )  # fmt: skip
     step = max(1, SAMPLES_PER_CALL // most)
 
