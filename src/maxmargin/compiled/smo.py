@@ -80,16 +80,21 @@ def update_rates(i, a, p, d, e, lo, hi, up, low):
 def update_all_rates(a, p, d, e, lo, hi, up, low):
     """Renew every up_i and low_i."""
     for layer in range(a.shape[0]):
+        # Views of a layer outside of the loop: to make them takes longer than what is computed from them.
+        a_l, p_l, d_l, e_l, lo_l, hi_l = a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer]
+        up_l, low_l = up[layer], low[layer]
         for i in range(a.shape[1]):
-            update_rates(i, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer], up[layer], low[layer])
+            update_rates(i, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
 
 
 @njit(**OPTIONS)
 def update_some_rates(index, a, p, d, e, lo, hi, up, low):
     """Renew up_i and low_i of some samples."""
     for layer in range(a.shape[0]):
+        a_l, p_l, d_l, e_l, lo_l, hi_l = a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer]
+        up_l, low_l = up[layer], low[layer]
         for i in index:
-            update_rates(i, a[layer], p[layer], d[layer], e[layer], lo[layer], hi[layer], up[layer], low[layer])
+            update_rates(i, a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l)
 
 
 @njit(**OPTIONS)
