@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise
+from types import ModuleType
 from typing import overload
 
 import numpy as np
@@ -28,6 +30,14 @@ from .certificate import Certificate
 THREADS_MIN_KERNEL_VALUES = 300_000
 STRIP_KERNEL_VALUES = 500_000  # sum of n^2 over the problems that a core takes at a time: a millisecond of work
 PACKED_WIDTH = 8  # float64 numbers of a packed block: 64 bytes
+
+
+@cache
+def load_loops() -> ModuleType:
+    """The compiled loops of small problems; an import statement in every call would take longer than the call."""
+    from ..compiled import small_problems
+
+    return small_problems
 
 
 class JointCertificates(Sequence[Certificate | None]):
@@ -93,12 +103,15 @@ class SmallProblems:
         The segments of each problem; the second one may be empty.
     rows : JointRows
         Duals, balances and sizes of all problems, one after the other.
+    end_places : list of int
+        Where each problem begins in these flat arrays, and the end of the last one.
     """
 
     features: Gram
     segments: np.ndarray
     pairs: np.ndarray
     rows: JointRows
+    end_places: list[int]
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -121,17 +134,11 @@ class SmallProblems:
     @cached_property
     def sizes(self) -> list[int]:
         """The samples of each problem."""
-        lengths = [stop - start for start, stop in self.spans]
-        return [lengths[i] + lengths[j] for i, j in self.pairs.tolist()]
-
-    @cached_property
-    def end_places(self) -> list[int]:
-        """Where each problem begins in the flat arrays, and the end of the last one."""
-        return [0, *accumulate(self.sizes)]
+        return [stop - start for start, stop in pairwise(self.end_places)]
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """The same as an array."""
+        """`end_places` as an array."""
         return np.array(self.end_places)
 
     def cut(self, k: int) -> slice:
@@ -158,22 +165,20 @@ class SmallProblems:
     @cached_property
     def layout(self) -> tuple:
         """Pairs, segments and their blocks, the kernel, and the samples packed for `compiled.single_rows`."""
-        from ..compiled.small_problems import pack_segments
-
         X = make_writable(np.ascontiguousarray(self.features.samples.values, np.float64))
-        blocks = np.array([0, *accumulate(-(-(stop - start) // PACKED_WIDTH) for start, stop in self.spans)])
+        blocks = np.array([0, *accumulate([-(-(stop - start) // PACKED_WIDTH) for start, stop in self.spans])])
         packed, norms = np.zeros((int(blocks[-1]), X.shape[1], PACKED_WIDTH)), np.empty(len(X))
-        pack_segments(X, self.segments, blocks, packed, norms)
+        load_loops().pack_segments(X, self.segments, blocks, packed, norms)
         return self.pairs, self.segments, blocks, self.features.formula, packed, norms
 
     def run(self, work: Callable[[int, int], None], workers: int | None = None) -> None:
         """work(start, stop) for all problems, on all cores where that pays; in place if there is one worker."""
-        values = float(self.largest) ** 2
-        if workers == 1 or len(self) == 1 or values * len(self) < THREADS_MIN_KERNEL_VALUES:
+        values, count = float(self.largest) ** 2, len(self.pairs)
+        if workers == 1 or count == 1 or values * count < THREADS_MIN_KERNEL_VALUES:
             with release_interpreter():
-                work(0, len(self))
+                work(0, count)
         else:
-            run_strips(work, len(self), max(1, int(STRIP_KERNEL_VALUES // values)))
+            run_strips(work, count, max(1, int(STRIP_KERNEL_VALUES // values)))
 
     # ---- the judge ----------------------------------------------------------------------------------------
 
@@ -183,15 +188,14 @@ class SmallProblems:
         P and D as in `judge_in_memory`, summed by the same compiled pass over rows. `a` has one row for each layer and
         `b` one row for each problem; both may be flat where there is one layer.
         """
-        from ..compiled.small_problems import CERTIFICATE_NUMBERS, judge_problems
-
+        loops = load_loops()
         f, layers = np.empty(self.places), self.layers
         a, b = a.reshape(layers, -1), b.reshape(-1, layers)
-        numbers = np.empty((len(self), CERTIFICATE_NUMBERS))
+        numbers = np.empty((len(self), loops.CERTIFICATE_NUMBERS))
         rows, linear = self.rows, True if self.features.by_weights else None
 
         def enclose(start: int, stop: int) -> None:
-            judge_problems(
+            loops.judge_problems(
                 start, stop, *self.layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates,
                 rows.least_sizes, self.floors, numbers, linear,
             )  # fmt: skip

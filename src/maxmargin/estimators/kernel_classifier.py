@@ -36,7 +36,7 @@ from .pair_probabilities import PairProbabilities
 from .plain_arrays import encode_classes
 from .tasks import PairTasks, Task
 from .training_set import Rows
-from .validation import CONSTRAINTS, INTERCEPT_CONSTRAINT, JOBS_CONSTRAINT, check_loss_weights
+from .validation import CONSTRAINTS, FEW_NUMBERS, INTERCEPT_CONSTRAINT, JOBS_CONSTRAINT, check_loss_weights
 
 if TYPE_CHECKING:
     from ..contracts.inputs import MatrixLike, VectorLike
@@ -111,7 +111,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         costs = self._cost() * self.class_weight_
         c = costs[y] if weight is None else costs[y] * weight
         distinct = costs if weight is None else c
-        counts = distinct.min() > 0
+        counts = (min(distinct.tolist()) if len(distinct) <= FEW_NUMBERS else distinct.min()) > 0
         if counts:
             check_loss_weights(distinct)
         else:
@@ -157,12 +157,13 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         duals = duals[:, support]
         self._store_support(problems.find_rows(support), problems.X)
         self._dual_coef_, self._intercept_ = duals, fits.b
+        intercepts = self._public_intercepts()
         if self._is_one_vs_rest:
-            self.dual_coef_, self.intercept_ = self._dual_coef_, self._public_intercepts()
+            self.dual_coef_, self.intercept_ = self._dual_coef_, intercepts
+        elif n_classes == 2:
+            self.dual_coef_, self.intercept_ = -duals + 0.0, -intercepts + 0.0
         else:
-            intercepts = self._public_intercepts()
-            flipped = (-self._dual_coef_, -intercepts) if n_classes == 2 else (self._dual_coef_, intercepts)
-            self.dual_coef_, self.intercept_ = (each + 0.0 for each in flipped)
+            self.dual_coef_, self.intercept_ = duals + 0.0, intercepts + 0.0
         self.n_iter_ = fits.n_iter.astype(np.int32)
         self._probA = self._probB = np.empty(0)
         self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided

@@ -13,6 +13,7 @@ import numpy as np
 from ..model.features import Gram
 from ..model.formulations import Formulation, Machine
 from ..model.problem import Point, Problem
+from ..runtime.interpreter import cached_property
 from ..solvers.result import Result
 from .fit_problems import FitProblems, SolvedTogether
 from .tasks import Budget, PairTasks, Task, run_side_by_side
@@ -84,7 +85,12 @@ class KernelFits(SolvedTogether):
     @property
     def is_complete(self) -> bool:
         """Whether these are all tasks of a fit, and all have converged."""
-        return self.is_whole and bool(self.converged.all())
+        return self.is_whole and self.all_converged
+
+    @cached_property
+    def all_converged(self) -> bool:
+        """Whether all tasks are solved to the tolerance."""
+        return bool(self.converged.all())
 
     def __len__(self) -> int:
         return len(self.b) if self.sound is None else int(np.count_nonzero(self.sound))

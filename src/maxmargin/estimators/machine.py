@@ -111,9 +111,9 @@ class KernelMachine(KernelPrediction):
     def _set_fitted_attributes(self, problems: KernelProblems, fits: KernelFits | list[KernelFit]) -> None:
         """The fitted attributes."""
         fits = fits if isinstance(fits, KernelFits) else KernelFits.listed(fits)
-        X, kernel, converged = problems.X, problems.features.kernel, bool(fits.converged.all())
+        X, kernel, converged = problems.X, problems.features.kernel, fits.all_converged
         self._keep_results(problems.indices, fits.results, converged or None)
-        self._sparse = sp.issparse(X) and self.kernel_is_formula
+        self._sparse = type(X) is not np.ndarray and sp.issparse(X) and self.kernel_is_formula
         self._kernel, self._gamma = kernel, kernel.gamma
         self.shape_fit_ = get_shape(X)
         free = np.zeros(len(problems.y), bool)
@@ -141,7 +141,7 @@ class KernelMachine(KernelPrediction):
 
     def _check_finite(self) -> None:
         """Refuse a machine of numbers that are not finite."""
-        dual_coef = self._dual_coef_.data if sp.issparse(self._dual_coef_) else self._dual_coef_
+        dual_coef = self._dual_coef_.data if self._sparse else self._dual_coef_
         if not (is_finite(self._intercept_) and is_finite(dual_coef)):
             raise ValueError(
                 "The dual coefficients or intercepts are not finite. "

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -36,18 +38,15 @@ class CheckedParameters:
 
     def _describe_parameters(self) -> tuple[Any, ...] | None:
         """The class and the parameters, 1 and 1.0 and True told apart; None where one is an object that may change."""
-        values = vars(self)
-        key: list[Any] = [type(self)]
-        for name in list_parameters(type(self)):
-            value = values.get(name, list_parameters)  # an estimator without the attribute is refused by the check
-            kind = type(value)
-            if kind not in PLAIN_TYPES:
-                return None
-            key += (kind, value)
-        return tuple(key)
+        try:
+            values = find_reader(type(self))(vars(self))
+        except KeyError:  # an estimator without the attribute is refused by the check
+            return None
+        kinds = tuple(map(type, values))
+        return (type(self), kinds, values) if PLAIN_TYPES.issuperset(kinds) else None
 
 
 @cache
-def list_parameters(kind: type) -> tuple[str, ...]:
-    """The names of the parameters of an estimator."""
-    return tuple(kind._get_param_names())  # type: ignore[attr-defined]
+def find_reader(kind: type) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    """What takes the parameters of an estimator from its attributes; it has several of them."""
+    return itemgetter(*kind._get_param_names())  # type: ignore[attr-defined]

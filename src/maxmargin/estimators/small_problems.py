@@ -88,7 +88,7 @@ def read_results(
     return KernelFits(
         results, results.converged, machines.coef, free[0] if problems.layers == 1 else free.any(axis=0), machines.b,
         norms if machines.scale is None else norms * machines.scale, results.n_iter, ends, None, machines.scale,
-        None if results.converged.all() else certificates.sound, is_whole,
+        certificates.sound, is_whole,
     )  # fmt: skip
 
 
@@ -97,22 +97,22 @@ def concatenate_problems(posed: KernelProblems, chosen: Sequence[int]) -> SmallP
     tasks: Sequence[Task] = posed.tasks
     if not (isinstance(tasks, PairTasks) and len(chosen) == len(tasks)):
         tasks = [tasks[k] for k in chosen]
-    y, c, starts = join_tasks(tasks)
-    rows = posed.formulation.pose_jointly(y, c, starts)
+    y, c, ends = join_tasks(tasks)
+    rows = posed.formulation.pose_jointly(y, c, ends[:-1])
     if rows is None:
         return None
     features, segments, pairs = lay_out_samples(posed, tasks)
-    return SmallProblems(features, segments, pairs, rows)
+    return SmallProblems(features, segments, pairs, rows, ends)
 
 
 def join_tasks(tasks: Sequence[Task]) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """y and c of all tasks, and where each begins."""
+    """y and c of all tasks, where each begins, and the end of the last one."""
     if isinstance(tasks, PairTasks):
-        return tasks.y, tasks.c, tasks.ends[:-1]
+        return tasks.y, tasks.c, tasks.ends
     if len(tasks) == 1:
-        return tasks[0].y, tasks[0].c, [0]
-    starts = [0, *accumulate(len(task.index) for task in tasks[:-1])]
-    return np.concatenate([task.y for task in tasks]), np.concatenate([task.c for task in tasks]), starts
+        return tasks[0].y, tasks[0].c, [0, len(tasks[0].y)]
+    ends = [0, *accumulate(len(task.index) for task in tasks)]
+    return np.concatenate([task.y for task in tasks]), np.concatenate([task.c for task in tasks]), ends
 
 
 def lay_out_samples(posed: KernelProblems, tasks: Sequence[Task]) -> tuple[Gram, np.ndarray, np.ndarray]:

@@ -61,8 +61,8 @@ class PairTasks(Sequence[Task]):
 
     def __init__(self, index: np.ndarray, y: np.ndarray, c: np.ndarray, pairs: np.ndarray, class_ends: np.ndarray):
         self.index, self.y, self.c, self.pairs, self.class_ends = index, y, c, pairs, class_ends
-        sizes = np.diff(class_ends).tolist()
-        self.sizes = [sizes[i] + sizes[j] for i, j in pairs.tolist()]
+        places = class_ends.tolist()
+        self.sizes = [places[i + 1] - places[i] + places[j + 1] - places[j] for i, j in pairs.tolist()]
         self.ends = [0, *accumulate(self.sizes)]
 
     def __len__(self) -> int:

@@ -26,6 +26,7 @@ from ..solvers.names import SOLVER_NAMES
 from .plain_arrays import is_finite, is_known_matrix, is_plain_matrix, is_plain_vector, note_features
 
 MIN_WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
+FEW_NUMBERS = 32  # of an array, up to which Python finds the least of them in less time than NumPy
 HARD_MARGIN_C = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
 MAX_C = 1e30  # C beyond which products with squares of the data may overflow
 C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
@@ -85,6 +86,9 @@ def refuse_types(estimator, *names: str) -> None:
 def check_samples(estimator, X, y, *, reset: bool = True):
     """X as a float32 or float64 matrix (C order or CSR), y beside it; untouched for a callable kernel."""
     refuse_types(estimator, "kernel", "solver")
+    if takes_as_it_is(estimator, X, y):
+        note_features(estimator, X)
+        return X, y
     if isinstance(X, Blocks):
         raise ValueError(
             f"{type(estimator).__name__} needs data in memory; on blocks take a linear machine, with a "
@@ -109,6 +113,14 @@ def check_samples(estimator, X, y, *, reset: bool = True):
     if estimator.kernel == "linear":
         check_width(X)
     return X, y
+
+
+def takes_as_it_is(estimator, X, y) -> bool:
+    """Whether X is an array and the kernel a formula by its name, and both X and y need no conversion."""
+    kernel = estimator.kernel
+    if type(X) is not np.ndarray or type(kernel) is not str or kernel == "precomputed" or not is_plain_matrix(X):
+        return False
+    return is_plain_vector(y, X.shape[0]) if estimator.takes_targets else y is None
 
 
 def check_design(estimator, X, y):
@@ -245,7 +257,8 @@ def check_loss_weights(c: np.ndarray) -> None:
     """c, C times the weights of samples and classes, neither so large that squares overflow nor without an inverse."""
     if not c.size:
         return
-    least, largest = float(c.min()), float(c.max())
+    few = c.tolist() if c.size <= FEW_NUMBERS else None
+    least, largest = (float(c.min()), float(c.max())) if few is None else (min(few), max(few))
     if not (least >= 0.0 and largest <= MAX_ABS_VALUE):
         check_size(c, "C times sample_weight")
     if least < MIN_POSITIVE_WEIGHT:

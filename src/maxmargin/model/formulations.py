@@ -57,7 +57,7 @@ class JointRows(NamedTuple):
         c.
     balance : ndarray of shape (number of problems, layers)
     has_balance : bool
-        Whether any of these numbers is not zero.
+        Whether these numbers may be other than zero.
     least_sizes : ndarray of shape (number of problems,)
         `Problem.least_size` of each.
     """
@@ -69,11 +69,15 @@ class JointRows(NamedTuple):
     least_sizes: np.ndarray
 
     @classmethod
-    def of(cls, terms: Any, y: np.ndarray, c: np.ndarray, balance: np.ndarray, starts: list[int]) -> JointRows | None:
-        """The rows of terms over y and c; None if the loss has no such rows."""
+    def of(
+        cls, terms: Any, y: np.ndarray, c: np.ndarray, balance: np.ndarray | None, starts: list[int]
+    ) -> JointRows | None:
+        """The rows of terms over y and c; None if the loss has no such rows. No balance is one layer that sums to 0."""
         if not terms.piecewise:
             return None
-        layers, has_balance = balance.shape[1], bool(balance.any())
+        has_balance = balance is not None
+        balance = np.zeros((len(starts), 1)) if balance is None else balance
+        layers = balance.shape[1]
         row = PiecewiseConjugate(*[np.ascontiguousarray(part).reshape(layers, -1) for part in terms])
         sizes = c * (1.0 + np.abs(y))
         least = TARGET_ROUNDING * np.add.reduceat(sizes if sizes.ndim == 1 else sizes.sum(axis=0), starts)
@@ -144,7 +148,7 @@ class Risk(Formulation):
         """The duals of each problem sum to zero."""
         if not self.free:
             return None
-        return JointRows.of(self.loss.terms(y, c), y, c, np.zeros((len(starts), 1)), starts)
+        return JointRows.of(self.loss.terms(y, c), y, c, None, starts)
 
     def read(self, problem: Problem, point: Point) -> Machine:
         """coef = a, or the coefficients that a solver of the primal has found."""

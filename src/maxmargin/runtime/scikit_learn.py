@@ -133,7 +133,7 @@ VERSION = tuple(int(part) for part in INSTALLED_VERSION.split(".")[:2])
 
 def count_samples(X: Any) -> int:
     """The number of samples of an array, or of whatever scikit-learn takes for one."""
-    plain = sp.issparse(X) or (type(X) is np.ndarray and X.ndim > 0)
+    plain = (type(X) is np.ndarray and X.ndim > 0) or sp.issparse(X)
     return X.shape[0] if plain else count_samples_of_any(X)
 
 

@@ -120,7 +120,7 @@ class RBF(Formula):
 
     def bound_value_error(self, samples):
         """2 t + 4 u and what moved samples add, with t as in `bound_exponents` for the largest sample."""
-        terms, largest = samples.terms, float(samples.norms.max(initial=0.0))
+        terms, largest = samples.terms, samples.largest_norm
         if not self.gamma >= 0:
             return np.inf
         exponent = min(float(self.bound_exponents(largest, terms)), MAX_EXPONENT_ERROR)

@@ -28,6 +28,8 @@ COPY_MIN_ENTRIES = 1 << 18  # entries of dense data from which on products are w
 @wrap.register(object)
 def wrap_matrix(X) -> Dense | Sparse:
     """Samples over a dense or CSR matrix, without a copy unless entries are given twice."""
+    if type(X) is np.ndarray:
+        return Dense(X)
     if not sp.issparse(X):
         return Dense(np.asarray(X))
     X = X.tocsr()

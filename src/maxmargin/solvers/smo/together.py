@@ -11,7 +11,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from ...certificates.small_problems import JointCertificates, SmallProblems
+from ...certificates.small_problems import JointCertificates, SmallProblems, load_loops
 from ...model.problem import Point
 from ...model.row_cache import MAX_SINGLE_ROWS
 from ...model.tiles import open_tile
@@ -36,9 +36,7 @@ class JointSolutions(NamedTuple):
 
 def take_steps(problems: SmallProblems, tol: float, workers: int, is_over: Callable[[], bool]) -> JointSolutions:
     """Pair steps for every problem, by so many workers; those there is no time for stay at zero."""
-    from ...compiled.small_problems import solve_problems
-
-    total, rows, most = len(problems), problems.rows, problems.largest
+    total, rows, most, solve_problems = len(problems), problems.rows, problems.largest, load_loops().solve_problems
     numbers, counts = np.zeros((total, 5)), np.zeros((total, 7), np.int64)
     numbers[:, FLOOR] = problems.floors
     a, b = np.zeros((problems.layers, problems.places)), np.zeros((total, problems.layers))
