@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import accumulate, combinations, pairwise
 from math import fsum
 
 import numpy as np
 
+from ..model.class_pairs import fill_table, pose_pairs
 from ..runtime.scikit_learn import compute_class_weight
 from .tasks import PairTasks, Task
 
@@ -30,19 +30,7 @@ def split_one_vs_one(y: np.ndarray, c: np.ndarray, n_classes: int) -> Sequence[T
 
 def split_sorted_classes(sizes: list[int], c: np.ndarray) -> PairTasks:
     """The same where the samples lie class by class, so many of each, and all of them count."""
-    from ..compiled.class_pairs import pose_pairs
-
-    pairs, ends = list_pairs(len(sizes)), np.array([0, *accumulate(sizes)])
-    places = (len(sizes) - 1) * len(c)
-    index, sign, cost = np.empty(places, np.int64), np.empty(places), np.empty(places)
-    pose_pairs(pairs, ends, c, index, sign, cost)
-    return PairTasks(index, sign, cost, pairs, ends)
-
-
-@cache
-def list_pairs(n_classes: int) -> np.ndarray:
-    """The pairs (i, j), i < j, one row each; never written to."""
-    return np.array(list(combinations(range(n_classes), 2)), np.int64).reshape(-1, 2)
+    return PairTasks(pose_pairs(sizes, c))
 
 
 def split_one_vs_rest(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task]:
@@ -120,9 +108,7 @@ def pack_pairs(tasks: Sequence[Task], duals: np.ndarray, y: np.ndarray, n_classe
         table[0] = duals
         return table
     if isinstance(tasks, PairTasks):
-        from ..compiled.class_pairs import fill_table
-
-        fill_table(tasks.pairs, tasks.class_ends, np.ascontiguousarray(duals), table)
+        fill_table(tasks.pairs, tasks.class_ends, duals, table)
         return table
     start = 0
     for (i, j), task in zip(combinations(range(n_classes), 2), tasks, strict=True):

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
 
+from ..model.class_pairs import PairRows
 from ..model.features import Gram
 from ..runtime.interpreter import InterpreterTurn
 from ..runtime.interrupt import Interrupt
@@ -49,20 +50,18 @@ class PairTasks(Sequence[Task]):
 
     Attributes
     ----------
-    index, y, c : ndarray
-        Those of all tasks, one after the other.
-    pairs : ndarray of shape (number of tasks, 2)
-        The classes of each task.
-    class_ends : ndarray
-        Where each class begins among the samples, and the end of the last one.
+    index, y, c, pairs, class_ends : ndarray
+        As in `PairRows`.
+    sizes : list of int
+        The samples of each task.
     ends : list of int
         Where each task begins in the arrays, and the end of the last one.
     """
 
-    def __init__(self, index: np.ndarray, y: np.ndarray, c: np.ndarray, pairs: np.ndarray, class_ends: np.ndarray):
-        self.index, self.y, self.c, self.pairs, self.class_ends = index, y, c, pairs, class_ends
-        places = class_ends.tolist()
-        self.sizes = [places[i + 1] - places[i] + places[j + 1] - places[j] for i, j in pairs.tolist()]
+    def __init__(self, rows: PairRows):
+        self.index, self.y, self.c, self.pairs, self.class_ends = rows
+        places = rows.class_ends.tolist()
+        self.sizes = [places[i + 1] - places[i] + places[j + 1] - places[j] for i, j in rows.pairs.tolist()]
         self.ends = [0, *accumulate(self.sizes)]
 
     def __len__(self) -> int:

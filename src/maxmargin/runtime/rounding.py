@@ -34,19 +34,19 @@ def widen_error(value, error):
     return error * (1.0 + 4.0 * UNIT) + 2.0 * UNIT * abs(value)
 
 
-def widen_sum(error, size, terms):
+def widen_sum(error, size, terms: int):
     """The error of a sum of so many terms, from the sums of their errors and of their sizes."""
     slack = (terms + 1) * UNIT / (1.0 - (terms + 1) * UNIT)
     return (error + slack * size) * (1.0 + 2.0 * slack)
 
 
-def bound_conjugate(penalty, distance):
+def bound_conjugate(penalty: float, distance: float) -> float:
     """R*(v) = |v|^2 / 2, from above: |v| is at most |w| + |w - v|, with |w|^2 / 2 = `penalty`."""
     length = sqrt(2.0 * penalty if penalty > 0.0 else 0.0) + distance
     return 0.5 * (length * length) * (1.0 + 16.0 * UNIT)
 
 
-def bound_dual(primal_low, conjugate, conjugates, cost_of_dual, bound):
+def bound_dual(primal_low: float, conjugate: float, conjugates: float, cost_of_dual: float, bound: float) -> float:
     """D from below: the larger of two bounds, one from its own terms, and one from P minus the remainders."""
     own, other = -conjugate - conjugates - cost_of_dual, primal_low - bound
     dual = other if other > own else own
