@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from decimal import Decimal
 from itertools import combinations
 
@@ -325,3 +327,119 @@ def test_a_stretch_stays_within_the_box():
     assert find_margin_scale(f, b, y, -y, zero, zero, *bounds, 1e-2) == 0.0
     assert find_margin_scale(f, b, a, -y, zero, zero + 0.1, *bounds, 1e-2) == 0.0
     assert find_margin_scale(0.1 * f, b, a, -y, zero, zero, *bounds, 1e-2) == 0.0
+
+
+# ---- arrays in place of objects -------------------------------------------------------------------------------------
+
+
+def test_results_are_made_when_they_are_asked_for():
+    """The lists that users see are those of the arrays, and stay the same objects."""
+    X, y = make_classes()
+    model = SVC().fit(X, y)
+    solves = vars(model)["_solves"]
+    assert not {"results", "certificates", "certificate"} & set(vars(solves))
+    assert len(model.results_) == len(model.certificates_) == 10
+    assert type(model.results_) is type(model.certificates_) is list
+    assert model.results_ is model.results_
+    assert any(result is model.result_ for result in model.results_)
+    assert all(result.certificate is each for result, each in zip(model.results_, model.certificates_, strict=True))
+    assert model.certificate_.parts == tuple(model.certificates_)
+    assert model.certificate_.relative_gap == max(each.relative_gap for each in model.certificates_)
+    gaps = solves.given.certificates.relative_gaps
+    np.testing.assert_array_equal(gaps, [each.relative_gap for each in model.certificates_])
+
+
+def test_a_copy_has_what_the_model_has():
+    """Whether somebody has looked at the results or not, and without what is made of them."""
+    X, y = make_classes()
+    model = SVC().fit(X, y)
+    unseen = pickle.loads(pickle.dumps(model))
+    assert model.certificate_.parts
+    seen = pickle.loads(pickle.dumps(model))
+    assert len(pickle.dumps(seen)) == len(pickle.dumps(unseen))
+    for each in (unseen, seen, copy.deepcopy(model)):
+        assert each.certificate_ == model.certificate_
+        assert each.certificates_ == model.certificates_
+        for mine, other in zip(each.results_, model.results_, strict=True):
+            np.testing.assert_array_equal(mine.point.a, other.point.a)
+            assert (mine.point.b, mine.n_iter, mine.counters) == (other.point.b, other.n_iter, other.counters)
+        for (index, _), (before, _) in zip(each._points, model._points, strict=True):
+            np.testing.assert_array_equal(index, before)
+    for name in ("results_", "certificates_", "result_", "certificate_", "_points"):
+        assert not hasattr(SVC(), name)
+
+
+def test_a_fit_takes_the_place_of_what_a_file_has_left():
+    """A machine that was read with certificates alone has those of its own fit afterwards."""
+    X, y = make_classes()
+    model, foreign = SVC().fit(X, y), object()
+    vars(model).update(certificates_=[foreign], certificate_=foreign)
+    assert model.certificate_ is foreign
+    assert model.fit(X, y).certificate_ is not foreign
+    assert foreign not in model.certificates_
+
+
+@pytest.mark.parametrize(("layers", "finite"), [(1, True), (2, True), (2, False)])
+def test_compiled_numbers_of_a_certificate(layers, finite):
+    """The compiled text gives the numbers of `combine_bounds`, to the last bits, whatever the sums are."""
+    from maxmargin.certificates.bounds import combine_bounds
+    from maxmargin.certificates.term_sums import RowSums
+    from maxmargin.compiled.certificate_numbers import combine_numbers
+    from maxmargin.runtime.rounding import BALANCE_ROUNDINGS, UNIT, Enclosed, Remainder, bound_conjugate, bound_sum
+
+    rng = np.random.default_rng(layers)
+    for _ in range(50):
+        found = rng.uniform(0.0, 2.0, (layers, 18))
+        found[:, [1, 3, 16]] *= 1e-12
+        found[:, 5] = found[:, 4] * (1.0 + 1e-9)
+        if not finite:
+            found[0, 17] = np.inf  # no dual has room for what is missing
+        b, balance, drift, reach, floor = rng.normal(size=layers), rng.uniform(0.5, 1.0, layers), 1e-13, 1.5, 1e-3
+        found[:, 6] = balance
+        halves = Enclosed(float(rng.uniform(0.1, 3.0)), 1e-13)
+        sums, offset = None, Enclosed(0.0, 0.0)
+        for layer, row in enumerate(found.tolist()):
+            part = RowSums(*row[:16]).add_balancing_cost(row[16], row[17], abs(float(b[layer])))
+            sums, term = part if sums is None else sums + part, float(balance[layer] * b[layer])
+            slack = bound_sum(layers + BALANCE_ROUNDINGS)
+            offset = Enclosed(offset.value + term, offset.error + slack * abs(term))
+        distance = sums.moved * reach + drift
+        remainder = Remainder(0.5 * (distance * distance) * (1.0 + 8.0 * UNIT), 0.0, distance)
+        expected = combine_bounds(halves, offset, sums, remainder, bound_conjugate(halves.high, distance))
+        numbers = np.empty(9)
+        combine_numbers(found.copy(), layers, b, balance, tuple(halves), drift, reach, 1.0, floor, numbers)
+        np.testing.assert_allclose(numbers[:4], expected, rtol=1e-14, atol=1e-14)
+        assert (numbers[4], numbers[5], numbers[6]) == (found[:, 14].max(), 1.0, floor)
+        size = max(abs(numbers[0]), abs(numbers[1]), floor)
+        gap = min(numbers[3], numbers[0] - numbers[1])
+        assert numbers[7] == (gap / size if finite else np.inf)
+        found[0, 15] = 0.0
+        combine_numbers(found, layers, b, balance, tuple(halves), drift, reach, 1.0, floor, numbers)
+        assert (numbers[5], numbers[7]) == (0.0, np.inf)
+
+
+def test_tasks_of_pairs_are_views_of_the_same_arrays():
+    """Those of the general splitting, one after the other."""
+    from maxmargin.estimators.multiclass import pack_pairs, split_one_vs_one, split_sorted_classes
+
+    y, c = np.repeat([0, 1, 2], [2, 3, 1]), np.arange(1.0, 7.0)
+    tasks, mixed = split_sorted_classes([2, 3, 1], c), np.array([4, 0, 5, 2, 1, 3])
+    assert [task.pair for task in tasks] == [(0, 1), (0, 2), (1, 2)]
+    assert [task.index.tolist() for task in tasks] == [[0, 1, 2, 3, 4], [0, 1, 5], [2, 3, 4, 5]]
+    assert all(np.shares_memory(task.c, tasks.c) for task in tasks)
+    for task in tasks:
+        np.testing.assert_array_equal(task.y, np.where(y[task.index] == task.pair[0], 1.0, -1.0))
+        np.testing.assert_array_equal(task.c, c[task.index])
+    assert tasks[-1].pair == tasks[2].pair
+    assert [task.pair for task in tasks[1:]] == [(0, 2), (1, 2)]
+    with pytest.raises(IndexError):
+        tasks[3]
+    duals = np.arange(12.0)
+    table = pack_pairs(tasks, duals, y, 3)
+    # The same pairs over samples in another order have the same coefficients, each in its place.
+    others, where = split_one_vs_one(y[mixed], c[mixed], 3), np.argsort(mixed)
+    flat = np.concatenate([
+        [duals[tasks.ends[k] + tasks[k].index.tolist().index(mixed[i])] for i in task.index]
+        for k, task in enumerate(others)
+    ])  # fmt: skip
+    np.testing.assert_array_equal(pack_pairs(others, flat, y[mixed], 3)[:, where], table)
