@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
+from ..model.class_pairs import list_pairs
 from ..model.features import FLOAT32_MIN_TOL, Gram
 from ..model.tiles import evaluate_scores_by_segment
 from ..runtime.scikit_learn import (
@@ -181,7 +182,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         if self._is_one_vs_rest or len(self.classes_) == 2:
             return super()._weigh_support(samples, support)
         parts = evaluate_scores_by_segment(self._kernel, samples, support, super()._expansion(), self._n_support)
-        i, j = np.triu_indices(len(self.classes_), 1)
+        i, j = list_pairs(len(self.classes_)).T
         return (parts[i, :, j - 1] + parts[j, :, i]).T
 
     def _linear_coef(self) -> Any:

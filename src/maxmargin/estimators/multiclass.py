@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate, combinations, pairwise
 from math import fsum
 
 import numpy as np
 
-from ..model.class_pairs import fill_table, pose_pairs
+from ..model.class_pairs import fill_table, list_pairs, pose_pairs
 from ..runtime.scikit_learn import compute_class_weight
 from .tasks import PairTasks, Task
 
@@ -131,10 +132,19 @@ def unpack_pairs(table: np.ndarray, n_support: np.ndarray) -> np.ndarray:
     return columns
 
 
+@cache
+def make_ballots(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """What a pair won by its first class changes, one row for each pair, and the votes where all are lost by it.
+
+    Sums of ones are exact in float32.
+    """
+    classes = np.eye(n_classes, dtype=np.float32)
+    won, lost = (classes[each] for each in list_pairs(n_classes).T)
+    return won - lost, lost.sum(axis=0)
+
+
 def vote(decisions: np.ndarray, n_classes: int, preference: np.ndarray | None = None) -> np.ndarray:
     """The class with most pairs won; the first of them where several tie, as LIBSVM does, or the first preferred."""
-    first, second = np.triu_indices(n_classes, 1)
-    classes = np.eye(n_classes, dtype=np.float32)
-    won, lost = classes[first], classes[second]  # one row for each pair; sums of ones are exact in float32
-    votes = (decisions > 0).astype(np.float32) @ (won - lost) + lost.sum(axis=0)
+    ballots, lost = make_ballots(n_classes)
+    votes = (decisions > 0).astype(np.float32) @ ballots + lost
     return votes.argmax(axis=1) if preference is None else preference[votes[:, preference].argmax(axis=1)]

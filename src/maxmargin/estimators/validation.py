@@ -181,8 +181,12 @@ def check_gram_matrix(K: np.ndarray, name: str = "X") -> None:
 
 def check_new_samples(estimator, X):
     """X for prediction: as many features as in training, of the kind the machine was trained on."""
+    kernel = estimator.kernel
+    by_name = type(kernel) is str and kernel != "precomputed"
+    if type(X) is np.ndarray and by_name and not estimator._sparse and is_known_matrix(estimator, X):
+        return X
     check_sparse(X)
-    if not is_function(estimator.kernel):
+    if not is_function(kernel):
         if not is_known_matrix(estimator, X):
             X = validate_data(estimator, X, **ARRAY_FORMAT, reset=False)
         if sp.issparse(X) and not estimator._sparse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from threading import local
 
 import numpy as np
@@ -41,7 +41,7 @@ def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.nd
 
 def evaluate_scores_by_segment(kernel: Kernel, samples, support, coef: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """f_kij = sum_s coef_sj k(x_i, s) over the s of segment k alone, which are counts_k support vectors in a row."""
-    ends = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    ends = [0, *accumulate(counts.tolist())]
     parts = np.empty((len(counts), samples.n, coef.shape[1]))
     precompute_norms(samples, support)
     if samples.n * support.n <= SMALL_TILE and not needs_conversion(samples, support):
