@@ -175,16 +175,15 @@ def add_terms(problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.nd
 
 def add_compiled_terms(terms, a: np.ndarray, f: np.ndarray, score_error: np.ndarray) -> tuple[list[float], float]:
     """The same for losses whose formulas, and the bounds on their errors, are compiled."""
-    from ..compiled import small_newton
-    from ..compiled.smooth_rows import add_smooth_terms
+    from ..compiled import smooth_rows
 
-    kind = getattr(small_newton, COMPILED_TERMS[type(terms)])
+    kind = getattr(smooth_rows, COMPILED_TERMS[type(terms)])
     parts: dict[int, tuple[list[float], float]] = {}
 
     def add(start: int, stop: int) -> None:
         rows = [np.ascontiguousarray(each[start:stop]) for each in (f, score_error, a, terms.y, terms.c)]
         sums = np.zeros(10)
-        violation = add_smooth_terms(kind, *rows, terms.relative_error, sums)
+        violation = smooth_rows.add_smooth_terms(kind, *rows, terms.relative_error, sums)
         parts[start] = sums.tolist(), violation
 
     run_strips(add, len(a), STRIP_ROWS)

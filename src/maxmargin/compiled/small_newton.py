@@ -22,9 +22,10 @@ from .small_systems import (
     project,
     solve_factored,
 )
+from .smooth_rows import respond_smoothly
 
 EXACT = {**OPTIONS, "fastmath": False}
-ROWS, LOGISTIC, EXPONENTIAL, POISSON = range(4)  # kinds of losses: five numbers per row, or a formula of y and c
+ROWS = 0  # the kind of losses with five numbers per row; the other kinds are those of `smooth_rows`
 GAP_SHARE = 0.9  # of tol: the gap that the loop aims at, so that the judge agrees
 SLOPE_SHARE = 0.1  # of the first slope: the largest slope at which a line search ends
 WALL_FACTOR = 10.0  # times the first slope: a steeper line is on the wall of an exponential
@@ -50,27 +51,8 @@ def respond(kind, f, p, d, e, lo, hi, a, curvature):
             losses += dual * push - square
             conjugates += p[k] * dual + square
         return losses, conjugates
-    for k in range(f.shape[0]):
-        dual, curve, loss = respond_by_formula(kind, f[k], p[k], d[k])
-        a[k], curvature[k] = dual, curve
-        losses += loss
-        conjugates -= dual * f[k] + loss
-    return losses, conjugates
-
-
-@njit(**EXACT)
-def respond_by_formula(kind, f, y, c):
-    """-c l'(f), c l''(f) and c l(f) of one row of a loss without five numbers."""
-    if kind == LOGISTIC:
-        margin = y * f
-        small = np.exp(-abs(margin))
-        share = (small if margin > 0.0 else 1.0) / (1.0 + small)
-        return c * y * share, c * small / ((1.0 + small) * (1.0 + small)), c * (np.log1p(small) + max(-margin, 0.0))
-    if kind == EXPONENTIAL:
-        grown = c * np.exp(-y * f)
-        return y * grown, grown, grown
-    grown = np.exp(f)
-    return c * (y - grown), c * grown, c * (grown - y * f)
+    losses, product, _ = respond_smoothly(kind, f, p, d, a, curvature)
+    return losses, -product - losses
 
 
 @njit(**EXACT)

@@ -134,13 +134,13 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
 def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
     """Newton's method for the problems start to stop."""
     aim = tol if tol >= CLOSE_TOL else max(CLOSE_SHARE * tol, LEAST_AIM)
-    from ...compiled import small_newton
+    from ...compiled import small_newton, smooth_rows
 
     kind, rows, (n, size) = small_newton.ROWS, problems.row, problems.Z.shape
     max_steps = limit_steps(ROW_PASSES * n * size + size**3 if rows is not None else n * size**2)
     if rows is None:
         name = FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))]
-        kind, rows = getattr(small_newton, name), (problems.y, *(problems.c,) * 4)
+        kind, rows = getattr(smooth_rows, name), (problems.y, *(problems.c,) * 4)
     centre, scale = measure_targets(problems)
     curvature = start_curvature(problems)
     return lambda start, stop: small_newton.minimise_all(
