@@ -162,8 +162,25 @@ def update_curvature(Z, curvature, held, M, rows, weight, buffer):
 
 
 @njit(**OPTIONS)
-def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, u, a, first_held, first_M, told):
-    """Newton steps on one problem from w = 0 until its gap is within tol.
+def measure_gap(u, ridge, pulled, losses, conjugates, told):
+    """P - D and the larger of |P| and |D|; both are told.
+
+    In D, b times the imbalance of the duals is subtracted where the intercept is free.
+    """
+    size = u.shape[0]
+    own = norm = 0.0
+    for j in range(size - 1):
+        own, norm = own + u[j] * u[j], norm + pulled[j] * pulled[j]
+    last, tail = u[size - 1], pulled[size - 1]
+    primal = 0.5 * (own + ridge * last * last) + losses
+    dual = -0.5 * (norm + ridge * tail * tail) - conjugates - (1.0 - ridge) * last * tail
+    told[PRIMAL], told[DUAL] = primal, dual
+    return primal - dual, max(abs(primal), abs(dual))
+
+
+@njit(**OPTIONS)
+def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, begun, u, a, first_held, first_M, told):
+    """Newton steps on one problem from u until its gap is within tol; w = 0 there, unless steps have begun already.
 
     The duals are brought to balance at the start, and once the gap is within tol but for their balance.
     `first_held` and `first_M` are the curvature of an earlier problem at its start and the matrix of it: at w = 0 most
@@ -176,27 +193,22 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, u, a
     rows, weight, buffer = np.empty(n, np.int64), np.empty(n), np.empty((8, size))
     L, scratch = np.empty((size, size)), np.empty((size, size))
     pulled, gradient, step = np.empty(size), np.empty(size), np.empty(size)
-    fill(u, 0.0)
-    u[size - 1] = centre if free else 0.0
-    fill(f, u[size - 1] if free else 0.0)
-    due, moved, losses, conjugates, steps = True, False, 0.0, 0.0, 0
+    if begun:
+        project(Z, u, f)
+    else:
+        fill(f, u[size - 1] if free else 0.0)
+    due, moved, losses, conjugates, steps = True, False, 0.0, 0.0, int(told[STEPS])
     while True:
         if due:
             shift, losses, conjugates = balance(kind, free, f, p, d, e, lo, hi, scale, trial, a, curvature)
             u[size - 1] += shift
             copy(trial, f)
         combine(a, Z, pulled)
-        own = norm = 0.0
-        for j in range(size - 1):
-            own, norm = own + u[j] * u[j], norm + pulled[j] * pulled[j]
-        last, tail = u[size - 1], pulled[size - 1]
-        primal = 0.5 * (own + ridge * last * last) + losses
-        dual = -0.5 * (norm + ridge * tail * tail) - conjugates - (1.0 - ridge) * last * tail
-        told[STEPS], told[PRIMAL], told[DUAL] = steps, primal, dual
-        limit = GAP_SHARE * tol * max(abs(primal), abs(dual))
-        if not abs(primal - dual) < np.inf:
+        gap, values = measure_gap(u, ridge, pulled, losses, conjugates, told)
+        told[STEPS] = steps
+        if not abs(gap) < np.inf:
             return
-        if primal - dual <= limit:
+        if gap <= GAP_SHARE * tol * values:
             if not (free and moved):
                 told[CONVERGED] = 1.0
                 return
@@ -206,13 +218,13 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, u, a
             return
         steps += 1
         update_curvature(Z, curvature, held, M, rows, weight, buffer)
-        if steps == 1:
+        if steps == 1 and not begun:
             copy(held, first_held)
             for j in range(size):
                 copy(M[j], first_M[j])
         copy(pulled, gradient)
         form_gradient(u, ridge, gradient)
-        damping = abs(tail) / (10.0 * scale) + 1e-14 if free else 1.0
+        damping = abs(pulled[size - 1]) / (10.0 * scale) + 1e-14 if free else 1.0
         if not factor_with_ridge(M, 1.0, damping, L, scratch):
             return
         for j in range(size):
@@ -237,10 +249,12 @@ def minimise_all(
     start, stop, kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, first_held, first_M, u, a, told
 ):  # fmt: skip
     """`minimise` for the problems start to stop, whose rows are those of p to hi; duals that must balance do."""
-    held, M = first_held.copy(), first_M.copy()
+    held, M, last = first_held.copy(), first_M.copy(), Z.shape[1] - 1
     for k in range(start, stop):
+        fill(u[k], 0.0)
+        u[k, last] = centre[k] if free else 0.0
         minimise(
-            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], centre[k], u[k], a[k], held, M,
+            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], False, u[k], a[k], held, M,
             told[k],
         )  # fmt: skip
         if free and kind == ROWS:

@@ -74,9 +74,9 @@ class DrawnRows(NamedTuple):
 
 def draw_rows(samples: VectorSamples, drawn: DrawnRows | None) -> tuple[DrawnRows, DrawnRows]:
     """One row in ROW_DRAW_RATIO, at random, or those that were drawn already; without those that are far, and these."""
-    far = samples.norms > FAR_NORM_FACTOR * samples.norms.mean()
+    far = find_far_rows(samples)
     if drawn is None:
-        index = np.flatnonzero(np.random.default_rng(0).integers(0, ROW_DRAW_RATIO, samples.n, dtype=np.uint8) == 0)
+        index = draw_index(samples.n)
         index = index[~far[index]]
         drawn = DrawnRows(index, samples.take(index), ROW_DRAW_RATIO)
     elif far[drawn.index].any():
@@ -84,6 +84,25 @@ def draw_rows(samples: VectorSamples, drawn: DrawnRows | None) -> tuple[DrawnRow
         drawn = drawn._replace(index=drawn.index[near], samples=drawn.samples.take(near))
     outer = np.flatnonzero(far)
     return drawn, DrawnRows(outer, samples.take(outer))
+
+
+def draw_weighted_rows(samples: VectorSamples) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of rows drawn at random and of all that are far, and how many rows each stands for."""
+    far = find_far_rows(samples)
+    index = draw_index(samples.n)
+    if far.any():
+        index = np.union1d(index, np.flatnonzero(far))
+    return index, np.where(far[index], 1.0, float(ROW_DRAW_RATIO))
+
+
+def find_far_rows(samples: VectorSamples) -> np.ndarray:
+    """Whether each row has FAR_NORM_FACTOR times the mean of |x|^2."""
+    return samples.norms > FAR_NORM_FACTOR * samples.norms.mean()
+
+
+def draw_index(n: int) -> np.ndarray:
+    """The numbers of one row in ROW_DRAW_RATIO, drawn at random."""
+    return np.flatnonzero(np.random.default_rng(0).integers(0, ROW_DRAW_RATIO, n, dtype=np.uint8) == 0)
 
 
 def solve_rows(block, curved: np.ndarray, gradient: np.ndarray, damping: float) -> np.ndarray:

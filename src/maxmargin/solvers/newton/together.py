@@ -21,6 +21,7 @@ from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
 from . import InteriorPoint, Newton
+from .system import DRAWN_ROWS_PER_FEATURE, ROW_DRAW_RATIO, draw_weighted_rows
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
 # The same where the curvature of all rows changes at every step; twice as many where the rows are no more than so many.
@@ -134,17 +135,37 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
 def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
     """Newton's method for the problems start to stop."""
     aim = tol if tol >= CLOSE_TOL else max(CLOSE_SHARE * tol, LEAST_AIM)
+    if problems.row is None:
+        return make_formula_steps(problems, aim, solutions)
+    from ...compiled.small_newton import ROWS, minimise_all
+
+    n, size = problems.Z.shape
+    max_steps = limit_steps(ROW_PASSES * n * size + size**3)
+    (centre, scale), curvature = measure_targets(problems), start_curvature(problems)
+    return lambda start, stop: minimise_all(
+        start, stop, ROWS, problems.Z, problems.free, *problems.row, aim, max_steps, scale, centre, *curvature,
+        *solutions,
+    )  # fmt: skip
+
+
+def make_formula_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
+    """The same for losses without five numbers: of many rows for each feature, some are solved first."""
     from ...compiled import small_newton, smooth_rows
 
-    kind, rows, (n, size) = small_newton.ROWS, problems.row, problems.Z.shape
-    max_steps = limit_steps(ROW_PASSES * n * size + size**3 if rows is not None else n * size**2)
-    if rows is None:
-        name = FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))]
-        kind, rows = getattr(smooth_rows, name), (problems.y, *(problems.c,) * 4)
-    centre, scale = measure_targets(problems)
-    curvature = start_curvature(problems)
-    return lambda start, stop: small_newton.minimise_all(
-        start, stop, kind, problems.Z, problems.free, *rows, aim, max_steps, scale, centre, *curvature, *solutions
+    kind = getattr(smooth_rows, FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))])
+    (n, size), (centre, scale) = problems.Z.shape, measure_targets(problems)
+    y, c, max_steps = problems.y, problems.c, limit_steps(n * size**2)
+    if n < ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size:
+        curvature = np.zeros(n), np.zeros((size, size))
+        return lambda start, stop: small_newton.minimise_all(
+            start, stop, kind, problems.Z, problems.free, y, c, c, c, c, tol, max_steps, scale, centre, *curvature,
+            *solutions,
+        )  # fmt: skip
+    from ...compiled.sampled_newton import minimise_all_sampled
+
+    drawn, factors = draw_weighted_rows(problems.features.samples)
+    return lambda start, stop: minimise_all_sampled(
+        start, stop, kind, problems.Z, drawn, factors, problems.free, y, c, tol, max_steps, scale, centre, *solutions
     )
 
 
@@ -156,7 +177,7 @@ def limit_steps(products: int) -> int:
 def start_curvature(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
     """The curvature that all classes have at w = 0 and the matrix of it, formed once; zeros for a single problem."""
     n, size = problems.Z.shape
-    if problems.row is None or len(problems) == 1:
+    if len(problems) == 1:
         return np.zeros(n), np.zeros((size, size))
     curvature = 1.0 / problems.row.d[0]
     return curvature, (problems.Z.T * curvature) @ problems.Z
