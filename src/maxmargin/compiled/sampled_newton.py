@@ -156,6 +156,4 @@ def minimise_all_sampled(
             fill(u[k], 0.0)
             u[k, size - 1] = centre[k] if free else 0.0
         limit = max_steps + int(told[k, STEPS])
-        minimise(
-            kind, Z, free, y[k], c[k], c[k], c[k], c[k], tol, limit, scale[k], begun, u[k], a[k], held, M, told[k]
-        )
+        minimise(kind, Z, free, y[k], c[k], c[k], c[k], c[k], tol, limit, scale[k], begun, u[k], a[k], held, M, told[k])

@@ -20,19 +20,19 @@ ROW_SYSTEM_MAX_ROWS = 3000
 
 def solve_newton(block, gradient: np.ndarray, damping: float, accuracy: float) -> np.ndarray:
     """The step, from the system of the features or that of the curved rows, or by conjugate gradients."""
-    second_derivative = block.response.second_derivative
-    curved = np.flatnonzero(second_derivative)
-    features = block.samples.d
-    if len(curved) <= min(features, ROW_SYSTEM_MAX_ROWS):
-        return solve_rows(block, curved, gradient, damping)
-    if features <= NORMAL_MATRIX_MAX_FEATURES:
+    features, response = block.samples.d, block.response
+    few = response.curved <= min(features, ROW_SYSTEM_MAX_ROWS)
+    if features <= NORMAL_MATRIX_MAX_FEATURES and not few:
         return solve_features(block, gradient, damping)
+    curved = np.flatnonzero(response.second_derivative)
+    if few:
+        return solve_rows(block, curved, gradient, damping)
     with abortable():
         return solve_by_conjugate_gradients(block, curved, gradient, damping, accuracy)
 
 
 def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
-    """The d + 1 normal equations, by Cholesky."""
+    """The d + 1 normal equations, by Cholesky; the factors of a matrix of all rows are kept with the block."""
     matrix = form_curvature_matrix(block)
     size = len(matrix)
     matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
@@ -40,7 +40,9 @@ def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
     if matrix[-1, -1] <= 0.0:
         matrix[-1, -1] = 1.0  # no constant feature
     try:
-        return -cho_solve(factor_matrix(matrix), gradient, check_finite=False)
+        factors = factor_matrix(matrix)
+        block.factors = None if is_sampled(block) else factors
+        return -cho_solve(factors, gradient, check_finite=False)
     except LinAlgError:
         matrix = form_normal_matrix(block.samples, block.response.second_derivative, block.constant)
         matrix[np.arange(size), np.arange(size)] += 1.0 + 1e-10 * np.trace(matrix)
@@ -55,13 +57,18 @@ def form_curvature_matrix(block) -> np.ndarray:
     feature is nonzero in few rows, but standardised it makes their norms large: rows of large norm are all kept.
     """
     second_derivative = block.response.second_derivative
-    if block.response.curved < ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * (block.samples.d + 1):
+    if not is_sampled(block):
         return form_normal_matrix(block.samples, second_derivative, block.constant)
     drawn, far = block.row_sample
     matrix = form_normal_matrix(drawn.samples, drawn.factor * second_derivative[drawn.index], block.constant)
     if len(far.index):
         matrix += form_normal_matrix(far.samples, second_derivative[far.index], block.constant)
     return matrix
+
+
+def is_sampled(block) -> bool:
+    """Whether there are so many curved rows per feature that a sample of them makes the matrix."""
+    return block.response.curved >= ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * (block.samples.d + 1)
 
 
 class DrawnRows(NamedTuple):
