@@ -63,7 +63,12 @@ class SmallDesigns:
     def row(self) -> PiecewiseConjugate | None:
         """The five numbers of every dual, each of shape (problems, n); None if the loss has none."""
         terms = self.loss.terms(self.y, self.c)
-        return PiecewiseConjugate(*(np.ascontiguousarray(part) for part in terms)) if terms.piecewise else None
+        return PiecewiseConjugate(*map(np.ascontiguousarray, terms)) if terms.piecewise else None
+
+    @cached_property
+    def kinked(self) -> bool:
+        """Whether no row is curved anywhere: then its loss has kinks."""
+        return self.row is not None and not self.row.d.any()
 
     def problem(self, k: int) -> Problem:
         """One of the problems."""

@@ -118,7 +118,7 @@ def solve_sample(kind, Z, free, y, c, max_steps, scale, u, L, told):
     """The problem of the rows that were drawn, from u, and the factors of its matrix there; whether there is both."""
     n, size = Z.shape
     a, curvature, f, rows = np.empty(n), np.zeros(n), np.empty(n), np.empty(n, np.int64)
-    M, scratch, buffer = np.zeros((size, size)), np.empty((size, size)), np.empty((8, size))
+    M, scratch = np.zeros((size, size)), np.empty((size, size))
     minimise(kind, Z, free, y, c, c, c, c, SAMPLE_TOL, max_steps, scale, False, u, a, curvature.copy(), M.copy(), told)
     if told[CONVERGED] == 0.0:
         return False
@@ -127,13 +127,13 @@ def solve_sample(kind, Z, free, y, c, max_steps, scale, u, L, told):
     respond(kind, f, y, c, c, c, c, a, curvature)
     for i in range(n):
         rows[i] = i
-    add_squares(Z, curvature, rows, n, M, buffer)
+    add_squares(Z, curvature, rows, n, M)
     return factor_with_ridge(M, 1.0, 1e-14 if free else 1.0, L, scratch)
 
 
 @njit(**EXACT)
 def minimise_all_sampled(
-    start, stop, kind, Z, drawn, factors, free, y, c, tol, max_steps, scale, centre, u, a, told
+    start, stop, kind, Z, drawn, factors, free, y, c, tol, max_steps, u, a, told
 ):  # fmt: skip
     """The problems start to stop: those of the rows `drawn`, each of `factors` times its weight, then those of all.
 
@@ -148,12 +148,10 @@ def minimise_all_sampled(
         for i in range(m):
             part_y[i], part_c[i] = y[k, drawn[i]], factors[i] * c[k, drawn[i]]
         fill(u[k], 0.0)
-        u[k, size - 1] = centre[k] if free else 0.0
-        begun = solve_sample(kind, part, free, part_y, part_c, MAX_SAMPLE_STEPS, scale[k], u[k], L, told[k])
-        if begun and minimise_by_secants(kind, Z, free, y[k], c[k], tol, scale[k], L, u[k], a[k], told[k]):
+        begun = solve_sample(kind, part, free, part_y, part_c, MAX_SAMPLE_STEPS, 1.0, u[k], L, told[k])
+        if begun and minimise_by_secants(kind, Z, free, y[k], c[k], tol, 1.0, L, u[k], a[k], told[k]):
             continue
         if not begun:
             fill(u[k], 0.0)
-            u[k, size - 1] = centre[k] if free else 0.0
         limit = max_steps + int(told[k, STEPS])
-        minimise(kind, Z, free, y[k], c[k], c[k], c[k], c[k], tol, limit, scale[k], begun, u[k], a[k], held, M, told[k])
+        minimise(kind, Z, free, y[k], c[k], c[k], c[k], c[k], tol, limit, 1.0, begun, u[k], a[k], held, M, told[k])

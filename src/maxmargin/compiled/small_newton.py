@@ -140,7 +140,7 @@ def search(kind, f, move, slope, pulled, curve, p, d, e, lo, hi, trial, a, curva
 
 
 @njit(**OPTIONS)
-def update_curvature(Z, curvature, held, M, rows, weight, buffer):
+def update_curvature(Z, curvature, held, M, rows, weight):
     """M = Z' diag(curvature) Z where it was that of `held`: by the rows that differ, or anew where these are many."""
     n = Z.shape[0]
     curved = changed = 0
@@ -158,7 +158,24 @@ def update_curvature(Z, curvature, held, M, rows, weight, buffer):
             rows[count] = k
             count += 1
         held[k] = curvature[k]
-    add_squares(Z, weight, rows, count, M, buffer)
+    add_squares(Z, weight, rows, count, M)
+
+
+@njit(**OPTIONS)
+def measure_targets(real, free, p, c):
+    """`Problem.centre` and `Problem.scale`: where scores begin, and how far they may have to go; 0 and 1 of labels."""
+    if not real:
+        return 0.0, 1.0
+    weight = total = size = largest = 0.0
+    for i in range(p.shape[0]):
+        weight += c[i]
+        total -= c[i] * p[i]
+    centre = total / weight if free else 0.0
+    for i in range(p.shape[0]):
+        size += c[i] * abs(p[i] + centre)
+        largest = max(largest, abs(p[i] + centre))
+    scale = max(size / weight, 1e-12 * (largest + abs(centre)))
+    return centre, scale if scale > 0.0 else 1.0
 
 
 @njit(**OPTIONS)
@@ -190,7 +207,7 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, begun, u, a,
     held, M = first_held.copy(), first_M.copy()
     ridge = 0.0 if free else 1.0
     f, trial, move, curvature = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    rows, weight, buffer = np.empty(n, np.int64), np.empty(n), np.empty((8, size))
+    rows, weight = np.empty(n, np.int64), np.empty(n)
     L, scratch = np.empty((size, size)), np.empty((size, size))
     pulled, gradient, step = np.empty(size), np.empty(size), np.empty(size)
     if begun:
@@ -217,7 +234,7 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, begun, u, a,
         if steps == max_steps:
             return
         steps += 1
-        update_curvature(Z, curvature, held, M, rows, weight, buffer)
+        update_curvature(Z, curvature, held, M, rows, weight)
         if steps == 1 and not begun:
             copy(held, first_held)
             for j in range(size):
@@ -246,16 +263,16 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, begun, u, a,
 
 @njit(**EXACT)
 def minimise_all(
-    start, stop, kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, first_held, first_M, u, a, told
+    start, stop, kind, Z, free, real, c, p, d, e, lo, hi, tol, max_steps, first_held, first_M, u, a, told
 ):  # fmt: skip
     """`minimise` for the problems start to stop, whose rows are those of p to hi; duals that must balance do."""
     held, M, last = first_held.copy(), first_M.copy(), Z.shape[1] - 1
     for k in range(start, stop):
+        centre, scale = measure_targets(real, free, p[k], c[k])
         fill(u[k], 0.0)
-        u[k, last] = centre[k] if free else 0.0
+        u[k, last] = centre if free else 0.0
         minimise(
-            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], False, u[k], a[k], held, M,
-            told[k],
-        )  # fmt: skip
+            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, max_steps, scale, False, u[k], a[k], held, M, told[k]
+        )
         if free and kind == ROWS:
             absorb_imbalance(a[k], lo[k], hi[k])

@@ -19,7 +19,7 @@ from ..runtime.blas import single_threaded_blas
 from ..runtime.scikit_learn import check_is_fitted
 from ..runtime.threads import STRIPS, run_strips
 from .block_data import comes_in_blocks, open_blocks_of, take_survey
-from .certified import CertifiedMachine
+from .certified import ABSENT_PARAMETERS, CertifiedMachine
 from .linear_problems import BlockProblems, LinearFit, LinearProblems
 from .small_designs import is_small_design, solve_small_designs
 from .tasks import Budget, Task
@@ -137,7 +137,11 @@ class LinearMachine(CertifiedMachine):
     @property
     def _intercept_kind(self) -> str:
         """free, regularised or none."""
-        return self._parameter("intercept") if self._parameter("fit_intercept") else "none"
+        given = vars(self)
+        if not given.get("fit_intercept", ABSENT_PARAMETERS["fit_intercept"]):
+            return "none"
+        kind: str = given.get("intercept", ABSENT_PARAMETERS["intercept"])
+        return kind
 
     @property
     def _constant_column(self) -> float:

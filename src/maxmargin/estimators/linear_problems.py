@@ -63,6 +63,9 @@ class LinearProblems(FitProblems):
         shared = all(task.index is first or np.array_equal(task.index, first) for task in tasks[1:])
         self.whole = tasks[0].cut(features) if shared else None  # rows without weight are taken out once for all tasks
 
+    def __len__(self) -> int:
+        return len(self.tasks)
+
     @property
     def indices(self) -> list[np.ndarray | None]:
         """The rows of positive weight of each task."""

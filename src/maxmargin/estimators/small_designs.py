@@ -32,7 +32,9 @@ def solve_small_designs(
     Tasks that do not share their rows are left to the loop.
     """
     features = posed.whole
-    if type(features) is not Design or features.samples.sparse or not is_small_design(features.samples.X):
+    if type(features) is not Design or features.samples.sparse:
+        return {}
+    if not is_small(features.samples.n, features.samples.d, features.samples.size):
         return {}
     if len(posed.tasks) == 1:
         y, c = posed.tasks[0].y[None], posed.tasks[0].c[None]

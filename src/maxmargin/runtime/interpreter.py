@@ -37,20 +37,21 @@ class InterpreterTurn:
                 InterpreterTurn.held.lock = None
 
 
-@contextmanager
-def release_interpreter() -> Iterator[None]:
+class release_interpreter:
     """Within this context, which should hold one long compiled call, another worker may take its turn."""
-    lock = InterpreterTurn.held.lock
-    if lock is None:
-        yield
-        return
-    InterpreterTurn.held.lock = None  # within, there is nothing left to step aside from
-    lock.release()
-    try:
-        yield
-    finally:
-        lock.acquire()
-        InterpreterTurn.held.lock = lock
+
+    __slots__ = ("lock",)
+
+    def __enter__(self) -> None:
+        self.lock = InterpreterTurn.held.lock
+        if self.lock is not None:
+            InterpreterTurn.held.lock = None  # within, there is nothing left to step aside from
+            self.lock.release()
+
+    def __exit__(self, *error: object) -> None:
+        if self.lock is not None:
+            self.lock.acquire()
+            InterpreterTurn.held.lock = self.lock
 
 
 class cached_property:
