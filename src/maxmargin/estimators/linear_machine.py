@@ -98,9 +98,10 @@ class LinearMachine(CertifiedMachine):
         small = self._solves_small_data_together and is_small_design(data.X)
         X = data.X.toarray() if small and sp.issparse(data.X) else data.X
         kernel, tasks = self._make_kernel(data.X), self._tasks(data)
-        check_loss_weights(tasks[0].c if len(tasks) == 1 else np.concatenate([task.c for task in tasks]))
+        for c in {id(task.c): task.c for task in tasks}.values():  # most classes share theirs
+            check_loss_weights(c)
         features = Design(kernel.samples(X), self._constant_column) if small else self._features(X, kernel)
-        return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read)
+        return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read, small)
 
     @abstractmethod
     def _encode(self, y) -> np.ndarray:
@@ -180,7 +181,7 @@ class LinearMachine(CertifiedMachine):
         self, problems: LinearProblems | BlockProblems, solver: Any, budget: Budget
     ) -> dict[int, LinearFit]:
         """Problems of few rows and features, all classes in one compiled call."""
-        if not (self._solves_small_data_together and isinstance(problems, LinearProblems)):
+        if not (isinstance(problems, LinearProblems) and problems.small):
             return {}
         return solve_small_designs(problems, self._loss(), self._intercept_kind == "free", self.tol, budget)
 

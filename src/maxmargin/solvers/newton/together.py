@@ -196,4 +196,6 @@ def describe(
     status = Status.CONVERGED if met else Status.MAX_ITER
     history = [Progress(steps, 0.0, certificate.primal, certificate.dual, int(np.count_nonzero(a)))] if met else []
     point = problems.make_point(solutions.u[k], a)
-    return Result(status, point, certificate, solver, steps, 0.0, SENTENCES[status], history, Counter(rounds=steps))
+    counters: Counter[str] = Counter()
+    counters["rounds"] = steps
+    return Result(status, point, certificate, solver, steps, 0.0, SENTENCES[status], history, counters)
