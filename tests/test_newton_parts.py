@@ -258,3 +258,39 @@ def test_rows_that_rounding_leaves_indefinite():
     block = SimpleNamespace(gram=lambda rows: (B @ B.T)[np.ix_(rows, rows)])
     factor, _ = system.factor_rows(block, np.arange(12), np.ones(12))
     assert np.isfinite(np.triu(factor)).all()
+
+
+# ---- the matrix of the last step ------------------------------------------------------------------------------
+
+
+@every_form
+def test_last_step_keeps_the_matrix_where_that_suffices(form, monkeypatch):
+    """A gap that is nearly closed is closed by the factors of the last matrix, and no matrix is formed for it."""
+    near_end = Newton().start(make_many("logistic", form=form), 1e-9)
+    while near_end.gap > 1e-6 * abs(near_end.primal):
+        near_end.take_round(1)
+    near_end.tol = 0.5 * near_end.gap / abs(near_end.primal)
+    near_end.next_share = 0.05  # as it was found on the way here
+    assert near_end.can_keep_matrix()
+    monkeypatch.setattr(system, "form_normal_matrix", None)
+    before = near_end.gap
+    near_end.take_round(1)
+    assert near_end.gap < 0.1 * before
+    assert near_end.next_share < 0.1
+
+
+def test_matrix_is_not_kept_where_steps_fall_slowly():
+    """Nor where one step is not expected to suffice, nor where rows have kinks."""
+    start = Newton().start(make_many("logistic"), 1e-9)
+    assert not start.can_keep_matrix()
+    start.take_round(1)
+    assert start.whole.factors is not None
+    start.next_share = 0.2
+    assert not start.can_keep_matrix()
+    start.next_share = 0.01
+    assert start.gap * 0.01 > 1e-9 * abs(start.primal)
+    assert not start.can_keep_matrix()
+    bent = Newton().start(make_many("squared_hinge"), 1e-9)
+    bent.take_round(1)
+    bent.next_share = 1e-12
+    assert not bent.can_keep_matrix()

@@ -81,6 +81,52 @@ def test_one_judge(loss, place, intercept):
         assert certificate.bound >= close.bound - 2.0 * slack
 
 
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("place", [0.0, 1e6], ids=["near", "far"])
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "exponential"])
+def test_one_judge_of_formulas(loss, place, intercept, monkeypatch):
+    """The same for losses without five numbers, at responses to other scores; a row without weight among them."""
+    rng = np.random.default_rng(1)
+    X, labels, counts, weight = make_rows()
+    X, weight[3] = X + place, 0.0
+    kernel = Linear().centre(X) if intercept == "free" else Linear()
+    y = np.stack([counts, counts[::-1]]) if loss == "poisson" else np.where(labels == np.arange(3)[:, None], 1.0, -1.0)
+    features = Design(kernel.samples(X), 1.5 if intercept == "regularised" else 0.0)
+    c = np.broadcast_to(weight, y.shape).copy()
+    problems = SmallDesigns(features, y, c, LOSSES[loss](), intercept == "free")
+    u = 1e-2 * rng.normal(size=(len(y), X.shape[1] + 1)) / (1.0 + place)
+    u[:, -1] *= intercept != "none"
+    a = np.stack([problems.problem(k).terms.response(rng.normal(size=len(X)))[0] for k in range(len(y))])
+    if intercept == "free":  # the dual that has most room takes up what is missing of the balance
+        a = np.stack([balance_by_shrinking(dual) for dual in a])
+    expected = [judge(problems.problem(k), problems.make_point(u[k], a[k])) for k in range(len(y))]
+    if loss != "exponential":
+        monkeypatch.setattr("maxmargin.certificates.small_designs.judge", refuse)
+    for certificate, wanted in zip(problems.judge(u, a), expected, strict=True):
+        assert np.isfinite(wanted.dual)
+        found = (certificate.primal, certificate.dual, certificate.kkt, certificate.gap)
+        np.testing.assert_allclose(
+            found, (wanted.primal, wanted.dual, wanted.kkt, wanted.gap), rtol=1e-10, atol=3.0 * wanted.rounding
+        )
+        assert 0.5 * wanted.rounding <= certificate.rounding <= 4.0 * wanted.rounding
+
+
+def balance_by_shrinking(a: np.ndarray) -> np.ndarray:
+    """The duals with the larger of their positive and negative parts made smaller until both are the same."""
+    up, down = a[a > 0.0].sum(), -a[a < 0.0].sum()
+    return np.where(a > 0.0, a * min(down / up, 1.0), a * min(up / down, 1.0))
+
+
+def test_responses_out_of_balance_have_no_certificate():
+    """Duals of a logistic loss that do not balance are left to the loop."""
+    X, labels, _, weight = make_rows()
+    y = np.where(labels == 1, 1.0, -1.0)[None]
+    problems = SmallDesigns(Design(Linear().samples(X)), y, weight[None], LOSSES["logistic"](), True)
+    a = balance_by_shrinking(0.5 * y[0] * weight)
+    assert problems.judge(np.zeros((1, X.shape[1] + 1)), a[None])[0] is not None
+    assert problems.judge(np.zeros((1, X.shape[1] + 1)), 0.5 * y * weight)[0] is None
+
+
 @pytest.mark.parametrize("spoil", [lambda a: a + 0.1, lambda a: 50.0 * a], ids=["balance", "bounds"])
 def test_points_that_are_not_feasible_have_no_certificate(spoil):
     """Duals out of balance or out of bounds are left to the judge that repairs them."""

@@ -19,7 +19,7 @@ from ..runtime.interpreter import cached_property, release_interpreter
 from ..runtime.rounding import BALANCE_TOLERANCE, UNIT, Enclosed, Remainder, bound_sum
 from .bounds import combine_bounds
 from .certificate import Certificate, judge
-from .term_sums import RowSums
+from .term_sums import COMPILED_TERMS, MAX_RELATIVE_IMBALANCE, RowSums, Sums, collect_sums
 
 EXACT = Enclosed(0.0, 0.0)
 BALANCE_ROUNDING_SHARE = 1e-6  # as in `Problem.least_size`: of the weights, what duals of all zeros balance to
@@ -63,7 +63,12 @@ class SmallDesigns:
     def row(self) -> PiecewiseConjugate | None:
         """The five numbers of every dual, each of shape (problems, n); None if the loss has none."""
         terms = self.loss.terms(self.y, self.c)
-        return PiecewiseConjugate(*(np.ascontiguousarray(part) for part in terms)) if terms.piecewise else None
+        return PiecewiseConjugate(*map(np.ascontiguousarray, terms)) if terms.piecewise else None
+
+    @cached_property
+    def kinked(self) -> bool:
+        """Whether no row is curved anywhere: then its loss has kinks."""
+        return self.row is not None and not self.row.d.any()
 
     def problem(self, k: int) -> Problem:
         """One of the problems."""
@@ -82,10 +87,10 @@ class SmallDesigns:
     def judge(self, u: np.ndarray, a: np.ndarray) -> list[Certificate | None]:
         """The certificate of each problem at (w, b) = u and a; None where the duals are not feasible as they are.
 
-        P and D as in `judge_in_memory`, which judges the losses that have no five numbers.
+        P and D as in `judge_in_memory`.
         """
         if self.row is None:
-            return [judge(self.problem(k), self.make_point(u[k], a[k])) for k in range(len(self))]
+            return self.judge_formulas(u, a)
         from ..compiled.small_designs import judge_designs
 
         (n, size), away = self.Z.shape, self.features.samples.displacement
@@ -99,15 +104,57 @@ class SmallDesigns:
         found, (moved, cost, square, apart, weight, largest) = RowSums(*values[:16]), values[16:]
         if not (found.inside and self.is_balanced(k, found)):
             return None
-        sums, (n, size) = found.add_balancing_cost(moved, cost, float(b) if self.free else 0.0), self.Z.shape
+        sums = found.add_balancing_cost(moved, cost, float(b) if self.free else 0.0)
+        return self.combine(sums, square, apart, weight, largest, scores)
+
+    def combine(
+        self, sums: Sums, square: float, apart: float, weight: float, largest: float, scores: np.ndarray
+    ) -> Certificate:
+        """The certificate of the sums over all terms, |coef|^2, |coef - Z'a|, sum_i |a_i| |z_i| and max_i |z_i|."""
+        n, size = self.Z.shape
         slack = bound_sum(size + 8)
         penalty = Enclosed(0.5 * square, slack * 0.5 * square)
         rounded = bound_sum(n + 8) * weight + 2.0 * UNIT * sqrt(square)
-        distance = (apart + rounded + moved * largest) * (1.0 + slack)
+        distance = (apart + rounded + sums.moved * largest) * (1.0 + slack)
         remainder = Remainder(0.5 * distance * distance * (1.0 + 8.0 * UNIT), 0.5 * apart * apart, distance)
         conjugate = self.features.bound_penalty_conjugate(penalty.high, remainder)
         primal, dual, rounding, bound = combine_bounds(penalty, EXACT, sums, remainder, float(conjugate))
-        return Certificate(primal, dual, found.kkt, True, FLOOR, rounding, bound, scores)
+        return Certificate(primal, dual, float(sums.kkt), True, FLOOR, rounding, bound, scores)
+
+    def judge_formulas(self, u: np.ndarray, a: np.ndarray) -> list[Certificate | None]:
+        """The same for a loss without five numbers; one by one where its formula is not compiled."""
+        terms = [self.loss.terms(y, c) for y, c in zip(self.y, self.c, strict=True)]
+        name = COMPILED_TERMS.get(type(terms[0]))
+        if name is None:
+            return [judge(self.problem(k), self.make_point(u[k], a[k])) for k in range(len(self))]
+        from ..compiled import small_designs, smooth_rows
+
+        a = np.stack([each.repair(dual, None) for each, dual in zip(terms, a, strict=True)])
+        (n, size), away = self.Z.shape, self.features.samples.displacement
+        scores, found, relative = np.empty((len(self), n)), np.empty((len(self), 19)), bound_sum(size + 8)
+        kind, few = getattr(smooth_rows, name), terms[0].relative_error
+        with release_interpreter():
+            small_designs.judge_formulas(
+                kind, self.Z, relative, away, self.free, u, a, self.y, self.c, few, scores, found
+            )
+        return [self.certify_terms(k, terms[k], u[k], a[k], found[k].tolist(), scores[k]) for k in range(len(self))]
+
+    def certify_terms(self, k: int, terms, u: np.ndarray, a: np.ndarray, values: list[float], scores: np.ndarray):
+        """The certificate of problem k from what `judge_formulas` has found of it; None where its duals do not balance.
+
+        That one dual which has most room could take up what is missing of the balance bounds what that costs.
+        """
+        total, size, error, roomiest, *lengths = values[11:]
+        b, moved, cost, row = float(u[-1]) if self.free else 0.0, 0.0, 0.0, slice(int(roomiest), int(roomiest) + 1)
+        if self.free:
+            share = MAX_RELATIVE_IMBALANCE
+            if not (abs(total) <= share * size or abs(total) <= share * self.problem(k).least_size):
+                return None
+            moved = abs(total) + bound_sum(len(a) + 2) * size
+            slope = terms.take(row).bound_slope(a[row], scores[row] + b, moved)
+            cost = moved * (slope + 2.0 * error)
+        sums = collect_sums(values[:10], values[10], bound_sum(len(a) + 17), moved, cost, True, abs(b))
+        return self.combine(sums, *lengths, scores)
 
     def is_balanced(self, k: int, found: RowSums) -> bool:
         """Whether the duals of problem k balance up to rounding, as `Problem.imbalance` measures it."""

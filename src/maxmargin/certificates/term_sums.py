@@ -132,19 +132,25 @@ def sum_general_terms(problem: Problem, a: np.ndarray, b, scores: Enclosed) -> S
     score_error = scores.error + UNIT * np.abs(f)
     slack = bound_sum(problem.n + len(np.atleast_2d(a)) + 16)
     totals, kkt = add_terms(problem, a, f, score_error)
+    moved, cost = bound_balancing_cost_of_terms(problem, a, f, score_error)
+    balanced = problem.imbalance(a) <= MAX_RELATIVE_IMBALANCE
+    return collect_sums(totals, kkt, slack, moved, cost, balanced, largest(b))
+
+
+def collect_sums(
+    totals: list[float], kkt: float, slack: float, moved: float, cost: float, balanced: bool, b: float
+) -> Sums:
+    """The sums of `list_term_sums` with bounds on their errors; conjugates are infinite where duals do not balance."""
     sums, sizes, lost, at_zero = totals[:3], totals[3:6], totals[6:9], totals[9]
     errors = [
         lost[0] * (1.0 + slack) + slack * sizes[0],
         lost[1] * (1.0 + slack) + slack * sizes[1],
         lost[2] + slack * sizes[2],
     ]
-    moved, cost = bound_balancing_cost_of_terms(problem, a, f, score_error)
-    balanced = problem.imbalance(a) <= MAX_RELATIVE_IMBALANCE
     conjugate = Enclosed(sums[1] if balanced else np.inf, errors[1])
     remainders = Enclosed(sum(sums) if balanced else np.inf, sum(errors))
-    cost_of_dual = cost + moved * largest(b)
     leverage = sizes[1] + sizes[2] + at_zero  # conj is convex
-    return Sums(Enclosed(sums[0], errors[0]), conjugate, remainders, moved, cost, cost_of_dual, leverage, kkt)
+    return Sums(Enclosed(sums[0], errors[0]), conjugate, remainders, moved, cost, cost + moved * b, leverage, kkt)
 
 
 def add_terms(problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.ndarray) -> tuple[list[float], float]:
@@ -170,16 +176,15 @@ def add_terms(problem: Problem, a: np.ndarray, f: np.ndarray, score_error: np.nd
 
 def add_compiled_terms(terms, a: np.ndarray, f: np.ndarray, score_error: np.ndarray) -> tuple[list[float], float]:
     """The same for losses whose formulas, and the bounds on their errors, are compiled."""
-    from ..compiled import small_newton
-    from ..compiled.smooth_rows import add_smooth_terms
+    from ..compiled import smooth_rows
 
-    kind = getattr(small_newton, COMPILED_TERMS[type(terms)])
+    kind = getattr(smooth_rows, COMPILED_TERMS[type(terms)])
     parts: dict[int, tuple[list[float], float]] = {}
 
     def add(start: int, stop: int) -> None:
         rows = [np.ascontiguousarray(each[start:stop]) for each in (f, score_error, a, terms.y, terms.c)]
         sums = np.zeros(10)
-        violation = add_smooth_terms(kind, *rows, terms.relative_error, sums)
+        violation = smooth_rows.add_smooth_terms(kind, *rows, terms.relative_error, sums)
         parts[start] = sums.tolist(), violation
 
     run_strips(add, len(a), STRIP_ROWS)

@@ -11,7 +11,7 @@ to one array each: of more than a few, LLVM does not see that they do not overla
 import numpy as np
 
 from .compiler import njit
-from .small_newton import CONVERGED, DUAL, EXACT, GAP_SHARE, PRIMAL, STEPS, absorb_imbalance
+from .small_newton import CONVERGED, DUAL, EXACT, GAP_SHARE, PRIMAL, STEPS, absorb_imbalance, measure_targets
 from .small_systems import (
     OPTIONS,
     add_multiple,
@@ -250,8 +250,8 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
     theta, right, rise, fall = sides[0], sides[1], sides[2], sides[3]
     vectors, rows = np.zeros((4, n)), np.empty(n, np.int64)
     f, df, summed, weight = vectors[0], vectors[1], vectors[2], vectors[3]
-    matrices, short = np.empty((3, size, size)), np.empty((10, size))
-    M, L, scratch, buffer, du, gradient = matrices[0], matrices[1], matrices[2], short[:8], short[8], short[9]
+    matrices, du, gradient = np.empty((3, size, size)), np.empty(size), np.empty(size)
+    M, L, scratch = matrices[0], matrices[1], matrices[2]
     fill(u, 0.0)
     if free:
         u[size - 1] = centre
@@ -288,7 +288,7 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
             soften(z[k], v[k], low[k], high[k], theta[k], weight)
         for j in range(size):
             fill(M[j], 0.0)
-        add_squares(Z, weight, rows, n, M, buffer)
+        add_squares(Z, weight, rows, n, M)
         if not factor_with_ridge(M, 1.0, ridge, L, scratch):
             return
         target = t = 0.0
@@ -308,7 +308,8 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
 
 
 @njit(**EXACT)
-def minimise_all_kinked(start, stop, Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u, a, told):
+def minimise_all_kinked(start, stop, Z, free, real, c, p, e, lo, hi, tol, max_steps, u, a, told):
     """`take_interior_steps` for the problems start to stop, whose rows are those of p to hi."""
     for k in range(start, stop):
-        take_interior_steps(Z, free, p[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], centre[k], u[k], a[k], told[k])
+        centre, scale = measure_targets(real, free, p[k], c[k])
+        take_interior_steps(Z, free, p[k], e[k], lo[k], hi[k], tol, max_steps, scale, centre, u[k], a[k], told[k])

@@ -6,6 +6,7 @@ from ..runtime.rounding import UNIT
 from .compiler import njit
 from .row_sums import OPTIONS, judge_rows
 from .small_systems import combine, project
+from .smooth_rows import LOGISTIC, add_smooth_terms
 
 UNDERFLOW_ALLOWANCE = 2.0**-1000  # more than all that a square loses where it is too small for float64
 
@@ -38,24 +39,74 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
     errors, sizes, pulled = np.empty(n), np.empty(n), np.empty(size)
     largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
-        coef, b = u[k].copy(), 0.0
-        if free:
-            b, coef[size - 1] = coef[size - 1], 0.0
-        project(Z, coef, scores[k])
-        combine(a[k], Z, pulled)
-        square = apart = weight = 0.0
-        if free:
-            pulled[size - 1] = 0.0
-        for j in range(size):
-            square += coef[j] * coef[j]
-            apart += (coef[j] - pulled[j]) * (coef[j] - pulled[j])
-        length = np.sqrt(square)
-        public = 2.0 * UNIT * (abs(b) + length * away) if away > 0.0 else 0.0
-        for i in range(n):
-            errors[i] = relative * length * sizes[i] + public
-            weight += abs(a[k, i]) * sizes[i]
+        b, square, apart, weight = compare_weights(
+            Z, sizes, relative, away, free, u[k], a[k], pulled, scores[k], errors
+        )
         sums, moved, cost = judge_rows(scores[k], errors, b, a[k], p[k], d[k], e[k], lo[k], hi[k], free, 0.0)
         for j in range(16):
             found[k, j] = sums[j]
         found[k, 16], found[k, 17], found[k, 18] = moved, cost, square
-        found[k, 19], found[k, 20], found[k, 21] = np.sqrt(apart), weight, largest
+        found[k, 19], found[k, 20], found[k, 21] = apart, weight, largest
+
+
+@njit(**OPTIONS)
+def compare_weights(Z, sizes, relative, away, free, u, a, pulled, scores, errors):
+    """The scores Z coef and what each is off by; returns the intercept, |coef|^2, |coef - Z'a|, sum_i |a_i| |z_i|."""
+    n, size = Z.shape
+    coef, b = u.copy(), 0.0
+    if free:
+        b, coef[size - 1] = coef[size - 1], 0.0
+    project(Z, coef, scores)
+    combine(a, Z, pulled)
+    square = apart = weight = 0.0
+    if free:
+        pulled[size - 1] = 0.0
+    for j in range(size):
+        square += coef[j] * coef[j]
+        apart += (coef[j] - pulled[j]) * (coef[j] - pulled[j])
+    length = np.sqrt(square)
+    public = 2.0 * UNIT * (abs(b) + length * away) if away > 0.0 else 0.0
+    for i in range(n):
+        errors[i] = relative * length * sizes[i] + public
+        weight += abs(a[i]) * sizes[i]
+    return b, square, np.sqrt(apart), weight
+
+
+@njit(**OPTIONS)
+def judge_formulas(kind, Z, relative, away, free, u, a, y, c, term_relative, scores, found):
+    """The same for losses without five numbers: the ten sums of `add_smooth_terms` and the largest violation of each.
+
+    After these eleven: sum_i a_i, sum_i |a_i|, the largest error of a score, the number of the dual with most room,
+    |coef|^2, |coef - Z'a|, sum_i |a_i| |z_i| and the largest |z_i|. The duals are within their domain.
+    """
+    n, size = Z.shape
+    errors, sizes, pulled, f = np.empty(n), np.empty(n), np.empty(size), np.empty(n)
+    largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
+    for k in range(u.shape[0]):
+        b, square, apart, weight = compare_weights(
+            Z, sizes, relative, away, free, u[k], a[k], pulled, scores[k], errors
+        )
+        total = sizes_of_duals = widest = 0.0
+        for i in range(n):
+            f[i] = scores[k, i] + b
+            errors[i] += UNIT * abs(f[i])
+            total += a[k, i]
+            sizes_of_duals += abs(a[k, i])
+            widest = max(widest, errors[i])
+        for j in range(10):
+            found[k, j] = 0.0
+        found[k, 10] = add_smooth_terms(kind, f, errors, a[k], y[k], c[k], term_relative, found[k])
+        found[k, 11], found[k, 12], found[k, 13] = total, sizes_of_duals, widest
+        found[k, 14] = find_room(kind, a[k], y[k], c[k])
+        found[k, 15], found[k, 16], found[k, 17], found[k, 18] = square, apart, weight, largest
+
+
+@njit(**OPTIONS)
+def find_room(kind, a, y, c):
+    """The number of the dual that is furthest from the ends of its domain: 0 to y c, or any number below y c."""
+    room, best = -1.0, 0
+    for i in range(a.shape[0]):
+        own = min(a[i] * y[i], c[i] - a[i] * y[i]) if kind == LOGISTIC else c[i] * y[i] - a[i]
+        if own > room:
+            room, best = own, i
+    return best

@@ -22,9 +22,10 @@ from .small_systems import (
     project,
     solve_factored,
 )
+from .smooth_rows import respond_smoothly
 
 EXACT = {**OPTIONS, "fastmath": False}
-ROWS, LOGISTIC, EXPONENTIAL, POISSON = range(4)  # kinds of losses: five numbers per row, or a formula of y and c
+ROWS = 0  # the kind of losses with five numbers per row; the other kinds are those of `smooth_rows`
 GAP_SHARE = 0.9  # of tol: the gap that the loop aims at, so that the judge agrees
 SLOPE_SHARE = 0.1  # of the first slope: the largest slope at which a line search ends
 WALL_FACTOR = 10.0  # times the first slope: a steeper line is on the wall of an exponential
@@ -50,27 +51,8 @@ def respond(kind, f, p, d, e, lo, hi, a, curvature):
             losses += dual * push - square
             conjugates += p[k] * dual + square
         return losses, conjugates
-    for k in range(f.shape[0]):
-        dual, curve, loss = respond_by_formula(kind, f[k], p[k], d[k])
-        a[k], curvature[k] = dual, curve
-        losses += loss
-        conjugates -= dual * f[k] + loss
-    return losses, conjugates
-
-
-@njit(**EXACT)
-def respond_by_formula(kind, f, y, c):
-    """-c l'(f), c l''(f) and c l(f) of one row of a loss without five numbers."""
-    if kind == LOGISTIC:
-        margin = y * f
-        small = np.exp(-abs(margin))
-        share = (small if margin > 0.0 else 1.0) / (1.0 + small)
-        return c * y * share, c * small / ((1.0 + small) * (1.0 + small)), c * (np.log1p(small) + max(-margin, 0.0))
-    if kind == EXPONENTIAL:
-        grown = c * np.exp(-y * f)
-        return y * grown, grown, grown
-    grown = np.exp(f)
-    return c * (y - grown), c * grown, c * (grown - y * f)
+    losses, product, _ = respond_smoothly(kind, f, p, d, a, curvature)
+    return losses, -product - losses
 
 
 @njit(**EXACT)
@@ -158,7 +140,7 @@ def search(kind, f, move, slope, pulled, curve, p, d, e, lo, hi, trial, a, curva
 
 
 @njit(**OPTIONS)
-def update_curvature(Z, curvature, held, M, rows, weight, buffer):
+def update_curvature(Z, curvature, held, M, rows, weight):
     """M = Z' diag(curvature) Z where it was that of `held`: by the rows that differ, or anew where these are many."""
     n = Z.shape[0]
     curved = changed = 0
@@ -176,12 +158,46 @@ def update_curvature(Z, curvature, held, M, rows, weight, buffer):
             rows[count] = k
             count += 1
         held[k] = curvature[k]
-    add_squares(Z, weight, rows, count, M, buffer)
+    add_squares(Z, weight, rows, count, M)
 
 
 @njit(**OPTIONS)
-def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, u, a, first_held, first_M, told):
-    """Newton steps on one problem from w = 0 until its gap is within tol.
+def measure_targets(real, free, p, c):
+    """`Problem.centre` and `Problem.scale`: where scores begin, and how far they may have to go; 0 and 1 of labels."""
+    if not real:
+        return 0.0, 1.0
+    weight = total = size = largest = 0.0
+    for i in range(p.shape[0]):
+        weight += c[i]
+        total -= c[i] * p[i]
+    centre = total / weight if free else 0.0
+    for i in range(p.shape[0]):
+        size += c[i] * abs(p[i] + centre)
+        largest = max(largest, abs(p[i] + centre))
+    scale = max(size / weight, 1e-12 * (largest + abs(centre)))
+    return centre, scale if scale > 0.0 else 1.0
+
+
+@njit(**OPTIONS)
+def measure_gap(u, ridge, pulled, losses, conjugates, told):
+    """P - D and the larger of |P| and |D|; both are told.
+
+    In D, b times the imbalance of the duals is subtracted where the intercept is free.
+    """
+    size = u.shape[0]
+    own = norm = 0.0
+    for j in range(size - 1):
+        own, norm = own + u[j] * u[j], norm + pulled[j] * pulled[j]
+    last, tail = u[size - 1], pulled[size - 1]
+    primal = 0.5 * (own + ridge * last * last) + losses
+    dual = -0.5 * (norm + ridge * tail * tail) - conjugates - (1.0 - ridge) * last * tail
+    told[PRIMAL], told[DUAL] = primal, dual
+    return primal - dual, max(abs(primal), abs(dual))
+
+
+@njit(**OPTIONS)
+def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, begun, u, a, first_held, first_M, told):
+    """Newton steps on one problem from u until its gap is within tol; w = 0 there, unless steps have begun already.
 
     The duals are brought to balance at the start, and once the gap is within tol but for their balance.
     `first_held` and `first_M` are the curvature of an earlier problem at its start and the matrix of it: at w = 0 most
@@ -191,30 +207,25 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, u, a
     held, M = first_held.copy(), first_M.copy()
     ridge = 0.0 if free else 1.0
     f, trial, move, curvature = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    rows, weight, buffer = np.empty(n, np.int64), np.empty(n), np.empty((8, size))
+    rows, weight = np.empty(n, np.int64), np.empty(n)
     L, scratch = np.empty((size, size)), np.empty((size, size))
     pulled, gradient, step = np.empty(size), np.empty(size), np.empty(size)
-    fill(u, 0.0)
-    u[size - 1] = centre if free else 0.0
-    fill(f, u[size - 1] if free else 0.0)
-    due, moved, losses, conjugates, steps = True, False, 0.0, 0.0, 0
+    if begun:
+        project(Z, u, f)
+    else:
+        fill(f, u[size - 1] if free else 0.0)
+    due, moved, losses, conjugates, steps = True, False, 0.0, 0.0, int(told[STEPS])
     while True:
         if due:
             shift, losses, conjugates = balance(kind, free, f, p, d, e, lo, hi, scale, trial, a, curvature)
             u[size - 1] += shift
             copy(trial, f)
         combine(a, Z, pulled)
-        own = norm = 0.0
-        for j in range(size - 1):
-            own, norm = own + u[j] * u[j], norm + pulled[j] * pulled[j]
-        last, tail = u[size - 1], pulled[size - 1]
-        primal = 0.5 * (own + ridge * last * last) + losses
-        dual = -0.5 * (norm + ridge * tail * tail) - conjugates - (1.0 - ridge) * last * tail
-        told[STEPS], told[PRIMAL], told[DUAL] = steps, primal, dual
-        limit = GAP_SHARE * tol * max(abs(primal), abs(dual))
-        if not abs(primal - dual) < np.inf:
+        gap, values = measure_gap(u, ridge, pulled, losses, conjugates, told)
+        told[STEPS] = steps
+        if not abs(gap) < np.inf:
             return
-        if primal - dual <= limit:
+        if gap <= GAP_SHARE * tol * values:
             if not (free and moved):
                 told[CONVERGED] = 1.0
                 return
@@ -223,14 +234,14 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, u, a
         if steps == max_steps:
             return
         steps += 1
-        update_curvature(Z, curvature, held, M, rows, weight, buffer)
-        if steps == 1:
+        update_curvature(Z, curvature, held, M, rows, weight)
+        if steps == 1 and not begun:
             copy(held, first_held)
             for j in range(size):
                 copy(M[j], first_M[j])
         copy(pulled, gradient)
         form_gradient(u, ridge, gradient)
-        damping = abs(tail) / (10.0 * scale) + 1e-14 if free else 1.0
+        damping = abs(pulled[size - 1]) / (10.0 * scale) + 1e-14 if free else 1.0
         if not factor_with_ridge(M, 1.0, damping, L, scratch):
             return
         for j in range(size):
@@ -252,14 +263,16 @@ def minimise(kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, u, a
 
 @njit(**EXACT)
 def minimise_all(
-    start, stop, kind, Z, free, p, d, e, lo, hi, tol, max_steps, scale, centre, first_held, first_M, u, a, told
+    start, stop, kind, Z, free, real, c, p, d, e, lo, hi, tol, max_steps, first_held, first_M, u, a, told
 ):  # fmt: skip
     """`minimise` for the problems start to stop, whose rows are those of p to hi; duals that must balance do."""
-    held, M = first_held.copy(), first_M.copy()
+    held, M, last = first_held.copy(), first_M.copy(), Z.shape[1] - 1
     for k in range(start, stop):
+        centre, scale = measure_targets(real, free, p[k], c[k])
+        fill(u[k], 0.0)
+        u[k, last] = centre if free else 0.0
         minimise(
-            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, max_steps, scale[k], centre[k], u[k], a[k], held, M,
-            told[k],
-        )  # fmt: skip
+            kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, max_steps, scale, False, u[k], a[k], held, M, told[k]
+        )
         if free and kind == ROWS:
             absorb_imbalance(a[k], lo[k], hi[k])

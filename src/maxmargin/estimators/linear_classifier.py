@@ -146,7 +146,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
     def _unpack(self, fits: list[LinearFit]) -> None:
         """coef_ of shape (1, d) for two classes, else (k, d)."""
         if not self._is_joint:
-            self._store(np.stack([fit.w for fit in fits]), np.stack([fit.b for fit in fits]))
+            self._store(np.array([fit.w for fit in fits]), np.array([fit.b for fit in fits]))
             return
         w, b = fits[0].w, fits[0].b
         if len(self.classes_) == 2:

@@ -19,7 +19,7 @@ from ..runtime.blas import single_threaded_blas
 from ..runtime.scikit_learn import check_is_fitted
 from ..runtime.threads import STRIPS, run_strips
 from .block_data import comes_in_blocks, open_blocks_of, take_survey
-from .certified import CertifiedMachine
+from .certified import ABSENT_PARAMETERS, CertifiedMachine
 from .linear_problems import BlockProblems, LinearFit, LinearProblems
 from .small_designs import is_small_design, solve_small_designs
 from .tasks import Budget, Task
@@ -98,9 +98,10 @@ class LinearMachine(CertifiedMachine):
         small = self._solves_small_data_together and is_small_design(data.X)
         X = data.X.toarray() if small and sp.issparse(data.X) else data.X
         kernel, tasks = self._make_kernel(data.X), self._tasks(data)
-        check_loss_weights(tasks[0].c if len(tasks) == 1 else np.concatenate([task.c for task in tasks]))
+        for c in {id(task.c): task.c for task in tasks}.values():  # most classes share theirs
+            check_loss_weights(c)
         features = Design(kernel.samples(X), self._constant_column) if small else self._features(X, kernel)
-        return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read)
+        return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read, small)
 
     @abstractmethod
     def _encode(self, y) -> np.ndarray:
@@ -137,7 +138,11 @@ class LinearMachine(CertifiedMachine):
     @property
     def _intercept_kind(self) -> str:
         """free, regularised or none."""
-        return self._parameter("intercept") if self._parameter("fit_intercept") else "none"
+        given = vars(self)
+        if not given.get("fit_intercept", ABSENT_PARAMETERS["fit_intercept"]):
+            return "none"
+        kind: str = given.get("intercept", ABSENT_PARAMETERS["intercept"])
+        return kind
 
     @property
     def _constant_column(self) -> float:
@@ -176,7 +181,7 @@ class LinearMachine(CertifiedMachine):
         self, problems: LinearProblems | BlockProblems, solver: Any, budget: Budget
     ) -> dict[int, LinearFit]:
         """Problems of few rows and features, all classes in one compiled call."""
-        if not (self._solves_small_data_together and isinstance(problems, LinearProblems)):
+        if not (isinstance(problems, LinearProblems) and problems.small):
             return {}
         return solve_small_designs(problems, self._loss(), self._intercept_kind == "free", self.tol, budget)
 

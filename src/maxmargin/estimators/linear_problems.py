@@ -46,6 +46,8 @@ class LinearProblems(FitProblems):
         The problem of the features of a task and the task.
     read_point : callable
         w and b of a problem and a point.
+    small : bool
+        Whether they are solved together: few rows and features, and nothing but the gap ends the fit.
     """
 
     def __init__(
@@ -56,12 +58,16 @@ class LinearProblems(FitProblems):
         tasks: list[Task],
         pose: Callable[[Design, Task], Problem],
         read_point: ReadPoint,
+        small: bool = False,
     ):
         self.X, self.kernel, self.features, self.tasks = X, kernel, features, tasks
-        self.pose, self.read_point = pose, read_point
+        self.pose, self.read_point, self.small = pose, read_point, small
         first = tasks[0].index
         shared = all(task.index is first or np.array_equal(task.index, first) for task in tasks[1:])
         self.whole = tasks[0].cut(features) if shared else None  # rows without weight are taken out once for all tasks
+
+    def __len__(self) -> int:
+        return len(self.tasks)
 
     @property
     def indices(self) -> list[np.ndarray | None]:

@@ -44,17 +44,16 @@ def split_one_vs_rest(y: np.ndarray, c: np.ndarray, n_classes: int) -> list[Task
 def split_weighing_one(y: np.ndarray, c: np.ndarray, class_weight: np.ndarray) -> list[Task]:
     """One task for each class against all others, whose weights do not count: LIBLINEAR weighs the one class only."""
     tasks = split_one_vs_rest(y, c, len(class_weight))
-    weighed = [
-        task._replace(c=np.where(task.y > 0, weight * task.c, task.c)) if weight != 1 else task
-        for task, weight in zip(tasks, class_weight, strict=True)
+    return [
+        weigh_class(task, weight) if weight != 1 else task for task, weight in zip(tasks, class_weight, strict=True)
     ]
-    return [leave_out_weightless(task) for task in weighed]
 
 
-def leave_out_weightless(task: Task) -> Task:
-    """The task without samples that have c = 0."""
-    kept = task.c > 0
-    return task if kept.all() else Task(task.index[kept], task.y[kept], task.c[kept])
+def weigh_class(task: Task, weight: float) -> Task:
+    """The task with `weight` times the c of its class, and without samples that then have c = 0."""
+    c = np.where(task.y > 0, weight * task.c, task.c)
+    kept = c > 0
+    return task._replace(c=c) if kept.all() else Task(task.index[kept], task.y[kept], c[kept])
 
 
 def count_classes(y: np.ndarray, weight: np.ndarray | None, n_classes: int) -> np.ndarray:

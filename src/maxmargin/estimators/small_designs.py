@@ -27,17 +27,19 @@ def is_small_design(X: Any) -> bool:
 def solve_small_designs(
     posed: LinearProblems, loss: Loss, free: bool, tol: float, budget: Budget
 ) -> dict[int, LinearFit]:
-    """The fits of all tasks, by number, where their rows are few; one that has not converged is where the loop goes on.
+    """The fits of all tasks, by number; one that has not converged is where the loop goes on.
 
     Tasks that do not share their rows are left to the loop.
     """
     features = posed.whole
-    if type(features) is not Design or features.samples.sparse or not is_small_design(features.samples.X):
+    if type(features) is not Design or features.samples.sparse:
+        return {}
+    if not is_small(features.samples.n, features.samples.d, features.samples.size):
         return {}
     if len(posed.tasks) == 1:
         y, c = posed.tasks[0].y[None], posed.tasks[0].c[None]
     else:
-        y, c = np.stack([task.y for task in posed.tasks]), np.stack([task.c for task in posed.tasks])
+        y, c = np.array([task.y for task in posed.tasks]), np.array([task.c for task in posed.tasks])
     problems = SmallDesigns(features, y, c, loss, free)
     if not can_solve_together(problems, tol):
         return {}

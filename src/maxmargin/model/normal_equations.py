@@ -40,8 +40,8 @@ def form_normal_matrix(samples: VectorSamples, weight: np.ndarray, constant: flo
         return np.zeros((samples.d + 1, samples.d + 1))
     if samples.sparse:
         return form_sparse_matrix(samples, weight, constant)
-    weighted_rows = np.flatnonzero(weight)
-    if len(weighted_rows) < samples.n // 2:
+    if np.count_nonzero(weight) < samples.n // 2:
+        weighted_rows = np.flatnonzero(weight)
         samples, weight = samples.take(weighted_rows), weight[weighted_rows]
     with abortable():
         return add_strips(samples, lambda part: add_dense_squares(samples, weight, constant, part))

@@ -48,7 +48,7 @@ class release_interpreter:
             InterpreterTurn.held.lock = None  # within, there is nothing left to step aside from
             self.lock.release()
 
-    def __exit__(self, kind, error, trace) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.lock is not None:
             self.lock.acquire()
             InterpreterTurn.held.lock = self.lock

@@ -37,7 +37,8 @@ class Linear(Formula):
 
     def centre(self, X):
         """The mean of X as the shift, if they lie far from the origin."""
-        return replace(self, shift=find_shift(X))
+        shift = find_shift(X)
+        return self if shift is None and self.shift is None else replace(self, shift=shift)
 
     def samples(self, X):
         """X, moved by the shift."""

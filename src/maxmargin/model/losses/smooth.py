@@ -70,13 +70,13 @@ class LogisticTerms(SmoothTerms):
 
     def bound_slope(self, a, f, moved):
         """log t - log(1 - t) at the dual furthest from both ends."""
-        t = np.clip(a * self.y * invert_weights(self.c), 0.0, 1.0)
 
         def slope(k: int, way: float) -> float:
-            share = t[k] + way / self.c[k]
+            share = a[k] * self.y[k] / self.c[k] + way / self.c[k]
             return float(np.log(share) - np.log1p(-share))
 
-        return bound_slope_with_room(np.minimum(t, 1.0 - t) * self.c, f, slope, moved)
+        up = a * self.y
+        return bound_slope_with_room(np.minimum(up, self.c - up), f, slope, moved)
 
 
 @dataclass(frozen=True)
@@ -195,13 +195,13 @@ class PoissonTerms(SmoothTerms):
 
     def bound_slope(self, a, f, moved):
         """log t at the largest t, which is off by what the difference y - a/c has lost."""
-        share = a * invert_weights(self.c)
-        t, lost = np.maximum(self.y - share, 0.0), 4.0 * UNIT * (np.abs(self.y) + np.abs(share))
 
         def slope(k: int, way: float) -> float:
-            return float(np.log(t[k] + way / self.c[k] + np.sign(way) * lost[k]))
+            share = a[k] / self.c[k]
+            lost = 4.0 * UNIT * (abs(self.y[k]) + abs(share))
+            return float(np.log(self.y[k] - share + way / self.c[k] + np.sign(way) * lost))
 
-        return bound_slope_with_room(t * self.c, f, slope, moved)
+        return bound_slope_with_room(self.c * self.y - a, f, slope, moved)
 
     def repair(self, a, balance):
         """The duals with a <= c y in exact arithmetic, whatever that product is rounded to."""

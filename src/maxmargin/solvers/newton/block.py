@@ -15,6 +15,7 @@ from ...model.samples import Dense, Sparse
 from ...model.tiles import evaluate_square
 from ...runtime.interpreter import cached_property
 from ...runtime.interruptible import abortable
+from ...runtime.scipy_functions import cho_solve
 from .oracle import Response
 from .system import DrawnRows, draw_rows, solve_newton
 
@@ -30,6 +31,7 @@ class RowBlock:
         self.square: np.ndarray | None = None
         self.drawn: DrawnRows | None = None  # rows that were taken out already, at random
         self.response: Response | None = None
+        self.factors: tuple[np.ndarray, bool] | None = None  # of the last matrix, if that of all rows
 
     def project(self, u: np.ndarray) -> np.ndarray:
         """f = Z u."""
@@ -69,6 +71,10 @@ class RowBlock:
     def find_step(self, damping: float, accuracy: float) -> np.ndarray:
         """Newton's direction."""
         return solve_newton(self, self.gradient, damping, accuracy)
+
+    def repeat_step(self) -> np.ndarray:
+        """The direction by the factors of the last matrix: a pass over the rows in place of their squares."""
+        return -cho_solve(self.factors, self.gradient, check_finite=False)
 
     def search(self, step: np.ndarray, move: np.ndarray, steep: float = LINE_SEARCH_SLOPE_SHARE) -> float:
         """t > 0 with phi'(u + t step) near zero: Newton's method in one variable, kept within a bracket.

@@ -137,10 +137,10 @@ class FormulaOracle(TermOracle):
     """Rows of a smooth loss whose formula is compiled."""
 
     def __init__(self, terms):
-        from ...compiled import small_newton
+        from ...compiled import smooth_rows
 
         super().__init__(terms)
-        self.kind = getattr(small_newton, FORMULAS[type(terms)])
+        self.kind = getattr(smooth_rows, FORMULAS[type(terms)])
         self.y, self.c = (np.ascontiguousarray(part, np.float64) for part in (terms.y, terms.c))
 
     def take(self, index) -> FormulaOracle:

@@ -25,6 +25,9 @@ MAX_STRAYED_ROUNDS = 8  # rounds in which these did not suffice, before a hasty 
 # with at least so many rows, one row in 8, sampled at random, is solved first
 COARSE_START_MIN_ROWS, COARSE_ROW_RATIO = 8_000, 8
 COARSE_TOL = 2e-3  # relative gap to which the sampled rows are solved
+# A Newton step that leaves a share s of the gap is followed by one with the same matrix that leaves about 4 s. It costs
+# a pass over the rows, and is taken where one is expected to suffice.
+KEPT_MATRIX_FACTOR, MAX_KEPT_SHARE = 4.0, 0.1
 ROUNDS_WITHOUT_PROGRESS_LIMIT = 40  # rounds without a fall of the gap by a tenth before a run gives up
 
 
@@ -42,6 +45,7 @@ class NewtonRun(Run):
         self.counters = Counter(rounds=0, widths=0)
         self.moves: np.ndarray | None = None
         self.strayed, self.takes_full_steps = 0, False
+        self.next_share = np.inf  # of the gap, that a step with the last matrix is expected to leave
         self.scale = problem.scale
         base = np.zeros(features.samples.d + 1)
         base[-1] = -self.balance if self.free else 0.0
@@ -138,13 +142,26 @@ class NewtonRun(Run):
     def take_round(self, steps: int) -> None:
         """One Newton step on all rows, or several on those near their kinks; then all rows are evaluated again."""
         whole = self.whole
-        near = self.choose_near()
+        near, kept, gap = self.choose_near(), self.can_keep_matrix(), self.gap
         self.counters["rounds"] += 1
         if near is None:
-            step = whole.find_step(self.damping(whole), self.accuracy())
+            step = whole.repeat_step() if kept else whole.find_step(self.damping(whole), self.accuracy())
             self.n_iter += 1
         else:
             step = self.solve_near(near, steps)
+        self.move_along(step)
+        self.next_share = (1.0 if kept else KEPT_MATRIX_FACTOR) * self.gap / gap if gap > 0.0 else np.inf
+
+    def can_keep_matrix(self) -> bool:
+        """Whether one more step with the matrix of the last one is expected to suffice."""
+        share, limit = self.next_share, self.tol * abs(self.primal)
+        if self.whole.factors is None or self.whole.response.slack is not None or not 0.0 < share <= MAX_KEPT_SHARE:
+            return False
+        return self.gap * share <= limit
+
+    def move_along(self, step: np.ndarray) -> None:
+        """To where a search along the step ends, if phi is no larger there."""
+        whole = self.whole
         move = whole.project(step)
         before, origin = whole.value, (whole.u, whole.f)
         if self.takes_full_steps and self.take_full_step(step, move, before):

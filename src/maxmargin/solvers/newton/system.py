@@ -20,19 +20,19 @@ ROW_SYSTEM_MAX_ROWS = 3000
 
 def solve_newton(block, gradient: np.ndarray, damping: float, accuracy: float) -> np.ndarray:
     """The step, from the system of the features or that of the curved rows, or by conjugate gradients."""
-    second_derivative = block.response.second_derivative
-    curved = np.flatnonzero(second_derivative)
-    features = block.samples.d
-    if len(curved) <= min(features, ROW_SYSTEM_MAX_ROWS):
-        return solve_rows(block, curved, gradient, damping)
-    if features <= NORMAL_MATRIX_MAX_FEATURES:
+    features, response = block.samples.d, block.response
+    few = response.curved <= min(features, ROW_SYSTEM_MAX_ROWS)
+    if features <= NORMAL_MATRIX_MAX_FEATURES and not few:
         return solve_features(block, gradient, damping)
+    curved = np.flatnonzero(response.second_derivative)
+    if few:
+        return solve_rows(block, curved, gradient, damping)
     with abortable():
         return solve_by_conjugate_gradients(block, curved, gradient, damping, accuracy)
 
 
 def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
-    """The d + 1 normal equations, by Cholesky."""
+    """The d + 1 normal equations, by Cholesky; the factors of a matrix of all rows are kept with the block."""
     matrix = form_curvature_matrix(block)
     size = len(matrix)
     matrix[np.arange(size - 1), np.arange(size - 1)] += 1.0
@@ -40,7 +40,9 @@ def solve_features(block, gradient: np.ndarray, damping: float) -> np.ndarray:
     if matrix[-1, -1] <= 0.0:
         matrix[-1, -1] = 1.0  # no constant feature
     try:
-        return -cho_solve(factor_matrix(matrix), gradient, check_finite=False)
+        factors = factor_matrix(matrix)
+        block.factors = None if is_sampled(block) else factors
+        return -cho_solve(factors, gradient, check_finite=False)
     except LinAlgError:
         matrix = form_normal_matrix(block.samples, block.response.second_derivative, block.constant)
         matrix[np.arange(size), np.arange(size)] += 1.0 + 1e-10 * np.trace(matrix)
@@ -55,13 +57,18 @@ def form_curvature_matrix(block) -> np.ndarray:
     feature is nonzero in few rows, but standardised it makes their norms large: rows of large norm are all kept.
     """
     second_derivative = block.response.second_derivative
-    if block.response.curved < ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * (block.samples.d + 1):
+    if not is_sampled(block):
         return form_normal_matrix(block.samples, second_derivative, block.constant)
     drawn, far = block.row_sample
     matrix = form_normal_matrix(drawn.samples, drawn.factor * second_derivative[drawn.index], block.constant)
     if len(far.index):
         matrix += form_normal_matrix(far.samples, second_derivative[far.index], block.constant)
     return matrix
+
+
+def is_sampled(block) -> bool:
+    """Whether there are so many curved rows per feature that a sample of them makes the matrix."""
+    return block.response.curved >= ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * (block.samples.d + 1)
 
 
 class DrawnRows(NamedTuple):
@@ -74,9 +81,9 @@ class DrawnRows(NamedTuple):
 
 def draw_rows(samples: VectorSamples, drawn: DrawnRows | None) -> tuple[DrawnRows, DrawnRows]:
     """One row in ROW_DRAW_RATIO, at random, or those that were drawn already; without those that are far, and these."""
-    far = samples.norms > FAR_NORM_FACTOR * samples.norms.mean()
+    far = find_far_rows(samples)
     if drawn is None:
-        index = np.flatnonzero(np.random.default_rng(0).integers(0, ROW_DRAW_RATIO, samples.n, dtype=np.uint8) == 0)
+        index = draw_index(samples.n)
         index = index[~far[index]]
         drawn = DrawnRows(index, samples.take(index), ROW_DRAW_RATIO)
     elif far[drawn.index].any():
@@ -84,6 +91,25 @@ def draw_rows(samples: VectorSamples, drawn: DrawnRows | None) -> tuple[DrawnRow
         drawn = drawn._replace(index=drawn.index[near], samples=drawn.samples.take(near))
     outer = np.flatnonzero(far)
     return drawn, DrawnRows(outer, samples.take(outer))
+
+
+def draw_weighted_rows(samples: VectorSamples) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of rows drawn at random and of all that are far, and how many rows each stands for."""
+    far = find_far_rows(samples)
+    index = draw_index(samples.n)
+    if far.any():
+        index = np.union1d(index, np.flatnonzero(far))
+    return index, np.where(far[index], 1.0, float(ROW_DRAW_RATIO))
+
+
+def find_far_rows(samples: VectorSamples) -> np.ndarray:
+    """Whether each row has FAR_NORM_FACTOR times the mean of |x|^2."""
+    return samples.norms > FAR_NORM_FACTOR * samples.norms.mean()
+
+
+def draw_index(n: int) -> np.ndarray:
+    """The numbers of one row in ROW_DRAW_RATIO, drawn at random."""
+    return np.flatnonzero(np.random.default_rng(0).integers(0, ROW_DRAW_RATIO, n, dtype=np.uint8) == 0)
 
 
 def solve_rows(block, curved: np.ndarray, gradient: np.ndarray, damping: float) -> np.ndarray:

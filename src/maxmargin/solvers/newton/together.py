@@ -21,6 +21,7 @@ from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
 from . import InteriorPoint, Newton
+from .system import DRAWN_ROWS_PER_FEATURE, ROW_DRAW_RATIO, draw_weighted_rows
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
 # The same where the curvature of all rows changes at every step; twice as many where the rows are no more than so many.
@@ -66,7 +67,7 @@ def can_solve_together(problems: SmallDesigns, tol: float) -> bool:
         known = type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
         samples = problems.features.samples
         return known and (samples.size <= MAX_FORMULA_ENTRIES or samples.n <= MAX_FORMULA_ROWS)
-    return bool(row.d.all()) or (tol >= CLOSE_TOL and not row.d.any())
+    return tol >= CLOSE_TOL if problems.kinked else bool(row.d.all())
 
 
 def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Callable[[], bool]) -> dict[int, Result]:
@@ -74,7 +75,7 @@ def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Ca
 
     None for those that the loop should start anew: their numbers overflowed, or they are far from their kinks.
     """
-    kinked = problems.row is not None and not problems.row.d.any()
+    kinked = problems.kinked
     solutions = take_steps(problems, kinked, tol, workers, is_over)
     solver = InteriorPoint() if kinked else Newton()
     done = solutions.told[:, 3] > 0.0
@@ -124,27 +125,47 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
     from ...compiled.small_barrier import minimise_all_kinked
 
     p, _, e, lo, hi = problems.row
-    (n, size), (centre, scale) = problems.Z.shape, measure_targets(problems)
+    (n, size), real = problems.Z.shape, problems.loss.target == "real"
     max_steps = limit_steps(n * size**2)
     return lambda start, stop: minimise_all_kinked(
-        start, stop, problems.Z, problems.free, p, e, lo, hi, tol, max_steps, scale, centre, *solutions
+        start, stop, problems.Z, problems.free, real, problems.c, p, e, lo, hi, tol, max_steps, *solutions
     )
 
 
 def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
     """Newton's method for the problems start to stop."""
     aim = tol if tol >= CLOSE_TOL else max(CLOSE_SHARE * tol, LEAST_AIM)
-    from ...compiled import small_newton
+    if problems.row is None:
+        return make_formula_steps(problems, aim, solutions)
+    from ...compiled.small_newton import ROWS, minimise_all
 
-    kind, rows, (n, size) = small_newton.ROWS, problems.row, problems.Z.shape
-    max_steps = limit_steps(ROW_PASSES * n * size + size**3 if rows is not None else n * size**2)
-    if rows is None:
-        name = FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))]
-        kind, rows = getattr(small_newton, name), (problems.y, *(problems.c,) * 4)
-    centre, scale = measure_targets(problems)
-    curvature = start_curvature(problems)
-    return lambda start, stop: small_newton.minimise_all(
-        start, stop, kind, problems.Z, problems.free, *rows, aim, max_steps, scale, centre, *curvature, *solutions
+    n, size = problems.Z.shape
+    max_steps = limit_steps(ROW_PASSES * n * size + size**3)
+    curvature, real = start_curvature(problems), problems.loss.target == "real"
+    return lambda start, stop: minimise_all(
+        start, stop, ROWS, problems.Z, problems.free, real, problems.c, *problems.row, aim, max_steps, *curvature,
+        *solutions,
+    )  # fmt: skip
+
+
+def make_formula_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
+    """The same for losses without five numbers: of many rows for each feature, some are solved first."""
+    from ...compiled import small_newton, smooth_rows
+
+    kind = getattr(smooth_rows, FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))])
+    n, size = problems.Z.shape
+    y, c, max_steps = problems.y, problems.c, limit_steps(n * size**2)
+    if n < ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size:
+        curvature = np.zeros(n), np.zeros((size, size))
+        return lambda start, stop: small_newton.minimise_all(
+            start, stop, kind, problems.Z, problems.free, False, c, y, c, c, c, c, tol, max_steps, *curvature,
+            *solutions,
+        )  # fmt: skip
+    from ...compiled.sampled_newton import minimise_all_sampled
+
+    drawn, factors = draw_weighted_rows(problems.features.samples)
+    return lambda start, stop: minimise_all_sampled(
+        start, stop, kind, problems.Z, drawn, factors, problems.free, y, c, tol, max_steps, *solutions
     )
 
 
@@ -156,22 +177,10 @@ def limit_steps(products: int) -> int:
 def start_curvature(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
     """The curvature that all classes have at w = 0 and the matrix of it, formed once; zeros for a single problem."""
     n, size = problems.Z.shape
-    if problems.row is None or len(problems) == 1:
+    if len(problems) == 1:
         return np.zeros(n), np.zeros((size, size))
     curvature = 1.0 / problems.row.d[0]
     return curvature, (problems.Z.T * curvature) @ problems.Z
-
-
-def measure_targets(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
-    """`Problem.centre` and `Problem.scale` of each problem: where scores begin, and how far they may have to go."""
-    row, total = problems.row, len(problems)
-    if row is None or problems.loss.target != "real":
-        return np.zeros(total), np.ones(total)
-    weight = problems.c.sum(axis=1)
-    centre = -np.vecdot(problems.c, row.p) / weight if problems.free else np.zeros(total)
-    sizes = np.abs(row.p + centre[:, None])
-    scale = np.maximum(np.vecdot(problems.c, sizes) / weight, 1e-12 * (sizes.max(axis=1) + np.abs(centre)))
-    return centre, np.where(scale > 0.0, scale, 1.0)
 
 
 def describe(
@@ -187,4 +196,6 @@ def describe(
     status = Status.CONVERGED if met else Status.MAX_ITER
     history = [Progress(steps, 0.0, certificate.primal, certificate.dual, int(np.count_nonzero(a)))] if met else []
     point = problems.make_point(solutions.u[k], a)
-    return Result(status, point, certificate, solver, steps, 0.0, SENTENCES[status], history, Counter(rounds=steps))
+    counters: Counter[str] = Counter()
+    counters["rounds"] = steps
+    return Result(status, point, certificate, solver, steps, 0.0, SENTENCES[status], history, counters)
