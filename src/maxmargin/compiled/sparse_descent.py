@@ -15,16 +15,17 @@ from .sparse_products import OPTIONS, project
 
 ACTIVE, PASSES, VISITS, LOOKS, NEXT_FACE, INTERVAL = range(6)  # of `counts`
 # of `told`: D, the gap below which D is evaluated anew, the gap that is worth a look, the gap that the last pass saw,
-# how fast it falls in a pass (the logarithm), and what was seen before the last step on the face
-DUAL_VALUE, STALE_GAP, ENOUGH, LAST_SEEN, FALL, BEFORE_FACE = range(6)
+# how fast it falls in a pass (the logarithm), what was seen before the last step on the face, and how many visits of
+# rows that took
+DUAL_VALUE, STALE_GAP, ENOUGH, LAST_SEEN, FALL, BEFORE_FACE, FACE_VISITS = range(7)
 GOING, REACHED, SETTLED = range(3)  # what a call returns
 FIRST_PASSES = 3  # before D is evaluated for the first time
 D_IS_KNOWN_GAP, D_IS_OLD_FALL = 0.05, 0.125  # relative gap below which D is known; fall of a larger one that moves D
 REACHED_SHARE = 0.9  # of tol, below which a gap counts as reached: the judge adds what rounding may hide
 LEAST_RATE = 0.3  # of the fall of the gap in a pass, that is counted on in the next one
 MISSED_ROWS_GAP_FACTOR = 2.5  # times the gap that a pass saw: a larger one means that rows were left out in error
-FACE_MIN_PASSES = 50.0  # passes to go, as far as can be told, from which on a step on the face of free duals is tried
-FACE_FALL = 0.7  # the logarithm of a fall of the gap that makes a step on the face worth another one
+FALL_MEMORY = 0.75  # of how fast the gap fell so far, beside how fast it fell in the last pass
+FACE_MIN_PASSES = 40.0  # passes to go, as far as can be told, from which on a step on the face of free duals is tried
 MAX_INTERVAL = 8  # passes from one step on the face to the next, where they bring little
 
 
@@ -66,13 +67,14 @@ def note_pass(counts, told, seen, target):
     """How fast the gap falls, and whether a step on the face is due: the passes to go are many, and the last one paid."""
     fall = np.log(told[LAST_SEEN] / seen) if told[LAST_SEEN] > 0.0 and seen > 0.0 else 0.0
     told[LAST_SEEN] = seen
-    if told[BEFORE_FACE] > 0.0:  # the first pass after such a step
-        paid = seen * np.exp(FACE_FALL) <= told[BEFORE_FACE]
+    if told[BEFORE_FACE] > 0.0:  # the first pass after such a step: did the gap fall as fast as by passes?
+        gained = np.log(told[BEFORE_FACE] / seen) if seen > 0.0 else np.inf
+        paid = gained * counts[ACTIVE] >= max(told[FALL], 0.0) * told[FACE_VISITS]
         counts[INTERVAL] = 1 if paid else min(2 * counts[INTERVAL], MAX_INTERVAL)
         counts[NEXT_FACE] = counts[PASSES] + (0 if paid else counts[INTERVAL])
         told[BEFORE_FACE] = 0.0
     else:
-        told[FALL] = 0.5 * (told[FALL] + fall) if np.isfinite(told[FALL]) else fall
+        told[FALL] = FALL_MEMORY * told[FALL] + (1.0 - FALL_MEMORY) * fall if np.isfinite(told[FALL]) else fall
     to_go = np.log(seen / target) if seen > target > 0.0 else 0.0
     return counts[PASSES] >= counts[NEXT_FACE] and to_go > FACE_MIN_PASSES * max(told[FALL], 0.0)
 
@@ -118,7 +120,7 @@ def descend(data, indices, indptr, order, w, table, numbers, seed, scores, pulle
                 told[ENOUGH] = min(0.8, limit / gap) * seen * rate
         elif due:
             made = step_on_face(data, indices, indptr, order, active, w, table, numbers, pulled)
-            told[BEFORE_FACE] = seen
+            told[BEFORE_FACE], told[FACE_VISITS] = seen, made
             visits -= made
             counts[VISITS] += made
     return GOING

@@ -36,11 +36,11 @@ def has_few_entries(samples: VectorSamples, problems: int) -> bool:
 
 
 def can_descend_together(problems: SparseDesigns, tol: float) -> bool:
-    """Whether coordinate descent is the method of choice, and needs no balance: the intercept is not free."""
+    """Whether coordinate descent is the method of choice, with many features, and needs no balance of the duals."""
     row = problems.row
     if row is None or problems.free or tol < LEAST_TOL:
         return False
-    return problems.shape[1] > NORMAL_MATRIX_MAX_FEATURES or not row.d.any()
+    return problems.features.samples.d > NORMAL_MATRIX_MAX_FEATURES
 
 
 def descend_together(
@@ -75,7 +75,7 @@ def descend_one(
     numbers[TAU], numbers[LIMIT] = scaling * scaling, np.inf
     counts[ACTIVE], counts[INTERVAL] = n, 1
     data, indices, indptr = problems.arrays
-    told = np.array([0.0, np.inf, -1.0, np.inf, np.inf, 0.0])
+    told = np.array([0.0, np.inf, -1.0, np.inf, np.inf, 0.0, 0.0])
     order, seed = np.arange(n, dtype=np.int32), np.array([SEED], np.uint64)
     visits = max(CALL_ENTRIES * n // max(len(data), 1), 1)
     with release_interpreter():
