@@ -43,7 +43,8 @@ def random_below(seed, bound):
 def minimise_coordinate(f, p, d, e, lo, hi, q, a):
     """The best dual while all others stand still, clip(soft(q a - f - p, e) / (q + d), lo, hi), q = |x|^2 + tau.
 
-    Where it has no kink at zero, the step to it is lengthened. And by how much the row violates its optimality; negative: by how much it wants to stay where it is.
+    Where it has no kink at zero, the step to it is lengthened. And by how much the row violates its optimality;
+    negative: by how much it wants to stay where it is.
     """
     slope = f + p + d * a
     fall = slope + (e if a > 0.0 else -e)

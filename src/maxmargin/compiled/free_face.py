@@ -1,18 +1,18 @@
 """Conjugate gradients over the duals that are free: those between their bounds, while all others stand still.
 
 Where coordinate descent has found which duals are free, what is left of the problem is a system of linear equations,
-(Q + D) step = -gradient over the free rows, which passes solve by Gauss and Seidel's method: in hundreds of passes where
-rows lie close to each other. Conjugate gradients take the root of that, and a projected search keeps the duals within
-their bounds (Moré and Toraldo 1991). Each iteration is a product with the free rows and one with their transpose, half
-the work of a pass over them.
+(Q + D) step = -gradient over the free rows, which passes solve by Gauss and Seidel's method: in hundreds of passes
+where rows lie close to each other. Conjugate gradients take the root of that, and a projected search keeps the duals
+within their bounds (Moré and Toraldo 1991). Each iteration is a product with the free rows and one with their
+transpose, half the work of a pass over them.
 
 Sums over rows of the matrix may be reordered. Loops that write are not, so that no sum depends on where arrays lie.
 """
 
 import numpy as np
 
-from .coordinate import DUAL, HI, INTERCEPT, LO, NORM, TAU, D, E, P, U
 from .compiler import njit
+from .coordinate import DUAL, HI, INTERCEPT, LO, NORM, TAU, D, E, P, U
 from .sparse_products import OPTIONS
 
 ORDERED = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}

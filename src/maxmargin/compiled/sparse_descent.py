@@ -8,7 +8,20 @@ import numpy as np
 
 from .compiler import njit
 from .coordinate import (
-    DUAL, HI, INTERCEPT, LIMIT, LO, MAX_VIOLATION, SEEN_GAP, TAU, D, E, P, end_pass, measure_row_gap, sparse_pass,
+    DUAL,
+    HI,
+    INTERCEPT,
+    LIMIT,
+    LO,
+    MAX_VIOLATION,
+    SEEN_GAP,
+    TAU,
+    D,
+    E,
+    P,
+    end_pass,
+    measure_row_gap,
+    sparse_pass,
 )  # fmt: skip
 from .free_face import ORDERED, step_on_face, sum_squares
 from .sparse_products import OPTIONS, project
@@ -64,7 +77,7 @@ def measure_gap(scores, b, table):
 
 @njit(**ORDERED)
 def note_pass(counts, told, seen, target):
-    """How fast the gap falls, and whether a step on the face is due: the passes to go are many, and the last one paid."""
+    """How fast the gap falls, and whether a step on the face is due: many passes to go, and the last one paid."""
     fall = np.log(told[LAST_SEEN] / seen) if told[LAST_SEEN] > 0.0 and seen > 0.0 else 0.0
     told[LAST_SEEN] = seen
     if told[BEFORE_FACE] > 0.0:  # the first pass after such a step: did the gap fall as fast as by passes?

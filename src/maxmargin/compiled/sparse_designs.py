@@ -23,7 +23,7 @@ def bound_sparse_lengths(data, indptr, scaling, relative, sizes):
 
 @njit(**OPTIONS)
 def judge_sparse_designs(data, indices, indptr, scaling, relative, u, a, p, d, e, lo, hi, scores, found):
-    """As `judge_designs`, over the rows (x_i, scaling): their intercept is the weight of a constant, or there is none."""
+    """As `judge_designs`, over the rows (x_i, scaling): the intercept is the weight of a constant, or is not there."""
     n, width = scores.shape[1], u.shape[1] - 1
     errors, sizes, pulled = np.empty(n), np.empty(n), np.empty(width + 1)
     largest = bound_sparse_lengths(data, indptr, scaling, 2.0 * relative, sizes)
