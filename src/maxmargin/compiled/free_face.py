@@ -16,9 +16,13 @@ from .coordinate import DUAL, HI, INTERCEPT, LO, NORM, TAU, D, E, P, U
 from .sparse_products import OPTIONS
 
 ORDERED = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-MAX_ITERATIONS = 100  # of conjugate gradients in a step
-# of the best rise of D in an iteration: when one brings no more, the face is as good as solved, or is the wrong one
-LEAST_RISE_SHARE = 0.05
+MAX_ITERATIONS = 400  # of conjugate gradients in a step
+# of the best rise of D in an iteration: when one brings no more, steps end, unless the face seems to be settled, since
+# nearly all rows that still take part are free
+LEAST_RISE_SHARE, SETTLED_FREE_SHARE = 0.05, 0.98
+# of the gap to reach, and of their own gap before: steps end when the free rows are left with no more
+TARGET_SHARE, GAP_SHARE = 0.3, 0.05
+MAX_HOLDS = 5  # times that rows which would cross a bound are held there, and the others are solved anew
 MAX_HALVINGS = 6  # of a step before it is given up
 RISE_SHARE = 0.1  # of the rise that the slope promises: what a step must bring (Armijo)
 
@@ -78,15 +82,29 @@ def start_residual(rows, table, numbers, residual):
 
 
 @njit(**ORDERED)
-def take_conjugate_steps(data, indices, indptr, rows, table, tau, residual, pulled):
-    """The step over the free rows by conjugate gradients with the diagonal in front, and how many there were."""
+def estimate_gap(rows, table, held, residual):
+    """What free rows add to the gap, unless they are held: r^2 / 2d, or |r| (hi - lo), for a slope of r."""
+    gap = 0.0
+    for t in range(rows.shape[0]):
+        row, size = table[rows[t]], 0.0 if held[t] else abs(residual[t])
+        gap += size * (0.5 * size / row[D] if row[D] > 0.0 else row[HI] - row[LO])
+    return gap
+
+
+@njit(**ORDERED)
+def take_conjugate_steps(data, indices, indptr, rows, table, tau, held, share, enough, step, residual, pulled):
+    """The step over the free rows by conjugate gradients with the diagonal in front, and how many there were.
+
+    Rows that are held stand still. It ends where an iteration brings less than a share of the best one, or the free
+    rows add no more than enough to the gap.
+    """
     m = rows.shape[0]
-    step, toward, image, divisor = np.zeros(m), np.empty(m), np.empty(m), np.empty(m)
+    toward, image, divisor = np.empty(m), np.empty(m), np.empty(m)
     left = 0.0
     for t in range(m):
         row = table[rows[t]]
         divisor[t] = row[NORM] + tau + row[D]
-        toward[t] = residual[t] / divisor[t]
+        toward[t] = 0.0 if held[t] else residual[t] / divisor[t]
         left += residual[t] * toward[t]
     best, iterations = 0.0, 0
     while iterations < MAX_ITERATIONS and left > 0.0:
@@ -103,14 +121,39 @@ def take_conjugate_steps(data, indices, indptr, rows, table, tau, residual, pull
         for t in range(m):
             step[t] += length * toward[t]
             residual[t] -= length * image[t]
-            left += residual[t] * (residual[t] / divisor[t])
+            left += 0.0 if held[t] else residual[t] * (residual[t] / divisor[t])
         for t in range(m):
-            toward[t] = residual[t] / divisor[t] + (left / before) * toward[t]
+            toward[t] = 0.0 if held[t] else residual[t] / divisor[t] + (left / before) * toward[t]
         rise = 0.5 * length * before
         best = max(best, rise)
-        if rise <= LEAST_RISE_SHARE * best:
+        if rise <= share * best or estimate_gap(rows, table, held, residual) <= enough:
             break
-    return step, iterations
+    return iterations
+
+
+@njit(**ORDERED)
+def hold_at_bounds(rows, table, step, held):
+    """Steps beyond a bound end there, and their rows are held; returns how many."""
+    count = 0
+    for t in range(rows.shape[0]):
+        row = table[rows[t]]
+        lo, hi = row[LO], row[HI]
+        if row[E] > 0.0:
+            lo, hi = (0.0, hi) if row[DUAL] > 0.0 else (lo, 0.0)
+        inside = min(max(step[t], lo - row[DUAL]), hi - row[DUAL])
+        if inside != step[t]:
+            step[t], held[t] = inside, True
+            count += 1
+    return count
+
+
+@njit(**ORDERED)
+def follow_step(data, indices, indptr, rows, table, tau, slope, step, residual, pulled):
+    """residual = -(slope + (Q + D) step)."""
+    total = tau * combine_rows(data, indices, indptr, rows, step, pulled)
+    project_rows(data, indices, indptr, rows, pulled, residual)
+    for t in range(rows.shape[0]):
+        residual[t] = -(slope[t] + residual[t] + total + table[rows[t], D] * step[t])
 
 
 @njit(**ORDERED)
@@ -132,10 +175,11 @@ def clip_step(rows, table, step, length, slope, change):
 
 
 @njit(**ORDERED)
-def step_on_face(data, indices, indptr, order, active, w, table, numbers, pulled):
+def step_on_face(data, indices, indptr, order, active, w, table, numbers, target, patient, pulled):
     """Free duals to where D is largest while all others stand still, as far as their bounds allow; w and b follow.
 
-    Returns how many products with all free rows it took, times their number.
+    `target` is the gap that is to be reached in the end; only a `patient` step solves a settled face. Returns how many
+    products with all free rows it took, times their number, and whether the face seems to be settled.
     """
     rows, tau = list_free_rows(order, active, table), numbers[TAU]
     m = rows.shape[0]
@@ -144,8 +188,18 @@ def step_on_face(data, indices, indptr, order, active, w, table, numbers, pulled
     start_residual(rows, table, numbers, residual)
     for t in range(m):
         slope[t] = -residual[t]
-    step, products = take_conjugate_steps(data, indices, indptr, rows, table, tau, residual, pulled)
-    length = 1.0
+    settled = patient and m >= SETTLED_FREE_SHARE * active
+    share = 0.0 if settled else LEAST_RISE_SHARE
+    step, held, products, length = np.zeros(m), np.zeros(m, np.bool_), 0, 1.0
+    enough = max(TARGET_SHARE * target, GAP_SHARE * estimate_gap(rows, table, held, residual))
+    for _ in range(MAX_HOLDS):
+        products += take_conjugate_steps(
+            data, indices, indptr, rows, table, tau, held, share, enough, step, residual, pulled
+        )
+        if hold_at_bounds(rows, table, step, held) == 0:
+            break
+        follow_step(data, indices, indptr, rows, table, tau, slope, step, residual, pulled)
+        products += 1
     for _ in range(MAX_HALVINGS):
         linear, square = clip_step(rows, table, step, length, slope, change)
         total = combine_rows(data, indices, indptr, rows, change, pulled)
@@ -159,4 +213,4 @@ def step_on_face(data, indices, indptr, order, active, w, table, numbers, pulled
             numbers[INTERCEPT] += tau * total
             break
         length *= 0.5
-    return products * m
+    return products * m, settled

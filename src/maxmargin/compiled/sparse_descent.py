@@ -26,7 +26,7 @@ from .coordinate import (
 from .free_face import ORDERED, step_on_face, sum_squares
 from .sparse_products import OPTIONS, project
 
-ACTIVE, PASSES, VISITS, LOOKS, NEXT_FACE, INTERVAL = range(6)  # of `counts`
+ACTIVE, PASSES, VISITS, LOOKS, NEXT_FACE, INTERVAL, IS_SETTLED, FAILURES = range(8)  # of `counts`
 # of `told`: D, the gap below which D is evaluated anew, the gap that is worth a look, the gap that the last pass saw,
 # how fast it falls in a pass (the logarithm), what was seen before the last step on the face, and how many visits of
 # rows that took
@@ -84,6 +84,7 @@ def note_pass(counts, told, seen, target):
         gained = np.log(told[BEFORE_FACE] / seen) if seen > 0.0 else np.inf
         paid = gained * counts[ACTIVE] >= max(told[FALL], 0.0) * told[FACE_VISITS]
         counts[INTERVAL] = 1 if paid else min(2 * counts[INTERVAL], MAX_INTERVAL)
+        counts[FAILURES] += counts[IS_SETTLED] and not paid
         counts[NEXT_FACE] = counts[PASSES] + (0 if paid else counts[INTERVAL])
         told[BEFORE_FACE] = 0.0
     else:
@@ -132,7 +133,11 @@ def descend(data, indices, indptr, order, w, table, numbers, seed, scores, pulle
             else:  # the next look comes where the gap has fallen by as much as this one is too large
                 told[ENOUGH] = min(0.8, limit / gap) * seen * rate
         elif due:
-            made = step_on_face(data, indices, indptr, order, active, w, table, numbers, pulled)
+            patient = counts[FAILURES] == 0  # of steps that solved for all free duals, and did not help
+            made, settled = step_on_face(
+                data, indices, indptr, order, active, w, table, numbers, target, patient, pulled
+            )
+            counts[IS_SETTLED] = settled
             told[BEFORE_FACE], told[FACE_VISITS] = seen, made
             visits -= made
             counts[VISITS] += made

@@ -48,7 +48,7 @@ def descend_together(
 ) -> dict[int, Result]:
     """A result for each problem, by number: converged, or where the loop is to go on (its status is then MAX_ITER)."""
     total, (n, size) = len(problems), problems.shape
-    u, a, counts = np.zeros((total, size)), np.zeros((total, n)), np.zeros((total, 6), np.int64)
+    u, a, counts = np.zeros((total, size)), np.zeros((total, n)), np.zeros((total, 8), np.int64)
 
     def advance(start: int, stop: int) -> None:
         for k in range(start, stop):
@@ -93,7 +93,7 @@ def describe(
     counts: np.ndarray,
 ) -> Result:  # fmt: skip
     """The result of a problem, by what the judge has found; P and D themselves are to be known as well as the gap."""
-    _, passes, visits, looks, _, _ = counts.tolist()
+    _, passes, visits, looks, *_ = counts.tolist()
     met = (
         certificate is not None
         and certificate.relative_gap <= tol
