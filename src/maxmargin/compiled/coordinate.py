@@ -43,8 +43,7 @@ def random_below(seed, bound):
 def minimise_coordinate(f, p, d, e, lo, hi, q, a):
     """The best dual while all others stand still, clip(soft(q a - f - p, e) / (q + d), lo, hi), q = |x|^2 + tau.
 
-    Where it has no kink at zero, the step to it is lengthened. And by how much the row violates its optimality;
-    negative: by how much it wants to stay where it is.
+    And by how much the row violates its optimality; negative: by how much it wants to stay where it is.
     """
     slope = f + p + d * a
     fall = slope + (e if a > 0.0 else -e)
@@ -55,9 +54,13 @@ def minimise_coordinate(f, p, d, e, lo, hi, q, a):
         best = lo if fall > 0.0 else hi
         if q + d > 0.0:
             best = curved_dual(q * a - f - p, q + d, e, lo, hi)
-            if e == 0.0:
-                best = min(max(a + OVER_RELAXATION * (best - a), lo), hi)
     return best, violation
+
+
+@njit(inline="always")
+def lengthen_step(best, e, lo, hi, a):
+    """A dual beyond the best one, within its bounds; the best one itself where a tube has a kink at zero."""
+    return best if e > 0.0 else min(max(a + OVER_RELAXATION * (best - a), lo), hi)
 
 
 @njit(inline="always")
@@ -113,6 +116,7 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
             continue
         s += 1
         gap += measure_row_gap(score, row[P], row[D], row[E], row[LO], row[HI], row[DUAL])
+        best = lengthen_step(best, row[E], row[LO], row[HI], row[DUAL])
         change = best - row[DUAL]
         largest = max(largest, violation)
         if change != 0.0:
@@ -148,6 +152,7 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
             continue
         s += 1
         gap += measure_row_gap(score, row[P], row[D], row[E], row[LO], row[HI], row[DUAL])
+        best = lengthen_step(best, row[E], row[LO], row[HI], row[DUAL])
         change = best - row[DUAL]
         largest = max(largest, violation)
         if change != 0.0:
