@@ -59,6 +59,11 @@ class SmallDesigns:
         Z[:, -1] = 1.0 if self.free else self.features.scaling
         return Z
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and features with the constant that the intercept multiplies."""
+        return self.features.samples.n, self.features.samples.d + 1
+
     @cached_property
     def row(self) -> PiecewiseConjugate | None:
         """The five numbers of every dual, each of shape (problems, n); None if the loss has none."""
@@ -91,16 +96,20 @@ class SmallDesigns:
         """
         if self.row is None:
             return self.judge_formulas(u, a)
-        from ..compiled.small_designs import judge_designs
-
-        (n, size), away = self.Z.shape, self.features.samples.displacement
-        scores, found, relative = np.empty((len(self), n)), np.empty((len(self), 22)), bound_sum(size + 8)
+        scores, found = np.empty((len(self), self.shape[0])), np.empty((len(self), 22))
         with release_interpreter():
-            judge_designs(self.Z, relative, away, self.free, u, a, *self.row, scores, found)
+            self.sum_rows(u, a, scores, found)
         return [self.certify(k, values, scores[k], abs(u[k, -1])) for k, values in enumerate(found.tolist())]
 
+    def sum_rows(self, u: np.ndarray, a: np.ndarray, scores: np.ndarray, found: np.ndarray) -> None:
+        """The scores of each problem, and the sums over its rows that its certificate is made of."""
+        from ..compiled.small_designs import judge_designs
+
+        relative, away = bound_sum(self.shape[1] + 8), self.features.samples.displacement
+        judge_designs(self.Z, relative, away, self.free, u, a, *self.row, scores, found)
+
     def certify(self, k: int, values: list[float], scores: np.ndarray, b: float) -> Certificate | None:
-        """The certificate of problem k from what `judge_designs` has found of it; its intercept has the size b."""
+        """The certificate of problem k from what `sum_rows` has found of it; its intercept has the size b."""
         found, (moved, cost, square, apart, weight, largest) = RowSums(*values[:16]), values[16:]
         if not (found.inside and self.is_balanced(k, found)):
             return None
@@ -111,7 +120,7 @@ class SmallDesigns:
         self, sums: Sums, square: float, apart: float, weight: float, largest: float, scores: np.ndarray
     ) -> Certificate:
         """The certificate of the sums over all terms, |coef|^2, |coef - Z'a|, sum_i |a_i| |z_i| and max_i |z_i|."""
-        n, size = self.Z.shape
+        n, size = self.shape
         slack = bound_sum(size + 8)
         penalty = Enclosed(0.5 * square, slack * 0.5 * square)
         rounded = bound_sum(n + 8) * weight + 2.0 * UNIT * sqrt(square)
@@ -162,3 +171,22 @@ class SmallDesigns:
             return True
         least = BALANCE_ROUNDING_SHARE * float((self.c[k] * (1.0 + np.abs(self.y[k]))).sum())
         return abs(found.total) <= BALANCE_TOLERANCE * least
+
+
+@dataclass(frozen=True, eq=False)
+class SparseDesigns(SmallDesigns):
+    """The same over the rows of a sparse matrix, whose intercept is the constant column, or is not there."""
+
+    @cached_property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, features and starts of the rows, of the types that are compiled for."""
+        samples = self.features.samples
+        types = (samples.data, np.float64), (samples.indices, np.int32), (samples.indptr, np.int32)
+        return tuple(np.ascontiguousarray(part, kind) for part, kind in types)
+
+    def sum_rows(self, u: np.ndarray, a: np.ndarray, scores: np.ndarray, found: np.ndarray) -> None:
+        """The scores of each problem, and the sums over its rows that its certificate is made of."""
+        from ..compiled.sparse_designs import judge_sparse_designs
+
+        relative = bound_sum(self.features.samples.terms + 8)
+        judge_sparse_designs(*self.arrays, self.features.scaling, relative, u, a, *self.row, scores, found)

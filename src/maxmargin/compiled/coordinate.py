@@ -22,6 +22,8 @@ U = np.uint64  # Numba turns a uint64 and an int64 into a float64
 INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE = range(7)
 P, D, E, LO, HI, NORM, DUAL = range(7)  # columns of the table of rows
 TABLE_WIDTH = 8  # numbers in a line of the table
+# Steps go beyond the best dual by a quarter of their length (projected SOR, Cryer 1971): a tenth of the passes less.
+OVER_RELAXATION = 1.25
 # Rows ahead of the one at work whose entries are asked for: in random order the caches cannot guess them.
 ROWS_AHEAD = 2
 
@@ -53,6 +55,12 @@ def minimise_coordinate(f, p, d, e, lo, hi, q, a):
         if q + d > 0.0:
             best = curved_dual(q * a - f - p, q + d, e, lo, hi)
     return best, violation
+
+
+@njit(inline="always")
+def lengthen_step(best, e, lo, hi, a):
+    """A dual beyond the best one, within its bounds; the best one itself where a tube has a kink at zero."""
+    return best if e > 0.0 else min(max(a + OVER_RELAXATION * (best - a), lo), hi)
 
 
 @njit(inline="always")
@@ -108,6 +116,7 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
             continue
         s += 1
         gap += measure_row_gap(score, row[P], row[D], row[E], row[LO], row[HI], row[DUAL])
+        best = lengthen_step(best, row[E], row[LO], row[HI], row[DUAL])
         change = best - row[DUAL]
         largest = max(largest, violation)
         if change != 0.0:
@@ -143,6 +152,7 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
             continue
         s += 1
         gap += measure_row_gap(score, row[P], row[D], row[E], row[LO], row[HI], row[DUAL])
+        best = lengthen_step(best, row[E], row[LO], row[HI], row[DUAL])
         change = best - row[DUAL]
         largest = max(largest, violation)
         if change != 0.0:

@@ -28,6 +28,34 @@ def bound_lengths(Z, width, relative, sizes):
 
 
 @njit(**OPTIONS)
+def compare_weights(coef, pulled, b, sizes, relative, away, a, errors):
+    """|coef|^2, |coef - Z'a| and sum_i |a_i| |z_i|, from Z'a in `pulled`; what each score is off by, into `errors`."""
+    square = apart = weight = 0.0
+    for j in range(coef.shape[0]):
+        square += coef[j] * coef[j]
+        apart += (coef[j] - pulled[j]) * (coef[j] - pulled[j])
+    length = np.sqrt(square)
+    public = 2.0 * UNIT * (abs(b) + length * away) if away > 0.0 else 0.0
+    for i in range(a.shape[0]):
+        errors[i] = relative * length * sizes[i] + public
+        weight += abs(a[i]) * sizes[i]
+    return square, np.sqrt(apart), weight
+
+
+@njit(**OPTIONS)
+def sum_design(scores, pulled, coef, b, sizes, errors, relative, away, free, a, p, d, e, lo, hi, found):
+    """What `judge_rows` finds of one problem, and six numbers more: one row of what `judge_designs` returns.
+
+    From its scores without the intercept, Z'a in `pulled`, and the |z_i| in `sizes`; `errors` is where theirs are put.
+    """
+    square, apart, weight = compare_weights(coef, pulled, b, sizes, relative, away, a, errors)
+    sums, moved, cost = judge_rows(scores, errors, b, a, p, d, e, lo, hi, free, 0.0)
+    for j in range(16):
+        found[j] = sums[j]
+    found[16], found[17], found[18], found[19], found[20] = moved, cost, square, apart, weight
+
+
+@njit(**OPTIONS)
 def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found):
     """What `judge_rows` finds of each problem, one row of `found` each, and its scores Z coef without the intercept.
 
@@ -39,37 +67,18 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
     errors, sizes, pulled = np.empty(n), np.empty(n), np.empty(size)
     largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
-        b, square, apart, weight = compare_weights(
-            Z, sizes, relative, away, free, u[k], a[k], pulled, scores[k], errors
-        )
-        sums, moved, cost = judge_rows(scores[k], errors, b, a[k], p[k], d[k], e[k], lo[k], hi[k], free, 0.0)
-        for j in range(16):
-            found[k, j] = sums[j]
-        found[k, 16], found[k, 17], found[k, 18] = moved, cost, square
-        found[k, 19], found[k, 20], found[k, 21] = apart, weight, largest
-
-
-@njit(**OPTIONS)
-def compare_weights(Z, sizes, relative, away, free, u, a, pulled, scores, errors):
-    """The scores Z coef and what each is off by; returns the intercept, |coef|^2, |coef - Z'a|, sum_i |a_i| |z_i|."""
-    n, size = Z.shape
-    coef, b = u.copy(), 0.0
-    if free:
-        b, coef[size - 1] = coef[size - 1], 0.0
-    project(Z, coef, scores)
-    combine(a, Z, pulled)
-    square = apart = weight = 0.0
-    if free:
-        pulled[size - 1] = 0.0
-    for j in range(size):
-        square += coef[j] * coef[j]
-        apart += (coef[j] - pulled[j]) * (coef[j] - pulled[j])
-    length = np.sqrt(square)
-    public = 2.0 * UNIT * (abs(b) + length * away) if away > 0.0 else 0.0
-    for i in range(n):
-        errors[i] = relative * length * sizes[i] + public
-        weight += abs(a[i]) * sizes[i]
-    return b, square, np.sqrt(apart), weight
+        coef, b = u[k].copy(), 0.0
+        if free:
+            b, coef[size - 1] = coef[size - 1], 0.0
+        project(Z, coef, scores[k])
+        combine(a[k], Z, pulled)
+        if free:
+            pulled[size - 1] = 0.0
+        sum_design(
+            scores[k], pulled, coef, b, sizes, errors, relative, away, free, a[k], p[k], d[k], e[k], lo[k], hi[k],
+            found[k],
+        )  # fmt: skip
+        found[k, 21] = largest
 
 
 @njit(**OPTIONS)
@@ -83,9 +92,14 @@ def judge_formulas(kind, Z, relative, away, free, u, a, y, c, term_relative, sco
     errors, sizes, pulled, f = np.empty(n), np.empty(n), np.empty(size), np.empty(n)
     largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
-        b, square, apart, weight = compare_weights(
-            Z, sizes, relative, away, free, u[k], a[k], pulled, scores[k], errors
-        )
+        coef, b = u[k].copy(), 0.0
+        if free:
+            b, coef[size - 1] = coef[size - 1], 0.0
+        project(Z, coef, scores[k])
+        combine(a[k], Z, pulled)
+        if free:
+            pulled[size - 1] = 0.0
+        square, apart, weight = compare_weights(coef, pulled, b, sizes, relative, away, a[k], errors)
         total = sizes_of_duals = widest = 0.0
         for i in range(n):
             f[i] = scores[k, i] + b
