@@ -16,7 +16,7 @@ from numba.core.types import unliteral
 
 from ..runtime.garbage import pause_collection
 from .stored_code import StoredCode
-from .translation import PartTarget, PlainPasses, QuickFlags, Translator, part_target
+from .translation import EveryPass, PartTarget, PlainPasses, QuickFlags, Translator, part_target
 
 
 class CompiledFunction(CPUDispatcher):
@@ -59,7 +59,7 @@ class FunctionPart(CPUDispatcher):
 
     targetdescr = part_target
 
-    def __init__(self, py_func, locals, targetoptions, pipeline_class=compiler.Compiler):
+    def __init__(self, py_func, locals, targetoptions, pipeline_class=EveryPass):
         super().__init__(py_func, locals, targetoptions, pipeline_class)
         self.passes, self.keys = pipeline_class, {}
 

@@ -1,0 +1,273 @@
+"""Numba's step from typed statements to LLVM's language, without what the functions of this folder never need.
+
+Numba writes a place in memory, a count of references and an error code for every value and every call, and LLVM removes
+nearly all of them. To write and to remove them took longer than all else in a first fit. Here
+
+- arrays are not counted in a function that neither allocates nor returns one: its caller holds them;
+- numbers are not put back to zero when their last use is over;
+- a call of a function that never raises is followed by no test of its error code;
+- an item or a row of an array is taken in as many instructions as that needs.
+
+The rest is Numba's own.
+"""
+
+import operator
+
+from llvmlite.ir import Constant, Undefined
+from numba.core import cgutils, ir, types
+from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering
+
+# What makes a value of arrays out of values of arrays: views, and nothing that is allocated.
+BORROWING = {"getitem", "static_getitem", "getattr", "build_tuple", "exhaust_iter", "cast", "phi"}
+NEVER_RAISING: set[str] = set()  # functions in LLVM's language, by name
+RETURN_CODES_OF_SUCCESS = (0, -2)  # a value, and None
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PlainLowering(NativeLowering):
+    """The pass over a function that writes it in LLVM's language."""
+
+    _name = "maxmargin_lowering"
+
+    @property
+    def lowering_class(self):
+        """What writes the statements."""
+        return PlainLower
+
+    def run_pass(self, state):
+        """Write a function; count references in it only if it has to."""
+        if state.flags.debuginfo:  # a debugger wants every value in memory
+            return NativeLowering().run_pass(state)
+        counting = state.targetctx
+        if state.flags.no_cpython_wrapper and only_borrows(state, counting.data_model_manager):
+            state.targetctx = counting.subtarget(enable_nrt=False)
+        try:
+            return super().run_pass(state)
+        finally:
+            state.targetctx = counting
+
+
+def only_borrows(state, models) -> bool:
+    """Whether all arrays of a function are its arguments, or views of them, and none is returned."""
+    if models[state.return_type].contains_nrt_meminfo():
+        return False
+    for block in state.func_ir.blocks.values():
+        for statement in block.body:
+            if isinstance(statement, ir.Assign) and not is_borrowed(statement, state.typemap, models):
+                return False
+    return True
+
+
+def is_borrowed(statement: ir.Assign, typemap: dict, models) -> bool:
+    """Whether a statement makes no reference that has to be given up."""
+    made, value = typemap[statement.target.name], statement.value
+    if not models[made].contains_nrt_meminfo() or isinstance(value, (ir.Arg, ir.Var)):
+        return True
+    if not (is_made_of_arrays(made) and isinstance(value, ir.Expr) and value.op in BORROWING):
+        return False
+    return value.op != "getitem" or not models[typemap[value.index.name]].contains_nrt_meminfo()
+
+
+def is_made_of_arrays(kind: types.Type) -> bool:
+    """Whether a type is an array, a tuple of arrays and numbers, or a method of an array."""
+    if isinstance(kind, types.BaseTuple):
+        return all(is_made_of_arrays(each) or isinstance(each, (types.Number, types.Boolean)) for each in kind)
+    return isinstance(kind, types.Array)
+
+
+class PlainLower(Lower):
+    """Writes the statements of a function."""
+
+    def lower_normal_function(self, fndesc):
+        """Write a function, and remember whether it can raise."""
+        self.counted = {}
+        super().lower_normal_function(fndesc)
+        ends = (block.terminator for block in self.function.blocks)
+        codes = [end.operands[0] for end in ends if end is not None and end.opname == "ret" and end.operands]
+        if all(isinstance(code, Constant) and code.constant in RETURN_CODES_OF_SUCCESS for code in codes):
+            NEVER_RAISING.add(fndesc.mangled_name)
+
+    def lower_block(self, block):
+        """Write a block."""
+        self.pre_block(block)
+        for statement in block.body:
+            self.loc = statement.loc
+            self.lower_inst(statement)
+        self.post_block(block)
+
+    def is_counted(self, kind) -> bool:
+        """Whether values of a type hold references."""
+        found = self.counted.get(kind)
+        if found is None:
+            found = self.context.enable_nrt and self.context.data_model_manager[kind].contains_nrt_meminfo()
+            self.counted[kind] = found
+        return found
+
+    def incref(self, typ, val):
+        """One more reference."""
+        if self.is_counted(typ):
+            super().incref(typ, val)
+
+    def decref(self, typ, val):
+        """One reference less."""
+        if self.is_counted(typ):
+            super().decref(typ, val)
+
+    def delvar(self, name):
+        """The last use of a variable is over."""
+        if self.is_counted(self.typeof(name)):
+            super().delvar(name)
+        elif name not in self._blk_local_varmap:  # as Numba has it: it was used before the block that defines it
+            self._singly_assigned_vars.discard(name)
+
+    def storevar(self, value, name, argidx=None):
+        """Give a variable its value."""
+        if self.is_counted(self.typeof(name)):
+            super().storevar(value, name, argidx)
+            return
+        if name in self._singly_assigned_vars:
+            self._blk_local_varmap[name] = value
+        else:
+            self.builder.store(value, self.getvar(name))
+
+    def alloca_lltype(self, name, lltype, datamodel=None):
+        """A place for a variable."""
+        return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
+
+    def lower_expr(self, resty, expr):
+        """Write an expression."""
+        if expr.op == "getattr" and expr.attr == "shape":
+            kind = self.typeof(expr.value.name)
+            if isinstance(kind, types.Array) and kind.ndim:
+                return self.read_field(kind, self.loadvar(expr.value.name), "shape")
+        if expr.op == "static_getitem":
+            kind = self.typeof(expr.value.name)
+            if isinstance(kind, types.BaseTuple) and isinstance(expr.index, int):
+                index = expr.index % len(kind)
+                item = self.builder.extract_value(self.loadvar(expr.value.name), index)
+                self.incref(kind[index], item)
+                return self.context.cast(self.builder, item, kind[index], resty)
+            if isinstance(kind, types.Array) and expr.index_var is not None:
+                return self.lower_getitem(resty, expr, expr.value, expr.index_var, self.fndesc.calltypes[expr])
+        return super().lower_expr(resty, expr)
+
+    def lower_binop(self, resty, expr, op):
+        """Write an operation of two values."""
+        if expr.static_lhs is not ir.UNDEFINED or expr.static_rhs is not ir.UNDEFINED:
+            return super().lower_binop(resty, expr, op)
+        context, builder, signature = self.context, self.builder, self.fndesc.calltypes[expr]
+        operands = [
+            context.cast(builder, self.loadvar(each.name), self.typeof(each.name), kind)
+            for each, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
+        ]
+        found = self.find_implementation(op, signature.args)
+        return context.cast(builder, found(builder, operands), signature.return_type, resty)
+
+    def find_implementation(self, op, kinds):
+        """The implementation of an operator for some types, as they are remembered."""
+        function = self.context.typing_context.resolve_value_type(op)
+        signature = self.context.typing_context.resolve_function_type(function, kinds, {})
+        return self.context.get_function(function, signature)
+
+    def lower_getitem(self, resty, expr, value, index, signature):
+        """Write value[index]."""
+        kind, index_kind = self.typeof(value.name), self.typeof(index.name)
+        places = list_places(index_kind)
+        if not is_plain_array(kind) or places is None or len(places) > kind.ndim:
+            return self.get_any_item(resty, value, index, signature)
+        array = self.loadvar(value.name)
+        pointer, shape = self.find_item(kind, array, places, self.loadvar(index.name), index_kind)
+        if len(places) == kind.ndim:
+            item = self.context.unpack_value(self.builder, kind.dtype, pointer, align=None if kind.aligned else 1)
+            return self.context.cast(self.builder, item, kind.dtype, resty)
+        view = self.make_view(kind, array, signature.return_type, pointer, shape)
+        self.incref(signature.return_type, view)
+        return self.context.cast(self.builder, view, signature.return_type, resty)
+
+    def get_any_item(self, resty, value, index, signature):
+        """Write value[index] as Numba has it."""
+        found = self.find_implementation(operator.getitem, signature.args)
+        operands = [
+            self.context.cast(self.builder, self.loadvar(each.name), self.typeof(each.name), kind)
+            for each, kind in zip((value, index), signature.args, strict=True)
+        ]
+        return self.context.cast(self.builder, found(self.builder, operands), signature.return_type, resty)
+
+    def lower_setitem(self, target_var, index_var, value_var, signature):
+        """Write target[index] = value."""
+        kind, index_kind = self.typeof(target_var.name), self.typeof(index_var.name)
+        places, given = list_places(index_kind), self.typeof(value_var.name)
+        whole = places is not None and is_plain_array(kind) and len(places) == kind.ndim
+        if not whole or not isinstance(given, (types.Number, types.Boolean)):
+            super().lower_setitem(target_var, index_var, value_var, signature)
+            return
+        array = self.loadvar(target_var.name)
+        pointer, _ = self.find_item(kind, array, places, self.loadvar(index_var.name), index_kind)
+        item = self.context.cast(self.builder, self.loadvar(value_var.name), given, kind.dtype)
+        self.context.pack_value(self.builder, kind.dtype, item, pointer, align=None if kind.aligned else 1)
+
+    def read_field(self, kind, array, field):
+        """A field of an array: where its data are, its shape, its strides."""
+        return self.context.data_model_manager[kind].get(self.builder, array, field)
+
+    def find_item(self, kind, array, places, index, index_kind):
+        """Where the item, or the row, of an array is; and the shape of the array."""
+        builder, shape = self.builder, self.read_field(kind, array, "shape")
+        whole, row_length = Constant(self.context.get_value_type(types.intp), 0), None
+        sizes = [builder.extract_value(shape, axis) for axis in range(kind.ndim)]
+        indices = [
+            self.wrap_index(each, index if not isinstance(index_kind, types.BaseTuple) else builder.extract_value(index, k), sizes[k])
+            for k, each in enumerate(places)
+        ]  # fmt: skip
+        if kind.layout == "C":
+            for axis, size in enumerate(sizes):
+                if axis > 0:
+                    whole = builder.mul(whole, size) if axis > 1 or indices else whole
+                if axis < len(indices):
+                    whole = builder.add(whole, indices[axis]) if axis > 0 else indices[axis]
+            return builder.gep(self.read_field(kind, array, "data"), [whole]), sizes
+        strides = self.read_field(kind, array, "strides")
+        for axis, each in enumerate(indices):
+            step = builder.mul(builder.extract_value(strides, axis), each)
+            whole = step if row_length is None else builder.add(whole, step)
+            row_length = axis
+        return cgutils.pointer_add(builder, self.read_field(kind, array, "data"), whole), sizes
+
+    def wrap_index(self, kind, index, size):
+        """An index as a whole number of the machine; those below zero count from the end."""
+        if not kind.signed:
+            return self.context.cast(self.builder, index, kind, types.uintp)
+        index = self.context.cast(self.builder, index, kind, types.intp)
+        below = self.builder.icmp_signed("<", index, Constant(index.type, 0))
+        return self.builder.select(below, self.builder.add(index, size), index)
+
+    def make_view(self, kind, array, view_kind, pointer, sizes):
+        """The array of fewer dimensions that begins at a pointer."""
+        builder, context, lost = self.builder, self.context, kind.ndim - view_kind.ndim
+        model, sizes = context.data_model_manager[view_kind], sizes[lost:]
+        strides, count = self.read_field(kind, array, "strides"), sizes[0]
+        for size in sizes[1:]:
+            count = builder.mul(count, size, flags=["nsw"])
+        steps = [builder.extract_value(strides, axis) for axis in range(lost, kind.ndim)]
+        view = Constant(context.get_value_type(view_kind), Undefined)
+        fields = {
+            "meminfo": self.read_field(kind, array, "meminfo"), "parent": self.read_field(kind, array, "parent"),
+            "nitems": count, "itemsize": self.read_field(kind, array, "itemsize"), "data": pointer,
+            "shape": cgutils.pack_array(builder, sizes), "strides": cgutils.pack_array(builder, steps),
+        }  # fmt: skip
+        for name, value in fields.items():
+            view = model.set(builder, view, value, name)
+        return view
+
+
+def is_plain_array(kind: types.Type) -> bool:
+    """Whether a type is an array of numbers in memory."""
+    return type(kind) is types.Array and isinstance(kind.dtype, (types.Number, types.Boolean)) and kind.layout in "CA"
+
+
+def list_places(kind: types.Type) -> list | None:
+    """The types of an index that is a whole number, or several; None of any other."""
+    places = list(kind) if isinstance(kind, types.BaseTuple) else [kind]
+    return places if places and all(isinstance(each, types.Integer) for each in places) else None
