@@ -15,12 +15,15 @@ import operator
 
 from llvmlite.ir import Constant, Undefined
 from numba.core import cgutils, ir, types
+from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
+from numba.extending import _Intrinsic
 
 # What makes a value of arrays out of values of arrays: views, and nothing that is allocated.
 BORROWING = {"getitem", "static_getitem", "getattr", "build_tuple", "exhaust_iter", "cast", "phi"}
+BORROWING_INTRINSICS = {"cut_rows", "view_rows"}  # of lanes.py
 NEVER_RAISING: set[str] = set()  # functions in LLVM's language, by name
 RETURN_CODES_OF_SUCCESS = (0, -2)  # a value, and None
 
@@ -65,7 +68,12 @@ def is_borrowed(statement: ir.Assign, typemap: dict, models) -> bool:
     made, value = typemap[statement.target.name], statement.value
     if not models[made].contains_nrt_meminfo() or isinstance(value, (ir.Arg, ir.Var)):
         return True
-    if not (is_made_of_arrays(made) and isinstance(value, ir.Expr) and value.op in BORROWING):
+    if not (is_made_of_arrays(made) and isinstance(value, ir.Expr)):
+        return False
+    if value.op == "call":
+        called = getattr(typemap[value.func.name], "typing_key", None)
+        return isinstance(called, _Intrinsic) and called._name in BORROWING_INTRINSICS
+    if value.op not in BORROWING:
         return False
     return value.op != "getitem" or not models[typemap[value.index.name]].contains_nrt_meminfo()
 
@@ -82,12 +90,19 @@ class PlainLower(Lower):
 
     def lower_normal_function(self, fndesc):
         """Write a function, and remember whether it can raise."""
-        self.counted = {}
         super().lower_normal_function(fndesc)
         ends = (block.terminator for block in self.function.blocks)
         codes = [end.operands[0] for end in ends if end is not None and end.opname == "ret" and end.operands]
         if all(isinstance(code, Constant) and code.constant in RETURN_CODES_OF_SUCCESS for code in codes):
             NEVER_RAISING.add(fndesc.mangled_name)
+
+    def init(self):
+        """Find the variables that need no place in memory: more of them than Numba finds, which looks at one block."""
+        super().init()
+        self.counted, self.unit_ranges = {}, set()
+        self._singly_assigned_vars |= {
+            name for name in find_dominating(self.blocks) if not self.is_counted(self.typeof(name))
+        }
 
     def lower_block(self, block):
         """Write a block."""
@@ -134,10 +149,31 @@ class PlainLower(Lower):
 
     def alloca_lltype(self, name, lltype, datamodel=None):
         """A place for a variable."""
-        return cgutils.alloca_once(self.builder, lltype, name=name, zfill=False)
+        return reserve(self.builder, lltype, name)
+
+    def alloca(self, name, type):
+        """A place for a variable, zero at first if it holds references: what was there is given up."""
+        if self.is_counted(type):
+            return cgutils.alloca_once(self.builder, self.context.get_value_type(type), name=name)
+        return reserve(self.builder, self.context.get_value_type(type), name)
+
+    def lower_assign(self, ty, inst):
+        """Write the value of an assignment; ranges that count by one are noted."""
+        value = inst.value
+        if isinstance(ty, types.RangeType) and isinstance(value, ir.Expr) and value.op == "call":
+            given = [] if value.kws or value.vararg else value.args
+            if 1 <= len(given) <= 2:
+                self.unit_ranges.add(inst.target.name)
+        return super().lower_assign(ty, inst)
 
     def lower_expr(self, resty, expr):
         """Write an expression."""
+        if expr.op == "getiter" and expr.value.name in self.unit_ranges:
+            return self.start_range(resty, self.loadvar(expr.value.name))
+        if expr.op == "iternext" and is_range_iterator(self.typeof(expr.value.name)):
+            return self.advance_range(resty, self.loadvar(expr.value.name))
+        if expr.op in ("pair_first", "pair_second") and not self.is_counted(resty):
+            return self.builder.extract_value(self.loadvar(expr.value.name), int(expr.op == "pair_second"))
         if expr.op == "getattr" and expr.attr == "shape":
             kind = self.typeof(expr.value.name)
             if isinstance(kind, types.Array) and kind.ndim:
@@ -152,6 +188,46 @@ class PlainLower(Lower):
             if isinstance(kind, types.Array) and expr.index_var is not None:
                 return self.lower_getitem(resty, expr, expr.value, expr.index_var, self.fndesc.calltypes[expr])
         return super().lower_expr(resty, expr)
+
+    def start_range(self, resty, counted):
+        """The state of a loop that counts by one: where it is, its end, its step, and how many are left."""
+        builder = self.builder
+        start, stop = builder.extract_value(counted, 0), builder.extract_value(counted, 1)
+        place, left, zero = reserve(builder, start.type), reserve(builder, start.type), Constant(start.type, 0)
+        length = builder.sub(stop, start)
+        builder.store(start, place)
+        builder.store(builder.select(builder.icmp_signed(">", length, zero), length, zero), left)
+        state = Constant(self.context.get_value_type(resty), Undefined)
+        for k, value in enumerate((place, stop, Constant(start.type, 1), left)):
+            state = builder.insert_value(state, value, k)
+        return state
+
+    def advance_range(self, resty, state):
+        """The next number of a loop, and whether there is one."""
+        builder = self.builder
+        place, step, left = (builder.extract_value(state, k) for k in (0, 2, 3))
+        count, value = builder.load(left), builder.load(place)
+        builder.store(builder.sub(count, Constant(count.type, 1), flags=["nsw"]), left)
+        builder.store(builder.add(value, step), place)
+        pair = builder.insert_value(Constant(self.context.get_value_type(resty), Undefined), value, 0)
+        return builder.insert_value(pair, builder.icmp_signed(">", count, Constant(count.type, 0)), 1)
+
+    def lower_call(self, resty, expr):
+        """Write a call; the smaller and the larger of two numbers without one."""
+        called, signature = getattr(self.typeof(expr.func.name), "typing_key", None), self.fndesc.calltypes[expr]
+        kind = signature.return_type
+        if called not in (min, max) or len(expr.args) != 2 or expr.vararg or not is_number(kind):
+            return super().lower_call(resty, expr)
+        builder = self.builder
+        first, second = (
+            self.context.cast(builder, self.loadvar(each.name), self.typeof(each.name), kind) for each in expr.args
+        )
+        compare = "<" if called is min else ">"
+        if isinstance(kind, types.Float):
+            better = builder.fcmp_ordered(compare, second, first)
+        else:
+            better = (builder.icmp_signed if kind.signed else builder.icmp_unsigned)(compare, second, first)
+        return self.context.cast(builder, builder.select(better, second, first), kind, resty)
 
     def lower_binop(self, resty, expr, op):
         """Write an operation of two values."""
@@ -240,6 +316,8 @@ class PlainLower(Lower):
         if not kind.signed:
             return self.context.cast(self.builder, index, kind, types.uintp)
         index = self.context.cast(self.builder, index, kind, types.intp)
+        if isinstance(index, Constant) and index.constant >= 0:
+            return index
         below = self.builder.icmp_signed("<", index, Constant(index.type, 0))
         return self.builder.select(below, self.builder.add(index, size), index)
 
@@ -260,6 +338,46 @@ class PlainLower(Lower):
         for name, value in fields.items():
             view = model.set(builder, view, value, name)
         return view
+
+
+def reserve(builder, kind, name=""):
+    """A place of a type in memory, whatever is in it at first."""
+    with builder.goto_entry_block():
+        return builder.alloca(kind, name=name)
+
+
+def find_dominating(blocks) -> set[str]:
+    """The variables that are assigned once, in a block that comes before all others that use them."""
+    defined, excluded, used = {}, set(), {}
+    for label, block in blocks.items():  # in the order in which they are written
+        for statement in block.body:
+            names = [variable.name for variable in statement.list_vars()]
+            if isinstance(statement, ir.Assign):
+                names.remove(statement.target.name)
+            for name in names:
+                used.setdefault(name, set()).add(label)
+                if name not in defined:
+                    excluded.add(name)
+            if isinstance(statement, ir.Assign):
+                if statement.target.name in defined:
+                    excluded.add(statement.target.name)
+                defined[statement.target.name] = label
+    dominators = compute_cfg_from_blocks(blocks).dominators()
+    return {
+        name
+        for name, label in defined.items()
+        if name not in excluded and all(label in dominators[each] for each in used.get(name, ()))
+    }
+
+
+def is_number(kind: types.Type) -> bool:
+    """Whether a type is that of one number."""
+    return isinstance(kind, (types.Float, types.Integer))
+
+
+def is_range_iterator(kind: types.Type) -> bool:
+    """Whether a type is that of a loop over a range."""
+    return isinstance(kind, types.RangeIteratorType)
 
 
 def is_plain_array(kind: types.Type) -> bool:

@@ -10,19 +10,19 @@ import operator
 from functools import cache
 
 from llvmlite.ir import Constant
-from numba.core import cgutils, errors, types, typing
+from numba.core import errors, types, typing
 from numba.core.base import _has_loc
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import _FunctionCompiler
-from numba.core.imputils import builtin_registry
+from numba.core.imputils import builtin_registry, user_function
 from numba.core.registry import CPUTarget, cpu_target
 from numba.core.target_extension import CPU, target_registry
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.context import CallStack
 
-from .lowering import NEVER_RAISING, PlainLowering
+from .lowering import NEVER_RAISING, PlainLowering, reserve
 
 
 class QuickFlags(Flags):
@@ -150,16 +150,32 @@ class PartContext(CPUContext):
             size = SIZES[ty] = super().get_abi_sizeof(ty)
         return size
 
-    def call_internal(self, builder, fndesc, sig, args):
-        """A call of a compiled function; of one that never raises, without a test of its error code."""
-        if fndesc.mangled_name not in NEVER_RAISING or isinstance(sig.return_type, types.Optional):
-            return super().call_internal(builder, fndesc, sig, args)
-        function, convention = self.declare_function(builder.module, fndesc), self.call_conv
-        returned = cgutils.alloca_once(builder, convention.get_return_type(sig.return_type).pointee)
-        excinfo = Constant(function.function_type.args[1], None)
-        packed = convention._get_arg_packer(sig.args).as_arguments(builder, args)
-        builder.call(function, [returned, excinfo, *packed])
-        return self.get_returned_value(builder, sig.return_type, builder.load(returned))
+    def insert_user_function(self, func, fndesc, libs=()):
+        """Let a function be called by others."""
+        call = CallOfPart(fndesc, tuple(libs))
+        self._defns[func].append(call, call.signature)
+
+
+class CallOfPart:
+    """A call of a translated function: Numba's `user_function`, without a test of the error code where there is none.
+
+    Numba wants it with the types that it takes and the libraries that it needs, and to read its signature.
+    """
+
+    def __init__(self, fndesc, libs):
+        self.fndesc, self.libs, self.signature = fndesc, libs, fndesc.argtypes
+        self.with_test = user_function(fndesc, libs)
+
+    def __call__(self, context, builder, sig, args):
+        fndesc, kind = self.fndesc, self.fndesc.restype
+        if fndesc.mangled_name not in NEVER_RAISING or isinstance(kind, types.Optional):
+            return self.with_test(context, builder, sig, args)
+        function, convention = context.declare_function(builder.module, fndesc), context.call_conv
+        returned = reserve(builder, convention.get_return_type(kind).pointee)
+        nothing = Constant(function.function_type.args[1], None)
+        packed = context.get_arg_packer(fndesc.argtypes).as_arguments(builder, args)
+        builder.call(function, [returned, nothing, *packed])
+        return context.get_returned_value(builder, kind, builder.load(returned))
 
 
 class Implementation:
