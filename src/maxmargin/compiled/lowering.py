@@ -17,8 +17,11 @@ from llvmlite.ir import Constant, Undefined
 from numba.core import cgutils, ir, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler_machinery import register_pass
+from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
-from numba.core.typed_passes import NativeLowering
+from numba.core.rewrites import rewrite_registry
+from numba.core.typed_passes import IRLegalization, NativeLowering, PreLowerStripPhis
+from numba.core.untyped_passes import GenericRewrites
 from numba.extending import _Intrinsic
 
 # What makes a value of arrays out of values of arrays: views, and nothing that is allocated.
@@ -26,6 +29,50 @@ BORROWING = {"getitem", "static_getitem", "getattr", "build_tuple", "exhaust_ite
 BORROWING_INTRINSICS = {"cut_rows", "view_rows"}  # of lanes.py
 NEVER_RAISING: set[str] = set()  # functions in LLVM's language, by name
 RETURN_CODES_OF_SUCCESS = (0, -2)  # a value, and None
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PlainRewrites(GenericRewrites):
+    """Constant indices and the like made known, before types are found."""
+
+    _name = "maxmargin_rewrites"
+
+    def run_pass(self, state):
+        """Apply each rewrite to each block until it finds nothing more."""
+        blocks = state.func_ir.blocks
+        for kind in rewrite_registry.rewrites["before-inference"]:
+            rewrite = kind(state)
+            for label in list(blocks):
+                while rewrite.match(state.func_ir, blocks[label], state.typemap, state.calltypes):
+                    blocks[label] = rewrite.apply()
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PlainStripPhis(PreLowerStripPhis):
+    """Assignments in place of the choices between values that arrive from several blocks."""
+
+    _name = "maxmargin_strip_phis"
+
+    def run_pass(self, state):
+        """Put them where the values come from."""
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PlainLegalization(IRLegalization):
+    """Where the last use of each variable is over: only a function that counts references has to know."""
+
+    _name = "maxmargin_legalization"
+
+    def run_pass(self, state):
+        """Note these places, or that there are none."""
+        models = state.targetctx.data_model_manager
+        inner, plain = state.flags.no_cpython_wrapper, not state.flags.debuginfo
+        state.metadata["borrows"] = inner and plain and only_borrows(state, models)
+        return state.metadata["borrows"] or super().run_pass(state)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -44,12 +91,19 @@ class PlainLowering(NativeLowering):
         if state.flags.debuginfo:  # a debugger wants every value in memory
             return NativeLowering().run_pass(state)
         counting = state.targetctx
-        if state.flags.no_cpython_wrapper and only_borrows(state, counting.data_model_manager):
+        if state.metadata["borrows"]:
             state.targetctx = counting.subtarget(enable_nrt=False)
         try:
             return super().run_pass(state)
         finally:
             state.targetctx = counting
+
+
+# in place of passes of Numba
+PLAIN_PASSES = {
+    "GenericRewrites": PlainRewrites, "PreLowerStripPhis": PlainStripPhis, "IRLegalization": PlainLegalization,
+    "NativeLowering": PlainLowering,
+}  # fmt: skip
 
 
 def only_borrows(state, models) -> bool:
@@ -98,8 +152,10 @@ class PlainLower(Lower):
 
     def init(self):
         """Find the variables that need no place in memory: more of them than Numba finds, which looks at one block."""
-        super().init()
         self.counted, self.unit_ranges = {}, set()
+        self._singly_assigned_vars, self._blk_local_varmap = set(), {}
+        if self.context.enable_nrt:
+            super().init()
         self._singly_assigned_vars |= {
             name for name in find_dominating(self.blocks) if not self.is_counted(self.typeof(name))
         }

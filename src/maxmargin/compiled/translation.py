@@ -22,7 +22,7 @@ from numba.core.target_extension import CPU, target_registry
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.context import CallStack
 
-from .lowering import NEVER_RAISING, PlainLowering, reserve
+from .lowering import NEVER_RAISING, PLAIN_PASSES, reserve
 
 
 class QuickFlags(Flags):
@@ -240,7 +240,7 @@ class EveryPass(CompilerBase):
         passes = [kind for kind, _ in DefaultPassBuilder.define_nopython_pipeline(self.state).passes]
         plain = PlainPassManager("plain")
         for kind in self.choose(passes):
-            plain.add_pass(PlainLowering if kind.__name__ == "NativeLowering" else kind, kind.__name__)
+            plain.add_pass(PLAIN_PASSES.get(kind.__name__, kind), kind.__name__)
         plain.finalize()
         return [plain]
 
