@@ -145,18 +145,27 @@ class SmallProblems:
         f, layers = np.empty(self.places), self.layers
         a, b = a.reshape(layers, -1), b.reshape(-1, layers)
         sums = np.empty((len(self), layers * self.sums_per_layer + PROBLEM_SUMS))
-        rows, layout, linear = self.rows, self.layout, True if self.features.by_weights else None
-
-        def enclose(start: int, stop: int) -> None:
-            judge_problems(
-                start, stop, *layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates, sums, linear
-            )
-
-        self.run(enclose)
+        arguments = self.list_judge_arguments(f, a, b, sums)
+        self.run(lambda start, stop: judge_problems(start, stop, *arguments))
         return [
             Certificate(primal, dual, kkt, True, floor, rounding, bound, f[self.cut(k)]) if sound else None
             for k, (primal, dual, rounding, bound, kkt, sound, floor) in enumerate(self.combine(sums, b))
         ]
+
+    def list_judge_arguments(self, f: np.ndarray, a: np.ndarray, b: np.ndarray, sums: np.ndarray) -> tuple:
+        """What `judge_problems` takes beside the numbers of the problems."""
+        rows, layout, linear = self.rows, self.layout, True if self.features.by_weights else None
+        return *layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates, sums, linear
+
+    def expect_judge(self) -> None:
+        """Say that the judge will be called, so that it may be compiled meanwhile."""
+        from ..compiled.second_process import expect
+        from ..compiled.small_problems import judge_problems
+
+        if not getattr(judge_problems, "overloads", True):  # the first time, and not where nothing is compiled
+            table = np.empty((1, 1))
+            arguments = self.list_judge_arguments(table[0], table, table, table)
+            expect(judge_problems, lambda: (0, 1, *arguments))
 
     def combine(self, sums: np.ndarray, b: np.ndarray) -> list[tuple]:
         """P, D, rounding, P - D from above, violation, whether the duals are feasible, and the floor of each problem.

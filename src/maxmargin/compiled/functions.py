@@ -36,6 +36,12 @@ class CompiledFunction(CPUDispatcher):
         with pause_collection():
             return super().compile(sig)
 
+    def is_to_be_stored(self, types) -> bool:
+        """Whether code for some types is not there yet, and could be kept."""
+        if not self.stored or types in self.overloads:
+            return False
+        return StoredCode(self.py_func).is_wanted(types, self.targetctx)
+
     def _compilation_chain_init_hook(self):
         """Packages that extend Numba are looked for when something is compiled, by the target context."""
 

@@ -12,6 +12,7 @@ The rest is Numba's own.
 """
 
 import operator
+from functools import reduce
 
 from llvmlite.ir import Constant, Undefined
 from numba.core import cgutils, ir, types
@@ -346,26 +347,23 @@ class PlainLower(Lower):
 
     def find_item(self, kind, array, places, index, index_kind):
         """Where the item, or the row, of an array is; and the shape of the array."""
-        builder, shape = self.builder, self.read_field(kind, array, "shape")
-        whole, row_length = Constant(self.context.get_value_type(types.intp), 0), None
+        builder, several = self.builder, isinstance(index_kind, types.BaseTuple)
+        shape, data = self.read_field(kind, array, "shape"), self.read_field(kind, array, "data")
         sizes = [builder.extract_value(shape, axis) for axis in range(kind.ndim)]
         indices = [
-            self.wrap_index(each, index if not isinstance(index_kind, types.BaseTuple) else builder.extract_value(index, k), sizes[k])
+            self.wrap_index(each, builder.extract_value(index, k) if several else index, sizes[k])
             for k, each in enumerate(places)
-        ]  # fmt: skip
+        ]
         if kind.layout == "C":
-            for axis, size in enumerate(sizes):
-                if axis > 0:
-                    whole = builder.mul(whole, size) if axis > 1 or indices else whole
+            offset = indices[0]
+            for axis in range(1, kind.ndim):
+                offset = builder.mul(offset, sizes[axis])
                 if axis < len(indices):
-                    whole = builder.add(whole, indices[axis]) if axis > 0 else indices[axis]
-            return builder.gep(self.read_field(kind, array, "data"), [whole]), sizes
+                    offset = builder.add(offset, indices[axis])
+            return builder.gep(data, [offset]), sizes
         strides = self.read_field(kind, array, "strides")
-        for axis, each in enumerate(indices):
-            step = builder.mul(builder.extract_value(strides, axis), each)
-            whole = step if row_length is None else builder.add(whole, step)
-            row_length = axis
-        return cgutils.pointer_add(builder, self.read_field(kind, array, "data"), whole), sizes
+        steps = [builder.mul(builder.extract_value(strides, axis), each) for axis, each in enumerate(indices)]
+        return cgutils.pointer_add(builder, data, reduce(builder.add, steps)), sizes
 
     def wrap_index(self, kind, index, size):
         """An index as a whole number of the machine; those below zero count from the end."""

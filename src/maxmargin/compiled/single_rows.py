@@ -71,7 +71,9 @@ def evaluate_row(i, source, row):
             value, count = zero, min(width, U(norms.shape[0]) - j)
             if kind == LAPLACIAN:
                 for k in range(d):
-                    value = subtract(value, absolute(subtract(spread(own[block, k, lane]), load(blocks, j * d + k * width))))
+                    value = subtract(
+                        value, absolute(subtract(spread(own[block, k, lane]), load(blocks, j * d + k * width)))
+                    )
             elif kind == RBF_FROM_DIFFERENCES:
                 for k in range(d):
                     apart = subtract(spread(own[block, k, lane]), load(blocks, j * d + k * width))

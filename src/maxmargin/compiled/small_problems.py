@@ -145,8 +145,8 @@ def add_diagonal(diagonal, start, stop, curvature, place):
 
 @njit(**OPTIONS)
 def solve_problem(
-    k, pairs, segments, blocks, kernel, packed, norms, diagonal, begin, buffer, capacity, work, vectors, places, a, p, d,
-    e, lo, hi, balance, tol, limits, numbers, counts, intercepts,
+    k, pairs, segments, blocks, kernel, packed, norms, diagonal, begin, buffer, capacity, work, vectors, places, a, p,
+    d, e, lo, hi, balance, tol, limits, numbers, counts, intercepts,
 ):  # fmt: skip
     """`solve_problems` for one of them, in memory that is given: numbers, and places in a cache of rows.
 
