@@ -150,7 +150,7 @@ def solve_problem(
 ):  # fmt: skip
     """`solve_problems` for one of them, in memory that is given: numbers, and places in a cache of rows.
 
-    It allocates nothing itself, so that nothing in it counts references to arrays; see `lowering.py`.
+    It allocates nothing itself, so that nothing in it counts references to arrays; see `passes.py`.
     """
     layers, n = work.shape[1], work.shape[2]
     source = (

@@ -22,7 +22,8 @@ from numba.core.target_extension import CPU, target_registry
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.context import CallStack
 
-from .lowering import NEVER_RAISING, PLAIN_PASSES, reserve
+from .lowering import NEVER_RAISING, reserve
+from .passes import PLAIN_PASSES
 
 
 class QuickFlags(Flags):
