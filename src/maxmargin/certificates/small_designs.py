@@ -108,6 +108,17 @@ class SmallDesigns:
         relative, away = bound_sum(self.shape[1] + 8), self.features.samples.displacement
         judge_designs(self.Z, relative, away, self.free, u, a, *self.row, scores, found)
 
+    def expect_judge(self) -> None:
+        """Say that the judge will be called, so that it may be compiled meanwhile."""
+        if self.row is None:
+            return
+        from ..compiled.second_process import expect
+        from ..compiled.small_designs import judge_designs
+
+        table, away = np.empty((1, 1)), self.features.samples.displacement
+        row = self.row
+        expect(judge_designs, lambda: (self.Z, 1.0, away, self.free, table, table, *row, table, table))
+
     def certify(self, k: int, values: list[float], scores: np.ndarray, b: float) -> Certificate | None:
         """The certificate of problem k from what `sum_rows` has found of it; its intercept has the size b."""
         found, (moved, cost, square, apart, weight, largest) = RowSums(*values[:16]), values[16:]

@@ -192,16 +192,27 @@ class SmallProblems:
         f, layers = np.empty(self.places), self.layers
         a, b = a.reshape(layers, -1), b.reshape(-1, layers)
         numbers = np.empty((len(self), loops.CERTIFICATE_NUMBERS))
-        rows, linear = self.rows, True if self.features.by_weights else None
-
-        def enclose(start: int, stop: int) -> None:
-            loops.judge_problems(
-                start, stop, *self.layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates,
-                rows.least_sizes, self.floors, numbers, linear,
-            )  # fmt: skip
-
-        self.run(enclose)
+        arguments, judge_problems = self.list_judge_arguments(f, a, b, numbers), loops.judge_problems
+        self.run(lambda start, stop: judge_problems(start, stop, *arguments))
         return JointCertificates(numbers, f, self.end_places)
+
+    def list_judge_arguments(self, f: np.ndarray, a: np.ndarray, b: np.ndarray, numbers: np.ndarray) -> tuple:
+        """What `judge_problems` takes beside the numbers of the problems."""
+        rows, linear = self.rows, True if self.features.by_weights else None
+        return (
+            *self.layout, self.ends, f, a, *rows.row, rows.balance, b, self.error_rates, rows.least_sizes, self.floors,
+            numbers, linear,
+        )  # fmt: skip
+
+    def expect_judge(self) -> None:
+        """Say that the judge will be called, so that it may be compiled meanwhile."""
+        judge_problems = load_loops().judge_problems
+        if not getattr(judge_problems, "overloads", True):  # the first time, and not where nothing is compiled
+            from ..compiled.second_process import expect
+
+            table = np.empty((1, 1))
+            arguments = self.list_judge_arguments(table[0], table, table, table)
+            expect(judge_problems, lambda: (0, 1, *arguments))
 
     @cached_property
     def reach(self) -> float:

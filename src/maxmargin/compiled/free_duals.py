@@ -9,6 +9,7 @@ is largest. With the bounds left aside that is one system of equations in as man
 import numpy as np
 
 from .compiler import njit
+from .lanes import cut_rows
 from .small_systems import factor, solve_factored
 from .smo import BLOCKED, DUAL, OPTIONS, update_rates
 
@@ -32,9 +33,9 @@ def find_free(up, low, slot, free):
 
 
 @njit(**OPTIONS)
-def find_direction(free, count, rows, slot, f, up, curvature, L):
-    """t and what it gains per unit, g't; the gain is 0 where M has no factors."""
-    t, ones, largest = np.empty(count), np.empty(count), 0.0
+def find_direction(free, rows, slot, f, up, curvature, t, ones, L):
+    """What the direction t gains per unit, g't; 0 where M has no factors."""
+    count, largest = t.shape[0], 0.0
     for r in range(count):
         largest = max(largest, curvature[free[r]])
     for r in range(count):
@@ -44,7 +45,7 @@ def find_direction(free, count, rows, slot, f, up, curvature, L):
         L[r, r] = curvature[free[r]] + RIDGE * largest
         t[r], ones[r] = up[free[r]] - f[free[r]], 1.0
     if not factor(L, L):
-        return t, 0.0
+        return 0.0
     solve_factored(L, t)
     solve_factored(L, ones)
     total = weight = gain = 0.0
@@ -54,7 +55,7 @@ def find_direction(free, count, rows, slot, f, up, curvature, L):
     for r in range(count):
         t[r] -= total / weight * ones[r]
         gain += t[r] * (up[free[r]] - f[free[r]])
-    return t, gain
+    return gain
 
 
 @njit(**OPTIONS)
@@ -78,6 +79,28 @@ def estimate_credit(steps, n):
 
 
 @njit(**OPTIONS)
+def move_free(free, vectors, L, rows, slot, f, a, p, d, e, lo, hi, up, low, curvature, numbers):
+    """Move the free duals in the direction t, and return how far; -1 where nothing is to be gained."""
+    count = L.shape[0]
+    t, ones = cut_rows(vectors, 0, count), cut_rows(vectors, count, 2 * count)
+    gain = find_direction(free, rows, slot, f, up, curvature, t, ones, L)
+    if not gain > 0.0:
+        return -1.0
+    share = find_share(free, t, a, e, lo, hi)
+    numbers[DUAL] += share * (1.0 - 0.5 * share) * gain
+    for r in range(count):
+        i, row = free[r], rows[slot[free[r]]]
+        before = a[i]
+        a[i] = min(max(before + share * t[r], lo[i]), hi[i])
+        if e[i] > 0.0 and a[i] * before < 0.0:
+            a[i] = 0.0
+        for j in range(f.shape[0]):
+            f[j] += (a[i] - before) * row[j]
+        update_rates(i, a, p, d, e, lo, hi, up, low)
+    return share
+
+
+@njit(**OPTIONS)
 def maximise_over_free(credit, rows, slot, f, a, p, d, e, lo, hi, up, low, curvature, numbers):
     """Move the free duals of one layer to where D is largest, or until the first of them meets its bound, and again.
 
@@ -92,20 +115,10 @@ def maximise_over_free(credit, rows, slot, f, a, p, d, e, lo, hi, up, low, curva
         if count < 2 or cost > credit:
             return credit
         credit -= cost
-        t, gain = find_direction(free, count, rows, slot, f, up, curvature, np.empty((count, count)))
-        if not gain > 0.0:
-            return credit
-        share = find_share(free, t, a, e, lo, hi)
-        numbers[DUAL] += share * (1.0 - 0.5 * share) * gain
-        for r in range(count):
-            i, row = free[r], rows[slot[free[r]]]
-            before = a[i]
-            a[i] = min(max(before + share * t[r], lo[i]), hi[i])
-            if e[i] > 0.0 and a[i] * before < 0.0:
-                a[i] = 0.0
-            for j in range(n):
-                f[j] += (a[i] - before) * row[j]
-            update_rates(i, a, p, d, e, lo, hi, up, low)
-        if share == 1.0:
+        share = move_free(
+            free, np.empty(2 * count), np.empty((count, count)), rows, slot, f, a, p, d, e, lo, hi, up, low, curvature,
+            numbers,
+        )  # fmt: skip
+        if not 0.0 <= share < 1.0:
             return credit
     return credit

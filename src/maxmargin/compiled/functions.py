@@ -16,7 +16,7 @@ from numba.core.types import unliteral
 
 from ..runtime.garbage import pause_collection
 from .stored_code import StoredCode
-from .translation import PartTarget, PlainPasses, QuickFlags, Translator, part_target
+from .translation import EveryPass, PartTarget, PlainPasses, QuickFlags, Translator, part_target
 
 
 class CompiledFunction(CPUDispatcher):
@@ -35,6 +35,12 @@ class CompiledFunction(CPUDispatcher):
             self._cache = StoredCode(self.py_func)
         with pause_collection():
             return super().compile(sig)
+
+    def is_to_be_stored(self, types) -> bool:
+        """Whether code for some types is not there yet, and could be kept."""
+        if not self.stored or types in self.overloads:
+            return False
+        return StoredCode(self.py_func).is_wanted(types, self.targetctx)
 
     def _compilation_chain_init_hook(self):
         """Packages that extend Numba are looked for when something is compiled, by the target context."""
@@ -59,7 +65,7 @@ class FunctionPart(CPUDispatcher):
 
     targetdescr = part_target
 
-    def __init__(self, py_func, locals, targetoptions, pipeline_class=compiler.Compiler):
+    def __init__(self, py_func, locals, targetoptions, pipeline_class=EveryPass):
         super().__init__(py_func, locals, targetoptions, pipeline_class)
         self.passes, self.keys = pipeline_class, {}
 

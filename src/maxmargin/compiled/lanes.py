@@ -171,6 +171,28 @@ def view_rows(context, values, count, width):
 
 
 @intrinsic
+def cut_rows(context, values, start, stop):
+    """values[start:stop] for 0 <= start <= stop <= len(values); a slice would compile what other numbers mean."""
+    view = types.Array(values.dtype, values.ndim, values.layout)
+
+    def generate(context, builder, signature, arguments):
+        from numba.np.arrayobj import make_array, populate_array
+
+        array, part = make_array(values)(context, builder, arguments[0]), make_array(view)(context, builder)
+        shape = cgutils.unpack_tuple(builder, array.shape, values.ndim)
+        strides = cgutils.unpack_tuple(builder, array.strides, values.ndim)
+        data = cgutils.pointer_add(builder, array.data, builder.mul(arguments[1], strides[0]))
+        shape[0] = builder.sub(arguments[2], arguments[1])
+        populate_array(
+            part, data=data, shape=shape, strides=strides, itemsize=array.itemsize, meminfo=array.meminfo,
+            parent=array.parent,
+        )  # fmt: skip
+        return impl_ret_borrowed(context, builder, view, part._getvalue())
+
+    return view(values, types.intp, types.intp), generate
+
+
+@intrinsic
 def spread(context, scalar):
     """The same number in every lane."""
     lanes = Lanes(scalar)

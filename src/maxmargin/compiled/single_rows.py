@@ -41,7 +41,7 @@ def evaluate_row(i, source, row):
     kind, gamma, coef0, degree, offset, first, first_norms, second, second_norms = source
     d, width, n = U(first.shape[1]), U(first.shape[2]), first_norms.shape[0]
     own, norms, place = (first, first_norms, i) if i < n else (second, second_norms, i - n)
-    x, minus = own[place // width, :, place % width].copy(), spread_like(row, -norms[place])
+    block, lane, minus = place // width, place % width, spread_like(row, -norms[place])
     zero, two, scale = spread_like(row, 0.0), spread_like(row, 2.0), spread_like(row, gamma)
     start = U(0)
     for part in range(2):
@@ -51,7 +51,7 @@ def evaluate_row(i, source, row):
         for j in range(U(0), four, U(4) * width):  # four blocks at once: a product waits for the one before it
             one, other, third, fourth, stride = zero, zero, zero, zero, d * width
             for k in range(d):
-                place, each = j * d + k * width, spread(x[k])
+                place, each = j * d + k * width, spread(own[block, k, lane])
                 one = multiply_add(each, load(blocks, place), one)
                 other = multiply_add(each, load(blocks, place + stride), other)
                 third = multiply_add(each, load(blocks, place + U(2) * stride), third)
@@ -71,14 +71,16 @@ def evaluate_row(i, source, row):
             value, count = zero, min(width, U(norms.shape[0]) - j)
             if kind == LAPLACIAN:
                 for k in range(d):
-                    value = subtract(value, absolute(subtract(spread(x[k]), load(blocks, j * d + k * width))))
+                    value = subtract(
+                        value, absolute(subtract(spread(own[block, k, lane]), load(blocks, j * d + k * width)))
+                    )
             elif kind == RBF_FROM_DIFFERENCES:
                 for k in range(d):
-                    apart = subtract(spread(x[k]), load(blocks, j * d + k * width))
+                    apart = subtract(spread(own[block, k, lane]), load(blocks, j * d + k * width))
                     value = subtract(value, multiply(apart, apart))
             else:
                 for k in range(d):
-                    value = multiply_add(spread(x[k]), load(blocks, j * d + k * width), value)
+                    value = multiply_add(spread(own[block, k, lane]), load(blocks, j * d + k * width), value)
             if kind == RBF:
                 value = subtract(multiply_add(two, value, minus), load_some(norms, j, count, zero))
             if kind == RBF or kind >= LAPLACIAN:

@@ -12,9 +12,10 @@ from .certificate_numbers import combine_numbers
 from .compiler import njit
 from .double_double import two_sum
 from .free_duals import estimate_credit, maximise_over_free
-from .lanes import view_rows
+from .lanes import cut_rows, view_rows
 from .row_sums import bound_balancing_cost, enclose_rows
 from .single_rows import admit_row, evaluate_row
+from .small_systems import fill
 from .smo import BUDGET, CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
 
 STRETCH_STEPS = 32  # pair steps before Newton's method is tried over the free duals
@@ -38,13 +39,11 @@ def pack_segments(X, ends, blocks, packed, norms):
 
 
 @njit(**OPTIONS)
-def take_columns(values, start, stop):
-    """values[:, start:stop] as an array of its own."""
-    own = np.empty((values.shape[0], stop - start))
-    for layer in range(values.shape[0]):
-        for i in range(stop - start):
+def take_columns(values, start, own):
+    """own = values[:, start : start + n]."""
+    for layer in range(own.shape[0]):
+        for i in range(own.shape[1]):
             own[layer, i] = values[layer, start + i]
-    return own
 
 
 @njit(**OPTIONS)
@@ -55,17 +54,6 @@ def put(own, values, start):
     """
     for i in range(own.shape[0]):
         values[start + i] = own[i]
-
-
-@njit(**OPTIONS)
-def find_source(k, pairs, ends, blocks, kernel, packed, norms):
-    """What `single_rows` evaluates rows of problem k from."""
-    i, j = pairs[k]
-    return (
-        kernel[0], kernel[1], kernel[2], kernel[3], kernel[4],
-        packed[blocks[i] : blocks[i + 1]], norms[ends[i] : ends[i + 1]],
-        packed[blocks[j] : blocks[j + 1]], norms[ends[j] : ends[j + 1]],
-    )  # fmt: skip
 
 
 @njit(**OPTIONS)
@@ -81,18 +69,10 @@ def fill_to_balance(a, lo, hi, balance):
 
 
 @njit(**OPTIONS)
-def fill_slots(count):
-    """None of so many slots is taken."""
-    slots = np.empty(count, np.int64)
-    for s in range(count):
-        slots[s] = -1
-    return slots
-
-
-@njit(**OPTIONS)
-def start_scores(a, source, rows, slot, holder, stamp, counts, f):
+def start_scores(a, source, rows, slot, holder, stamp, counts, coef, f):
     """f = K a, and a'Ka; the rows that this needs stay, as far as there is room, for the steps that follow."""
-    square, coef = 0.0, np.zeros(f.shape[0])
+    square = 0.0
+    fill(coef, 0.0)
     for layer in range(a.shape[0]):
         for i in range(f.shape[0]):
             coef[i] += a[layer, i]
@@ -157,6 +137,84 @@ def absorb_imbalance(a, lo, hi, balance):
 
 
 @njit(**OPTIONS)
+def add_diagonal(diagonal, start, stop, curvature, place):
+    """curvature_place+i += K_ii of the samples start to stop, in every layer."""
+    for layer in range(curvature.shape[0]):
+        for i in range(stop - start):
+            curvature[layer, place + i] += diagonal[start + i]
+
+
+@njit(**OPTIONS)
+def solve_problem(
+    k, pairs, segments, blocks, kernel, packed, norms, diagonal, begin, buffer, capacity, work, vectors, places, a, p,
+    d, e, lo, hi, balance, tol, limits, numbers, counts, intercepts,
+):  # fmt: skip
+    """`solve_problems` for one of them, in memory that is given: numbers, and places in a cache of rows.
+
+    It allocates nothing itself, so that nothing in it counts references to arrays; see `passes.py`.
+    """
+    layers, n = work.shape[1], work.shape[2]
+    source = (
+        kernel[0], kernel[1], kernel[2], kernel[3], kernel[4],
+        cut_rows(packed, blocks[pairs[k, 0]], blocks[pairs[k, 0] + 1]),
+        cut_rows(norms, segments[pairs[k, 0]], segments[pairs[k, 0] + 1]),
+        cut_rows(packed, blocks[pairs[k, 1]], blocks[pairs[k, 1] + 1]),
+        cut_rows(norms, segments[pairs[k, 1]], segments[pairs[k, 1] + 1]),
+    )  # fmt: skip
+    rows, slot, holder = view_rows(buffer, capacity, n), cut_rows(places, 0, n), cut_rows(places, n, n + capacity)
+    stamp = cut_rows(places, n + capacity, n + 2 * capacity)
+    counted = cut_rows(places, n + 2 * capacity, n + 2 * capacity + counts.shape[1])
+    f, scratch = cut_rows(vectors, 0, n), cut_rows(vectors, n, 2 * n)
+    intercept = cut_rows(vectors, 2 * n, 2 * n + layers)
+    values = cut_rows(vectors, 2 * n + layers, 2 * n + layers + numbers.shape[1])
+    shift, curve, kink, lower, upper = work[0], work[1], work[2], work[3], work[4]
+    duals, curvature, up, low = work[5], work[6], work[7], work[8]
+    fill(places, -1)
+    fill(vectors, 0.0)
+    put(counts[k], counted, 0)
+    put(numbers[k], values, 0)
+    take_columns(p, begin, shift)
+    take_columns(d, begin, curve)
+    take_columns(e, begin, kink)
+    take_columns(lo, begin, lower)
+    take_columns(hi, begin, upper)
+    take_columns(d, begin, curvature)
+    i, j = pairs[k, 0], pairs[k, 1]
+    add_diagonal(diagonal, segments[i], segments[i + 1], curvature, 0)
+    add_diagonal(diagonal, segments[j], segments[j + 1], curvature, segments[i + 1] - segments[i])
+    for layer in range(layers):
+        fill(duals[layer], 0.0)
+    if balance is not None:
+        for layer in range(layers):
+            fill_to_balance(duals[layer], lower[layer], upper[layer], balance[k, layer])
+        square = start_scores(duals, source, rows, slot, holder, stamp, counted, scratch, f)
+        values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
+    update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
+    code, left, credit = BUDGET, np.int64(max(limits[0] * n, limits[1] / n)), 0.0
+    while code == BUDGET and left > 0:
+        stretch = min(left, STRETCH_STEPS)
+        code = pair_steps(
+            rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature, scratch,
+            SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, stretch, values, counted, intercept,
+        )  # fmt: skip
+        left -= stretch
+        if code == BUDGET and layers == 1:
+            credit = maximise_over_free(
+                credit + estimate_credit(stretch, n), rows, slot, f, duals[0], shift[0], curve[0], kink[0], lower[0],
+                upper[0], up[0], low[0], curvature[0], values,
+            )  # fmt: skip
+    for layer in range(layers):
+        sum_of_duals = 0.0
+        if balance is not None:
+            sum_of_duals = balance[k, layer]
+        absorb_imbalance(duals[layer], lower[layer], upper[layer], sum_of_duals)
+        put(duals[layer], a[layer], begin)
+    put(intercept, intercepts[k], 0)
+    put(counted, counts[k], 0)
+    put(values, numbers[k], 0)
+
+
+@njit(**OPTIONS)
 def solve_problems(
     start, stop, buffer, pairs, segments, blocks, kernel, packed, norms, diagonal, ends, a, p, d, e, lo, hi, balance,
     tol, limits, numbers, counts, intercepts,
@@ -168,51 +226,16 @@ def solve_problems(
     Where `balance` is None all duals sum to zero, and what starts elsewhere is not compiled, which the first fit would
     wait for.
     """
+    layers = a.shape[0]
     for k in range(start, stop):
-        begin, end, layers = ends[k], ends[k + 1], a.shape[0]
-        n = end - begin
-        source = find_source(k, pairs, segments, blocks, kernel, packed, norms)
+        n = ends[k + 1] - ends[k]
         capacity = min(n, buffer.shape[0] // n)
-        rows = view_rows(buffer, capacity, n)
-        slot, holder, stamp = fill_slots(n), fill_slots(capacity), fill_slots(capacity)
-        # Copies, since two threads that count references to the same arrays hold each other up.
-        shift, curve, kink = take_columns(p, begin, end), take_columns(d, begin, end), take_columns(e, begin, end)
-        lower, upper, duals = take_columns(lo, begin, end), take_columns(hi, begin, end), np.zeros((layers, n))
-        curvature, up, low = take_columns(d, begin, end), np.empty((layers, n)), np.empty((layers, n))
-        i, j = pairs[k]
-        first = segments[i + 1] - segments[i]
-        counted, values, intercept, f = counts[k].copy(), numbers[k].copy(), np.zeros(layers), np.zeros(n)
-        for layer in range(layers):
-            add_multiple(1.0, diagonal[segments[i] : segments[i + 1]], curvature[layer, :first])
-            add_multiple(1.0, diagonal[segments[j] : segments[j + 1]], curvature[layer, first:])
-        if balance is not None:
-            for layer in range(layers):
-                fill_to_balance(duals[layer], lower[layer], upper[layer], balance[k, layer])
-            square = start_scores(duals, source, rows, slot, holder, stamp, counted, f)
-            values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
-        update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
-        code, left, credit = BUDGET, np.int64(max(limits[0] * n, limits[1] / n)), 0.0
-        while code == BUDGET and left > 0:
-            stretch = min(left, STRETCH_STEPS)
-            code = pair_steps(
-                rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature,
-                SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, stretch, values, counted, intercept,
-            )  # fmt: skip
-            left -= stretch
-            if code == BUDGET and layers == 1:
-                credit = maximise_over_free(
-                    credit + estimate_credit(stretch, n), rows, slot, f, duals[0], shift[0], curve[0], kink[0],
-                    lower[0], upper[0], up[0], low[0], curvature[0], values,
-                )  # fmt: skip
-        for layer in range(layers):
-            sum_of_duals = 0.0
-            if balance is not None:
-                sum_of_duals = balance[k, layer]
-            absorb_imbalance(duals[layer], lower[layer], upper[layer], sum_of_duals)
-            put(duals[layer], a[layer], begin)
-        put(intercept, intercepts[k], 0)
-        put(counted, counts[k], 0)
-        put(values, numbers[k], 0)
+        places = np.empty(n + 2 * capacity + counts.shape[1], np.int64)
+        solve_problem(
+            k, pairs, segments, blocks, kernel, packed, norms, diagonal, ends[k], buffer, capacity,
+            np.empty((9, layers, n)), np.empty(2 * n + layers + numbers.shape[1]), places, a, p, d, e, lo, hi, balance,
+            tol, limits, numbers, counts, intercepts,
+        )  # fmt: skip
 
 
 @njit(**OPTIONS)
@@ -247,6 +270,91 @@ def project(coef, source, f):
 
 
 @njit(**EXACT_OPTIONS)
+def certify_scores(
+    scores, errors, coef, found, duals, shift, curve, kink, lower, upper, balance, b, bounds, least_size, floor, numbers
+):  # fmt: skip
+    """The numbers of the certificate of a problem from its scores f = K coef, and |w|^2.
+
+    `bounds` says how large rounding errors are, see `SmallProblems.error_rates`, and `errors` by how much each score is
+    off beyond that, to which the rest is added. `found` is memory for the sums of each layer.
+    """
+    per_dual, per_length, per_intercept, reach, away, summed = bounds
+    layers, n = duals.shape
+    total = imbalance = lost = size = largest_intercept = square = absolute = beyond = 0.0
+    for layer in range(layers):
+        largest_intercept = max(largest_intercept, abs(b[layer]))
+        for i in range(n):
+            size += abs(duals[layer, i])
+    for i in range(n):
+        total += abs(coef[i])
+        imbalance, part_lost = two_sum(imbalance, coef[i])
+        lost += part_lost
+        square += coef[i] * scores[i]
+        absolute += abs(coef[i] * scores[i])
+        beyond += abs(coef[i]) * errors[i]
+    drift = away * (abs(imbalance + lost) * (1.0 + 2.0 * UNIT) + summed * summed * total)
+    error = per_dual * total
+    doubt = total * error + beyond + summed * absolute  # of |w|^2
+    length = np.sqrt(max(square, 0.0) + doubt)
+    public = per_length * (length + drift) + drift * reach + per_intercept * largest_intercept
+    for i in range(n):
+        errors[i] += error + public
+    for layer in range(layers):
+        largest = 0.0
+        for i in range(n):
+            largest = max(largest, abs(duals[layer, i]))
+        sums = enclose_rows(
+            scores, errors, b[layer], duals[layer], shift[layer], curve[layer], kink[layer], lower[layer], upper[layer],
+            AT_BOUND * largest,
+        )  # fmt: skip
+        moved, cost = bound_balancing_cost(sums, True, balance[layer], b[layer], n, AT_BOUND * largest)
+        found[layer, MOVED], found[layer, MOVING_COST] = moved, cost
+        for j in range(MOVED):
+            found[layer, j] = sums[j]
+    halves = 0.5 * square, 0.5 * doubt + drift * (length + drift)
+    combine_numbers(found, layers, b, balance, halves, drift, reach, max(size, least_size), floor, numbers)
+    numbers[SQUARE] = square
+
+
+@njit(**EXACT_OPTIONS)
+def judge_problem(
+    k, pairs, segments, blocks, kernel, packed, norms, begin, work, vectors, found, f, a, p, d, e, lo, hi, balance, b,
+    bounds, least_sizes, floors, numbers, linear,
+):  # fmt: skip
+    """`judge_problems` for one of them, in memory that is given."""
+    layers, n = work.shape[1], work.shape[2]
+    source = (
+        kernel[0], kernel[1], kernel[2], kernel[3], kernel[4],
+        cut_rows(packed, blocks[pairs[k, 0]], blocks[pairs[k, 0] + 1]),
+        cut_rows(norms, segments[pairs[k, 0]], segments[pairs[k, 0] + 1]),
+        cut_rows(packed, blocks[pairs[k, 1]], blocks[pairs[k, 1] + 1]),
+        cut_rows(norms, segments[pairs[k, 1]], segments[pairs[k, 1] + 1]),
+    )  # fmt: skip
+    duals, shift, curve, kink, lower, upper = work[0], work[1], work[2], work[3], work[4], work[5]
+    scores, coef, errors, row = vectors[0], vectors[1], vectors[2], vectors[3]
+    take_columns(a, begin, duals)
+    take_columns(p, begin, shift)
+    take_columns(d, begin, curve)
+    take_columns(e, begin, kink)
+    take_columns(lo, begin, lower)
+    take_columns(hi, begin, upper)
+    fill(coef, 0.0)
+    fill(errors, 0.0)
+    for layer in range(layers):
+        for i in range(n):
+            coef[i] += duals[layer, i]
+    if linear is not None:
+        project(coef, source, scores)
+    else:
+        add_weighted_rows(coef, source, row, scores)
+    certify_scores(
+        scores, errors, coef, found, duals, shift, curve, kink, lower, upper, balance[k], b[k], bounds, least_sizes[k],
+        floors[k], numbers[k],
+    )  # fmt: skip
+    put(scores, f, begin)
+
+
+@njit(**EXACT_OPTIONS)
 def judge_problems(
     start, stop, pairs, segments, blocks, kernel, packed, norms, ends, f, a, p, d, e, lo, hi, balance, b, bounds,
     least_sizes, floors, numbers, linear,
@@ -256,53 +364,11 @@ def judge_problems(
     `bounds` says how large rounding errors are; see `SmallProblems.error_rates`. `numbers` has one row for each
     problem: what `combine_numbers` finds, and |w|^2. Scores are those of w = X'coef unless `linear` is None.
     """
-    per_dual, per_length, per_intercept, reach, away, summed = bounds
+    layers = a.shape[0]
     for k in range(start, stop):
-        begin, end, layers = ends[k], ends[k + 1], a.shape[0]
-        n = end - begin
-        duals, scores, coef, errors = take_columns(a, begin, end), np.empty(n), np.zeros(n), np.empty(n)
-        shift, curve, kink = take_columns(p, begin, end), take_columns(d, begin, end), take_columns(e, begin, end)
-        lower, upper = take_columns(lo, begin, end), take_columns(hi, begin, end)
-        total = imbalance = lost = size = largest_intercept = 0.0
-        for layer in range(layers):
-            largest_intercept = max(largest_intercept, abs(b[k, layer]))
-            for i in range(n):
-                coef[i] += duals[layer, i]
-                size += abs(duals[layer, i])
-        source = find_source(k, pairs, segments, blocks, kernel, packed, norms)
-        if linear is not None:
-            project(coef, source, scores)
-        else:
-            add_weighted_rows(coef, source, np.empty(n), scores)
-        square = absolute = 0.0
-        for i in range(n):
-            total += abs(coef[i])
-            imbalance, part_lost = two_sum(imbalance, coef[i])
-            lost += part_lost
-            square += coef[i] * scores[i]
-            absolute += abs(coef[i] * scores[i])
-        drift = away * (abs(imbalance + lost) * (1.0 + 2.0 * UNIT) + summed * summed * total)
-        error = per_dual * total
-        length = np.sqrt(max(square, 0.0) + total * error + summed * absolute)
-        public = per_length * (length + drift) + drift * reach + per_intercept * largest_intercept
-        for i in range(n):
-            errors[i] = error + public
-        found = np.empty((layers, LAYER_SUMS))
-        for layer in range(layers):
-            largest = 0.0
-            for i in range(n):
-                largest = max(largest, abs(duals[layer, i]))
-            sums = enclose_rows(
-                scores, errors, b[k, layer], duals[layer], shift[layer], curve[layer], kink[layer], lower[layer],
-                upper[layer], AT_BOUND * largest,
-            )  # fmt: skip
-            moved, cost = bound_balancing_cost(sums, True, balance[k, layer], b[k, layer], n, AT_BOUND * largest)
-            found[layer, MOVED], found[layer, MOVING_COST] = moved, cost
-            for j in range(MOVED):
-                found[layer, j] = sums[j]
-        halves = 0.5 * square, 0.5 * (total * error + summed * absolute) + drift * (length + drift)
-        combine_numbers(
-            found, layers, b[k], balance[k], halves, drift, reach, max(size, least_sizes[k]), floors[k], numbers[k]
-        )
-        numbers[k, SQUARE] = square
-        put(scores, f, begin)
+        n = ends[k + 1] - ends[k]
+        judge_problem(
+            k, pairs, segments, blocks, kernel, packed, norms, ends[k], np.empty((6, layers, n)), np.empty((4, n)),
+            np.empty((layers, LAYER_SUMS)), f, a, p, d, e, lo, hi, balance, b, bounds, least_sizes, floors, numbers,
+            linear,
+        )  # fmt: skip

@@ -405,15 +405,15 @@ def select_layer(up, low, f, scratch):
 @njit(**OPTIONS)
 def pair_steps(
     rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature,
-    selection, sweep, gap_stops, every, tol, threshold, max_steps, numbers, counts, intercepts,
+    scratch, selection, sweep, gap_stops, every, tol, threshold, max_steps, numbers, counts, intercepts,
 ):  # fmt: skip
     """Pair steps until convergence, a missing row, or `max_steps`: algorithm 6.2 and its two refinements.
 
     `every` so many steps the violation m - M is compared with `threshold`, or the gap with `tol` if `gap_stops`.
     With a `source` of rows (see single_rows.py) none is missing. Where `source`, `sweep` (Keerthi's selection) or
-    `gap_stops` is None, its code is not compiled at all: that halves the time of the first fit.
+    `gap_stops` is None, its code is not compiled at all: that halves the time of the first fit. `scratch` is room for
+    a number for each sample.
     """
-    scratch = np.empty(f.shape[0], f.dtype)
     settled, found, current = False, False, 0
     # Views of the layer at work: to make one in every step would take as long as the step.
     a_l, p_l, d_l, e_l, lo_l, hi_l = a[0], p[0], d[0], e[0], lo[0], hi[0]
@@ -504,10 +504,9 @@ def pair_steps(
 @njit(**OPTIONS)
 def single_steps(
     rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature,
-    gap_stops, tol, threshold, max_steps, numbers, counts, intercepts,
+    scratch, gap_stops, tol, threshold, max_steps, numbers, counts, intercepts,
 ):  # fmt: skip
     """Steps of one dual at a time, for problems without a free intercept: no equality ties a pair together."""
-    scratch = np.empty(f.shape[0], f.dtype)
     a_l, p_l, d_l, e_l, lo_l, hi_l, up_l, low_l = a[0], p[0], d[0], e[0], lo[0], hi[0], up[0], low[0]
     for _ in range(max_steps):
         i = best_single(up_l, low_l, f, curvature[0], scratch)

@@ -28,6 +28,8 @@ from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import _nrt_python
 from numba.core.runtime.nrt import rtsys
 
+from . import second_process
+
 ANNOUNCEMENT = "maxmargin: compiling for this processor, once; later processes load the compiled code."
 # what reading a file raises that was cut off, or that something else has written over
 DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError)
@@ -125,6 +127,7 @@ class StoredCode(FunctionCache):
 
     def __init__(self, function):
         super().__init__(function)
+        self.name = function.__module__, function.__name__
         path = function.__code__.co_filename
         folders = [Path(self._cache_path), *list_ready_made_folders(path)]
         self.files = [
@@ -136,15 +139,33 @@ class StoredCode(FunctionCache):
     def load_overload(self, sig, target_context):
         """The compiled code for some types; None if there is none, and it is to be compiled."""
         find_runtime()
+        found = self.find(sig, target_context)
+        if found is None and second_process.wait_for(*self.name, sig):
+            found = self.find(sig, target_context)
+        if found is None:
+            announce_compiling()
+            second_process.start()
+            target_context.refresh()
+        return found
+
+    def find(self, sig, target_context):
+        """The compiled code for some types; None if there is none."""
         with self._guard_against_spurious_io_errors():
             key = self._index_key(sig, target_context.codegen())
             for file in self.files:
                 found = file.load(key)
                 if found is not None:
                     return self._impl.rebuild(target_context, found)
-        announce_compiling()
-        target_context.refresh()
         return None
+
+    def is_wanted(self, sig, target_context) -> bool:
+        """Whether code for some types is not there, and can be written."""
+        folder, key = Path(self._cache_path), self._index_key(sig, target_context.codegen())
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return os.access(folder, os.W_OK) and not any(key in file._load_index() for file in self.files)
+        except (OSError, *DAMAGE):
+            return False
 
     def save_overload(self, sig, data):
         """Keep compiled code; a disk that is full or read-only does not end the fit."""

@@ -76,6 +76,7 @@ def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Ca
     None for those that the loop should start anew: their numbers overflowed, or they are far from their kinks.
     """
     kinked = problems.kinked
+    problems.expect_judge()
     solutions = take_steps(problems, kinked, tol, workers, is_over)
     solver = InteriorPoint() if kinked else Newton()
     done = solutions.told[:, 3] > 0.0

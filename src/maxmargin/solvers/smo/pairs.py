@@ -186,7 +186,7 @@ class PairRun(ActiveRun):
         held = (cache.rows, cache.slot, cache.holder, cache.stamp, cache.source)
         state = (*held, self.f, self.a, self.p, self.d, self.e, self.lo, self.hi)
         limits = (self.target, self.threshold, max_steps, self.numbers, self.counts, self.intercepts)
-        rates = (self.up, self.low, self.curvature)
+        rates = (self.up, self.low, self.curvature, np.empty_like(self.f))
         every, sweep = GAP_CHECK_STEPS if gap_stops else 1, True if self.solver.selection == "keerthi" else None
         with release_interpreter():
             if self.paired:

@@ -69,6 +69,7 @@ def solve_together(
 ) -> JointResults:
     """A result for each problem: converged, or where the loop is to go on (its status is then MAX_ITER)."""
     began = time.perf_counter()
+    problems.expect_judge()
     solutions = take_steps(problems, tol, workers, is_over)
     certificates = problems.judge(solutions.a, solutions.b)
     converged = certificates.relative_gaps <= tol
