@@ -90,3 +90,24 @@ class SearchSettings:
     n_jobs: int | None = None
     max_seconds: float | None = None
     on_cell: Callable[[CellOutcome], None] | None = None
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """The cells that are done, in any order, and why others are not.
+
+    Attributes
+    ----------
+    cells : dict of (candidate, fold) to CellOutcome
+    interrupted : bool
+        Whether Ctrl-C ended the search.
+    out_of_time : bool
+        Whether max_seconds did.
+    counters : dict of str to int
+        Machines solved ("fits"), kernel values computed ("kernel_values") and the like.
+    """
+
+    cells: Mapping[tuple[int, int], CellOutcome]
+    interrupted: bool = False
+    out_of_time: bool = False
+    counters: Mapping[str, int] = field(default_factory=dict)

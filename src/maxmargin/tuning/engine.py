@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .cells import CellOutcome, SearchData, SearchSettings
+from .cells import SearchData, SearchOutcome, SearchSettings
 
 
 def can_tune(estimator: Any) -> bool:
@@ -15,9 +15,6 @@ def can_tune(estimator: Any) -> bool:
 
 def evaluate_cells(
     estimator: Any, candidates: Sequence[Mapping[str, Any]], data: SearchData, settings: SearchSettings
-) -> list[CellOutcome]:
-    """The outcome of each candidate on each fold, candidate by candidate; fewer where time or Ctrl-C ended the search.
-
-    On Ctrl-C the cells that are done are returned, and the flag `interrupted` of the list is set.
-    """
+) -> SearchOutcome:
+    """The outcome of each candidate on each fold, as far as time and Ctrl-C allowed."""
     raise NotImplementedError
