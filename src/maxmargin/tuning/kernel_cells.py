@@ -1,0 +1,289 @@
+"""The cells of chains over one kernel matrix: solved along C, judged, and read off at the rows that were held out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ..certificates.certificate import Certificate
+from ..certificates.small_problems import SmallProblems
+from ..estimators.multiclass import spread_duals
+from ..model.features import Gram
+from ..model.formulations import JointRows
+from ..model.problem import FLOOR, SCALE_FREE_FLOOR, Point
+from ..model.tiles import open_tile
+from ..runtime.interpreter import release_interpreter
+from ..runtime.threads import run_strips
+from .kernel_chains import PosedFold
+
+ROW_BUFFER_BYTES = 1 << 25  # of kernel rows that a thread keeps, per problem
+WHOLE_CHAIN_MAX_SAMPLES = 600  # samples of a problem up to which its chain is one call, too short to be interrupted
+STEPS_PER_SAMPLE, MIN_STEPS = 100, 20_000  # pair steps of a cell, after which it is left as it is
+ITERATIONS = 0
+FLOOR_PLACE = 3
+
+
+@dataclass(frozen=True)
+class CellProblems(SmallProblems):
+    """The problems of one cell of a chain on several folds, over samples of a matrix.
+
+    Parameters
+    ----------
+    lengths : tuple of int
+        The samples of each problem.
+    mean_diagonals : tuple of float
+        The mean k(x, x) of each.
+    matrix_error : float
+        By how much an entry of the matrix may differ from k(x, z) beyond the kernel's own rounding.
+    """
+
+    lengths: tuple[int, ...] = ()
+    mean_diagonals: tuple[float, ...] = ()
+    matrix_error: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def sizes(self) -> list[int]:  # type: ignore[override]
+        """The samples of each problem."""
+        return list(self.lengths)
+
+    @cached_property
+    def floors(self) -> np.ndarray:
+        """`Problem.floor` of each problem."""
+        if not self.has_balance or self.rows.row.p.any():
+            return np.full(len(self), FLOOR)
+        sizes = np.abs(self.rows.balance).sum(axis=1)
+        return np.maximum(SCALE_FREE_FLOOR * sizes**2 * np.array(self.mean_diagonals), FLOOR)
+
+    @cached_property
+    def error_rates(self) -> tuple[float, float, float, float, float, float]:
+        """As for small problems, and what the matrix adds to each kernel value."""
+        per_dual, *others = super().error_rates
+        return per_dual + self.matrix_error, *others  # type: ignore[return-value]
+
+
+class SolvedCells:
+    """The cells of one chain on several folds, over one matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+    features : Gram
+        The kernel over all samples, for the judge.
+    folds : list of PosedFold
+        Of the same chain.
+    matrix_error : float
+    """
+
+    def __init__(self, matrix: np.ndarray, features: Gram, folds: Sequence[PosedFold], matrix_error: float):
+        self.matrix, self.features, self.folds, self.matrix_error = matrix, features, folds, matrix_error
+        self.cells = len(folds[0].rows)
+        self.lengths = [length for posed in folds for length in posed.lengths]
+        self.index = np.concatenate([posed.index for posed in folds])
+        self.ends = np.array([0, *accumulate(self.lengths)])
+        self.rows = tuple(
+            np.stack([np.concatenate([posed.rows[cell].row[k] for posed in folds], axis=1) for cell in range(self.cells)])
+            for k in range(5)
+        )
+        self.layers = self.rows[0].shape[1]
+        self.balance = np.stack(
+            [np.concatenate([posed.rows[cell].balance for posed in folds]) for cell in range(self.cells)]
+        )
+        self.has_balance = bool(self.balance.any())
+        shape = (self.cells, len(self.lengths))
+        self.a = np.zeros((self.cells, self.layers, len(self.index)))
+        self.b = np.zeros((*shape, self.layers))
+        self.counts = np.zeros((*shape, 7), np.int64)
+        self.diagonal = np.ascontiguousarray(features.diagonal, np.float64)
+        self.seconds = np.zeros(self.cells)
+
+    @cached_property
+    def problems(self) -> list[CellProblems]:
+        """The problems of each cell, as the judge sees them."""
+        ends, diagonal = self.ends, self.diagonal[self.index]
+        means = tuple((np.add.reduceat(diagonal, ends[:-1]) / np.array(self.lengths)).tolist())
+        found = []
+        for cell in range(self.cells):
+            parts = [posed.rows[cell] for posed in self.folds]
+            joint = JointRows(
+                type(parts[0].row)(*(part[cell] for part in self.rows)),
+                np.concatenate([part.weights for part in parts], axis=1),
+                self.balance[cell],
+                np.concatenate([part.least_sizes for part in parts]),
+            )
+            segments, pairs = np.array([0, self.features.n]), np.zeros((len(self.lengths), 2), np.int64)
+            found.append(
+                CellProblems(self.features, segments, pairs, joint, tuple(self.lengths), means, self.matrix_error)
+            )
+        return found
+
+    # ---- solving ------------------------------------------------------------------------------------------
+
+    def solve(self, tol: float, is_over: Callable[[], bool], wanted: np.ndarray | None = None) -> None:
+        """Steps to gaps within tol for all cells along C, or for some of them from where they are."""
+        began = time.perf_counter()
+        if wanted is None:
+            self.take_steps(0, self.cells, False, tol, is_over)
+            self.seconds += (time.perf_counter() - began) / self.cells
+            return
+        for cell in np.flatnonzero(wanted).tolist():
+            began = time.perf_counter()
+            self.take_steps(cell, cell + 1, True, tol, is_over)
+            self.seconds[cell] += time.perf_counter() - began
+
+    def take_steps(self, first: int, last: int, warm: bool, tol: float, is_over: Callable[[], bool]) -> None:
+        """Pair steps for some cells of all problems, on all cores."""
+        from ..compiled.cells import balance_cells, solve_cells
+
+        lengths = np.array(self.lengths)
+        limits = np.maximum(STEPS_PER_SAMPLE * lengths, MIN_STEPS)
+        numbers = np.zeros((self.cells, len(lengths), 5))
+        for cell in range(first, last):
+            numbers[cell, :, FLOOR_PLACE] = self.problems[cell].floors
+        order = np.argsort(-lengths, kind="stable").tolist() if lengths.min() > WHOLE_CHAIN_MAX_SAMPLES else None
+
+        def advance(start: int, stop: int) -> None:
+            most = int(lengths[start:stop].max()) if order is None else int(lengths.max())
+            rows = max(2, min(most, ROW_BUFFER_BYTES // 8 // most))
+            buffer = open_tile(rows, most, np.dtype(float), "rows").ravel()
+            for k in range(start, stop) if order is not None else [start]:
+                one, end = (order[k], order[k] + 1) if order is not None else (start, stop)
+                whole = most <= WHOLE_CHAIN_MAX_SAMPLES
+                for begin, finish in [(first, last)] if whole else [(t, t + 1) for t in range(first, last)]:
+                    if is_over():
+                        return
+                    solve_cells(
+                        one, end, begin, finish, warm, self.matrix, self.diagonal, self.index, self.ends, buffer, self.a,
+                        *self.rows, self.balance, self.has_balance, tol, limits, numbers, self.counts, self.b,
+                    )  # fmt: skip
+                    balance_cells(one, end, begin, finish, self.ends, self.a, *self.rows[3:], self.balance)
+
+        work = float(lengths.mean()) ** 2
+        run_strips(advance, len(lengths), max(1, int(400_000 // work)))
+
+    # ---- the judge ----------------------------------------------------------------------------------------
+
+    def judge(self, wanted: np.ndarray | None = None) -> list[list[tuple]]:
+        """What `SmallProblems.combine` says of each problem, cell by cell; nothing of cells that are not wanted."""
+        from ..compiled.cells import judge_cells
+        from ..compiled.small_problems import PROBLEM_SUMS
+
+        used = np.ones(self.cells, bool) if wanted is None else wanted
+        first = self.problems[0]
+        sums = np.zeros((self.cells, len(self.lengths), self.layers * first.sums_per_layer + PROBLEM_SUMS))
+
+        def enclose(start: int, stop: int) -> None:
+            judge_cells(
+                start, stop, self.matrix, self.index, self.ends, self.a, *self.rows, self.balance, self.b,
+                first.error_rates, sums, used,
+            )  # fmt: skip
+
+        work = float(np.mean(self.lengths)) ** 2
+        with release_interpreter():
+            run_strips(enclose, len(self.lengths), max(1, int(400_000 // work)))
+        return [
+            self.problems[cell].combine(sums[cell], self.b[cell]) if used[cell] else [] for cell in range(self.cells)
+        ]
+
+    def certify(self, wanted: np.ndarray | None = None) -> list[list[Certificate | None]]:
+        """The worst certificate of each cell on each fold: [cell][fold]; None where one is not feasible."""
+        found = self.judge(wanted)
+        table: list[list[Certificate | None]] = []
+        for judged in found:
+            row: list[Certificate | None] = []
+            place = 0
+            for posed in self.folds:
+                part = judged[place : place + len(posed.lengths)]
+                place += len(posed.lengths)
+                row.append(find_worst(part))
+            table.append(row)
+        return table
+
+    # ---- what was held out ----------------------------------------------------------------------------------
+
+    def read(self, number: int, cell: int) -> tuple[list[np.ndarray], np.ndarray]:
+        """The coefficients of each problem of a fold at a cell, and their intercepts."""
+        posed = self.folds[number]
+        before = sum(len(each.lengths) for each in self.folds[:number])
+        formulation, coefs, intercepts = posed.formulations[cell], [], []
+        for k in range(before, before + len(posed.lengths)):
+            begin, end = self.ends[k], self.ends[k + 1]
+            if self.layers == 1 and not self.has_balance:
+                coefs.append(self.a[cell, 0, begin:end])
+                intercepts.append(self.b[cell, k, 0])
+                continue
+            a = self.a[cell, :, begin:end]
+            coef, places = a.sum(axis=0), self.index[begin:end]
+            point = Point(a[0], float(self.b[cell, k, 0])) if self.layers == 1 else Point(a, self.b[cell, k])
+            weights = self.problems[cell].rows.weights[:, begin:end]
+            scores = self.matrix[np.ix_(places, places)] @ coef
+            machine = formulation.read_jointly(point, coef if self.layers > 1 else point.a, weights, scores)
+            coefs.append(machine.coef)
+            intercepts.append(machine.b)
+        return coefs, np.array(intercepts)
+
+    def decide(self, number: int, cells: Sequence[int], rows: np.ndarray) -> list[np.ndarray]:
+        """f(x) of each machine of a fold at samples of the matrix, one column each: an array for each of the cells."""
+        posed = self.folds[number]
+        found = [self.read(number, cell) for cell in cells]
+        tasks, machines = posed.tasks, len(posed.tasks)
+        train = posed.train
+        if machines == 1 or tasks[0].pair is None:
+            indices = [task.index for task in tasks]
+            table = np.concatenate([spread_duals(indices, coefs, train, 0) for coefs, _ in found]).T
+            values = self.multiply(rows, train, table)
+            return [values[:, t * machines : (t + 1) * machines] + b for t, (_, b) in enumerate(found)]
+        return self.decide_pairs(posed, found, rows)
+
+    def decide_pairs(self, posed: PosedFold, found: list[tuple[list[np.ndarray], np.ndarray]], rows: np.ndarray) -> Any:
+        """The same for pairs of classes, class by class: a pair has coefficients of two classes only."""
+        pairs = [task.pair for task in posed.tasks]
+        n_classes = max(pair[1] for pair in pairs if pair is not None) + 1
+        machines = len(pairs)
+        members: list[np.ndarray] = []
+        for k in range(n_classes):
+            place, task = next((p, t) for p, t in enumerate(posed.tasks) if k in t.pair)
+            first = count_first(task)
+            members.append(posed.train[task.index[:first] if task.pair[0] == k else task.index[first:]])
+        values = [np.tile(b, (len(rows), 1)) for _, b in found]
+        for k in range(n_classes):
+            with_k = [place for place, pair in enumerate(pairs) if k in pair]
+            columns = []
+            for coefs, _ in found:
+                for place in with_k:
+                    first = count_first(posed.tasks[place])
+                    columns.append(coefs[place][:first] if pairs[place][0] == k else coefs[place][first:])
+            product = self.multiply(rows, members[k], np.stack(columns, axis=1))
+            for t in range(len(found)):
+                values[t][:, with_k] += product[:, t * len(with_k) : (t + 1) * len(with_k)]
+        return values
+
+    def multiply(self, rows: np.ndarray, used: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """K[rows, used] table, for samples that any machine uses."""
+        counted = table.any(axis=1)
+        part = self.matrix[np.ix_(rows, used[counted])]
+        return np.asarray(part @ table[counted].astype(part.dtype, copy=False), np.float64)
+
+
+def count_first(task: Any) -> int:
+    """How many samples of a pair are of its first class: they come first."""
+    return int(np.count_nonzero(task.y > 0))
+
+
+def find_worst(judged: list[tuple]) -> Certificate | None:
+    """The certificate with the largest relative gap; None if one is missing or not feasible."""
+    if not judged or not all(sound for _, _, _, _, _, sound, _ in judged):
+        return None
+    certificates = (
+        Certificate(primal, dual, kkt, True, floor, rounding, bound)
+        for primal, dual, rounding, bound, kkt, _, floor in judged
+    )
+    return max(certificates, key=lambda certificate: certificate.relative_gap)

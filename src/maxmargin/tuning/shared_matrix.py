@@ -1,0 +1,126 @@
+"""Kernel matrices of one kernel after the other over the same samples, from distances or products computed once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..model.kernels import RBF, Kernel, Laplacian, Linear, Polynomial
+from ..model.tiles import precompute_norms
+from ..runtime.threads import run_strips
+
+ROWS_PER_STRIP = 64  # rows of the matrix that a core takes at a time
+SINGLE_UNIT = 2.0**-24
+# e^-t for t known to a unit u of itself is off by at most u t e^-t <= u / e, and its own rounding adds another unit.
+SINGLE_EXPONENTIAL_ERROR = 1.5 * SINGLE_UNIT
+BASES = {RBF: "squares", Laplacian: "distances", Linear: "products", Polynomial: "products"}
+
+
+def has_shared_matrix(kernel: Kernel) -> bool:
+    """Whether matrices of the kernel at several parameters follow from the same distances or products."""
+    return type(kernel) in BASES and bool(kernel.psd)
+
+
+def choose_precision(n: int, memory_bytes: float) -> tuple[np.dtype, bool] | None:
+    """The precision of K and whether its base is kept beside it; None where not even K fits."""
+    for dtype, kept in ((np.float64, True), (np.float32, True), (np.float32, False)):
+        if n * n * np.dtype(dtype).itemsize * (2 if kept else 1) <= memory_bytes:
+            return np.dtype(dtype), kept
+    return None
+
+
+class SharedMatrix:
+    """K_ij = k(x_i, x_j) for all samples, for one kernel at a time.
+
+    Parameters
+    ----------
+    X : matrix of shape (n, d)
+        All rows, those that folds train on and those they hold out.
+    memory_bytes : float
+        For K and what it is made from.
+    """
+
+    def __init__(self, X: Any, memory_bytes: float):
+        self.X, self.n = X, X.shape[0]
+        found = choose_precision(self.n, memory_bytes)
+        if found is None:
+            raise MemoryError
+        self.dtype, self.keeps_base = found
+        self.matrix = np.empty((self.n, self.n), self.dtype)
+        self.base: np.ndarray | None = None
+        self.base_of: tuple[Any, ...] | None = None
+        self.kernel_values = 0
+
+    def bind(self, kernel: Kernel) -> tuple[Kernel, Any]:
+        """The kernel, its parameters numbers already, over all samples: moved to their mean where that saves digits."""
+        moved = kernel.bind(self.X)
+        if type(moved) is Linear:
+            moved = moved.centre(self.X)
+        return moved, moved.samples(self.X)
+
+    def form(self, kernel: Kernel, samples: Any) -> np.ndarray:
+        """K of a bound kernel; what was formed before is overwritten."""
+        precompute_norms(samples)
+        kind = BASES[type(kernel)]
+        # Gamma may be so large that its distances must come from differences; a linear kernel has samples of its own.
+        if kind == "squares" and kernel.cancels(samples, samples):
+            kind = "differences"
+        wanted = (kind, type(kernel) is Linear)
+        if self.keeps_base and self.base is None:
+            self.base = np.empty_like(self.matrix)
+        base = self.matrix if self.base is None else self.base
+        if wanted != self.base_of or base is self.matrix:
+            write_base(kind, samples, base)
+            self.base_of = wanted
+            self.kernel_values += self.n * self.n
+        apply_formula(kernel, base, self.matrix)
+        return self.matrix
+
+    def bound_error(self, kernel: Kernel, reach: float) -> float:
+        """What storing K and its base in this precision adds to the error of a value."""
+        if self.dtype == np.float64:
+            return 0.0
+        if BASES[type(kernel)] != "products":
+            return SINGLE_EXPONENTIAL_ERROR
+        return (4.0 + getattr(kernel, "degree", 1)) * SINGLE_UNIT * reach * reach
+
+
+def write_base(kind: str, samples: Any, base: np.ndarray) -> None:
+    """Squares, distances or products of all pairs of samples, on all cores."""
+
+    def write(start: int, stop: int) -> None:
+        tile = samples.take(slice(start, stop))
+        if kind == "distances":
+            base[start:stop] = tile.distances(samples)
+        elif kind == "differences":
+            base[start:stop] = tile.squares(samples)
+        else:
+            products = tile.dots(samples)
+            if kind == "squares":
+                products *= -2.0
+                products += samples.norms
+                products += samples.norms[start:stop, None]
+                np.maximum(products, 0.0, out=products)
+                products[np.arange(stop - start), np.arange(start, stop)] = 0.0
+            base[start:stop] = products
+
+    run_strips(write, samples.n, ROWS_PER_STRIP)
+
+
+def apply_formula(kernel: Kernel, base: np.ndarray, matrix: np.ndarray) -> None:
+    """K from what it is made from, on all cores."""
+    from ..compiled.kernel_rows import exponentiate
+
+    def apply(start: int, stop: int) -> None:
+        part = matrix[start:stop]
+        if base is not matrix:
+            part[:] = base[start:stop]
+        if isinstance(kernel, RBF | Laplacian):
+            exponentiate(part, -float(kernel.gamma))
+        elif isinstance(kernel, Polynomial):
+            part *= float(kernel.gamma)
+            part += kernel.coef0
+            np.power(part, kernel.degree, out=part)
+
+    run_strips(apply, len(matrix), ROWS_PER_STRIP)
