@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -213,13 +212,13 @@ class SolvedCells:
         """The coefficients of each problem of a fold at a cell, and their intercepts."""
         posed = self.folds[number]
         before = sum(len(each.lengths) for each in self.folds[:number])
+        after = before + len(posed.lengths)
+        if self.layers == 1 and not self.has_balance:
+            ends = self.ends[before : after + 1].tolist()
+            return [self.a[cell, 0, begin:end] for begin, end in pairwise(ends)], self.b[cell, before:after, 0]
         formulation, coefs, intercepts = posed.formulations[cell], [], []
-        for k in range(before, before + len(posed.lengths)):
+        for k in range(before, after):
             begin, end = self.ends[k], self.ends[k + 1]
-            if self.layers == 1 and not self.has_balance:
-                coefs.append(self.a[cell, 0, begin:end])
-                intercepts.append(self.b[cell, k, 0])
-                continue
             a = self.a[cell, :, begin:end]
             coef, places = a.sum(axis=0), self.index[begin:end]
             point = Point(a[0], float(self.b[cell, k, 0])) if self.layers == 1 else Point(a, self.b[cell, k])
@@ -232,50 +231,41 @@ class SolvedCells:
 
     def decide(self, number: int, cells: Sequence[int], rows: np.ndarray) -> list[np.ndarray]:
         """f(x) of each machine of a fold at samples of the matrix, one column each: an array for each of the cells."""
+        posed, machines = self.folds[number], len(self.folds[number].tasks)
+        if machines > 1 and posed.tasks[0].pair is not None:
+            return self.decide_pairs(number, cells, rows)
+        found, indices = [self.read(number, cell) for cell in cells], [task.index for task in posed.tasks]
+        table = np.concatenate([spread_duals(indices, coefs, posed.train, 0) for coefs, _ in found]).T
+        values = self.multiply(rows, posed.train, table)
+        return [values[:, t * machines : (t + 1) * machines] + b for t, (_, b) in enumerate(found)]
+
+    def decide_pairs(self, number: int, cells: Sequence[int], rows: np.ndarray) -> list[np.ndarray]:
+        """The same for pairs of classes, class by class: a pair has coefficients of two classes only.
+
+        LIBSVM's table has a row of coefficients for each of the other classes: that of class i against j is row j - 1
+        if i < j, and row j if i > j.
+        """
         posed = self.folds[number]
         found = [self.read(number, cell) for cell in cells]
-        tasks, machines = posed.tasks, len(posed.tasks)
-        train = posed.train
-        if machines == 1 or tasks[0].pair is None:
-            indices = [task.index for task in tasks]
-            table = np.concatenate([spread_duals(indices, coefs, train, 0) for coefs, _ in found]).T
-            values = self.multiply(rows, train, table)
-            return [values[:, t * machines : (t + 1) * machines] + b for t, (_, b) in enumerate(found)]
-        return self.decide_pairs(posed, found, rows)
-
-    def decide_pairs(self, posed: PosedFold, found: list[tuple[list[np.ndarray], np.ndarray]], rows: np.ndarray) -> Any:
-        """The same for pairs of classes, class by class: a pair has coefficients of two classes only."""
-        pairs = [task.pair for task in posed.tasks]
-        n_classes = max(pair[1] for pair in pairs if pair is not None) + 1
-        machines = len(pairs)
-        members: list[np.ndarray] = []
-        for k in range(n_classes):
-            place, task = next((p, t) for p, t in enumerate(posed.tasks) if k in t.pair)
-            first = count_first(task)
-            members.append(posed.train[task.index[:first] if task.pair[0] == k else task.index[first:]])
-        values = [np.tile(b, (len(rows), 1)) for _, b in found]
-        for k in range(n_classes):
-            with_k = [place for place, pair in enumerate(pairs) if k in pair]
-            columns = []
-            for coefs, _ in found:
-                for place in with_k:
-                    first = count_first(posed.tasks[place])
-                    columns.append(coefs[place][:first] if pairs[place][0] == k else coefs[place][first:])
-            product = self.multiply(rows, members[k], np.stack(columns, axis=1))
-            for t in range(len(found)):
-                values[t][:, with_k] += product[:, t * len(with_k) : (t + 1) * len(with_k)]
-        return values
+        table = np.zeros((len(cells), posed.n_classes - 1, len(posed.train)))
+        for place, (coefs, _) in enumerate(found):
+            table[place, posed.table_rows, posed.table_columns] = np.concatenate(coefs)
+        width = len(cells) * (posed.n_classes - 1)
+        parts = np.empty((posed.n_classes, width, len(rows)))
+        for k, (start, stop) in enumerate(pairwise(posed.class_ends)):
+            own = posed.train[start:stop]
+            parts[k] = self.multiply(rows, own, table[:, :, start:stop].reshape(width, -1).T).T
+        parts = parts.reshape(posed.n_classes, len(cells), posed.n_classes - 1, len(rows))
+        i, j = np.triu_indices(posed.n_classes, 1)
+        return [
+            (parts[i, place, j - 1] + parts[j, place, i]).T + intercepts for place, (_, intercepts) in enumerate(found)
+        ]
 
     def multiply(self, rows: np.ndarray, used: np.ndarray, table: np.ndarray) -> np.ndarray:
         """K[rows, used] table, for samples that any machine uses."""
         counted = table.any(axis=1)
         part = self.matrix[np.ix_(rows, used[counted])]
         return np.asarray(part @ table[counted].astype(part.dtype, copy=False), np.float64)
-
-
-def count_first(task: Any) -> int:
-    """How many samples of a pair are of its first class: they come first."""
-    return int(np.count_nonzero(task.y > 0))
 
 
 def find_worst(judged: list[tuple]) -> Certificate | None:

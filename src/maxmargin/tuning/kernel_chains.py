@@ -97,6 +97,30 @@ class PosedFold:
         """The samples of each problem."""
         return [len(task.index) for task in self.tasks]
 
+    # ---- LIBSVM's table of the coefficients of pairs, for training rows that lie class by class ---------------
+
+    @property
+    def n_classes(self) -> int:
+        """Classes of the training rows."""
+        return 0 if self.classes is None else len(self.classes)
+
+    @cached_property
+    def class_ends(self) -> list[int]:
+        """Where each class begins among the training rows, and the end of the last one."""
+        first = [next(task.index[0] for task in self.tasks if task.pair[0] == k) for k in range(self.n_classes - 1)]
+        last = self.tasks[-1]
+        return [*map(int, first), int(last.index[np.count_nonzero(last.y > 0)]), len(self.train)]
+
+    @cached_property
+    def table_columns(self) -> np.ndarray:
+        """The training row at each place of the pairs."""
+        return np.concatenate([task.index for task in self.tasks])
+
+    @cached_property
+    def table_rows(self) -> np.ndarray:
+        """The row of the table at each place: j - 1 for a sample of the first class of a pair (i, j), i for others."""
+        return np.concatenate([np.where(task.y > 0, task.pair[1] - 1, task.pair[0]) for task in self.tasks])
+
     @cached_property
     def index(self) -> np.ndarray:
         """The sample of the matrix at each place."""

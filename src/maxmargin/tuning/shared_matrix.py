@@ -12,8 +12,6 @@ from ..runtime.threads import run_strips
 
 ROWS_PER_STRIP = 64  # rows of the matrix that a core takes at a time
 SINGLE_UNIT = 2.0**-24
-# e^-t for t known to a unit u of itself is off by at most u t e^-t <= u / e, and its own rounding adds another unit.
-SINGLE_EXPONENTIAL_ERROR = 1.5 * SINGLE_UNIT
 BASES = {RBF: "squares", Laplacian: "distances", Linear: "products", Polynomial: "products"}
 
 
@@ -24,7 +22,7 @@ def has_shared_matrix(kernel: Kernel) -> bool:
 
 def choose_precision(n: int, memory_bytes: float) -> tuple[np.dtype, bool] | None:
     """The precision of K and whether its base is kept beside it; None where not even K fits."""
-    for dtype, kept in ((np.float64, True), (np.float32, True), (np.float32, False)):
+    for dtype, kept in ((np.float64, True), (np.float64, False), (np.float32, False)):
         if n * n * np.dtype(dtype).itemsize * (2 if kept else 1) <= memory_bytes:
             return np.dtype(dtype), kept
     return None
@@ -67,60 +65,72 @@ class SharedMatrix:
         if kind == "squares" and kernel.cancels(samples, samples):
             kind = "differences"
         wanted = (kind, type(kernel) is Linear)
-        if self.keeps_base and self.base is None:
+        if not self.keeps_base:
+            write_base(kind, samples, self.matrix, kernel)
+            self.kernel_values += self.n * self.n
+            return self.matrix
+        if self.base is None:
             self.base = np.empty_like(self.matrix)
-        base = self.matrix if self.base is None else self.base
-        if wanted != self.base_of or base is self.matrix:
-            write_base(kind, samples, base)
+        if wanted != self.base_of:
+            write_base(kind, samples, self.base)
             self.base_of = wanted
             self.kernel_values += self.n * self.n
-        apply_formula(kernel, base, self.matrix)
+        apply_formula(kernel, self.base, self.matrix)
         return self.matrix
 
     def bound_error(self, kernel: Kernel, reach: float) -> float:
         """What storing K and its base in this precision adds to the error of a value."""
         if self.dtype == np.float64:
             return 0.0
-        if BASES[type(kernel)] != "products":
-            return SINGLE_EXPONENTIAL_ERROR
-        return (4.0 + getattr(kernel, "degree", 1)) * SINGLE_UNIT * reach * reach
+        return 2.0 * SINGLE_UNIT * reach * reach
 
 
-def write_base(kind: str, samples: Any, base: np.ndarray) -> None:
-    """Squares, distances or products of all pairs of samples, on all cores."""
+def write_base(kind: str, samples: Any, base: np.ndarray, kernel: Kernel | None = None) -> None:
+    """Squares, distances or products of all pairs of samples, on all cores; of these K, where there is a kernel."""
 
     def write(start: int, stop: int) -> None:
-        tile = samples.take(slice(start, stop))
-        if kind == "distances":
-            base[start:stop] = tile.distances(samples)
-        elif kind == "differences":
-            base[start:stop] = tile.squares(samples)
-        else:
-            products = tile.dots(samples)
-            if kind == "squares":
-                products *= -2.0
-                products += samples.norms
-                products += samples.norms[start:stop, None]
-                np.maximum(products, 0.0, out=products)
-                products[np.arange(stop - start), np.arange(start, stop)] = 0.0
-            base[start:stop] = products
+        part = measure(kind, samples, start, stop)
+        if kernel is not None:
+            transform(kernel, part)
+        base[start:stop] = part
 
     run_strips(write, samples.n, ROWS_PER_STRIP)
 
 
+def measure(kind: str, samples: Any, start: int, stop: int) -> np.ndarray:
+    """Squares, distances or products of some samples with all of them."""
+    tile = samples.take(slice(start, stop))
+    if kind == "distances":
+        return tile.distances(samples)
+    if kind == "differences":
+        return tile.squares(samples)
+    found = tile.dots(samples)
+    if kind == "squares":
+        found *= -2.0
+        found += samples.norms
+        found += samples.norms[start:stop, None]
+        np.maximum(found, 0.0, out=found)
+        found[np.arange(stop - start), np.arange(start, stop)] = 0.0
+    return found
+
+
 def apply_formula(kernel: Kernel, base: np.ndarray, matrix: np.ndarray) -> None:
     """K from what it is made from, on all cores."""
-    from ..compiled.kernel_rows import exponentiate
 
     def apply(start: int, stop: int) -> None:
-        part = matrix[start:stop]
-        if base is not matrix:
-            part[:] = base[start:stop]
-        if isinstance(kernel, RBF | Laplacian):
-            exponentiate(part, -float(kernel.gamma))
-        elif isinstance(kernel, Polynomial):
-            part *= float(kernel.gamma)
-            part += kernel.coef0
-            np.power(part, kernel.degree, out=part)
+        matrix[start:stop] = base[start:stop]
+        transform(kernel, matrix[start:stop])
 
     run_strips(apply, len(matrix), ROWS_PER_STRIP)
+
+
+def transform(kernel: Kernel, part: np.ndarray) -> None:
+    """k from squares, distances or products, in place."""
+    from ..compiled.kernel_rows import exponentiate
+
+    if isinstance(kernel, RBF | Laplacian):
+        exponentiate(part, -float(kernel.gamma))
+    elif isinstance(kernel, Polynomial):
+        part *= float(kernel.gamma)
+        part += kernel.coef0
+        np.power(part, kernel.degree, out=part)
