@@ -75,7 +75,6 @@ class SolvedCell(NamedTuple):
         Decision values of the rows that were held out, and on demand of the training rows in their given order.
     certificate : Certificate
     seconds : float
-    steps : int
     """
 
     candidate: int
@@ -97,6 +96,8 @@ class MatrixSearch:
         Not fitted, their parameters sound.
     score : callable
         (SolvedCell) -> float: larger is better. Called again where a cell was solved to the end after that.
+    finish : callable
+        (candidate, fold): nothing more will be known of a cell that was scored.
     is_over : callable
         Whether no other cell may begin.
     """
@@ -106,9 +107,10 @@ class MatrixSearch:
         samples: SampleSet,
         machines: Mapping[int, KernelMachine],
         score: Callable[[SolvedCell], float],
+        finish: Callable[[int, int], None],
         is_over: Callable[[], bool],
     ):
-        self.machines, self.score, self.is_over = machines, score, is_over
+        self.machines, self.score, self.finish, self.is_over = machines, score, finish, is_over
         self.classifies = next(iter(machines.values())).task == "classification"
         self.samples = samples.sort_by_class() if self.classifies else samples
         self.given = samples
@@ -181,6 +183,10 @@ class MatrixSearch:
             if close.any():
                 solved.solve(tol, self.is_over, close)
                 self.report(solved, tol, close)
+        for posed in solved.folds:
+            for candidate in posed.chain.candidates:
+                if (candidate, posed.fold) in self.scores:
+                    self.finish(candidate, posed.fold)
 
     def report(self, solved: SolvedCells, tol: float, wanted: np.ndarray | None) -> None:
         """Certify the cells and have them scored; those that have not converged are left to others."""

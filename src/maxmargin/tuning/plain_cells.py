@@ -25,7 +25,7 @@ from ..runtime.scikit_learn_search import clone, config_context, get_config, lis
 from ..runtime.threads import CORES, is_main
 from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM
 from .cells import CellOutcome, SearchData, SearchOutcome, SearchSettings
-from .chains import Chain, make_chains, name_last_step
+from .chains import Chain, name_last_step
 from .fold_data import FoldCache, FoldData
 from .held_out import HeldOutMachine
 from .predictions import foretell_decisions
@@ -40,13 +40,6 @@ class SearchStop(Interrupt):
 
     def __bool__(self) -> bool:
         return super().__bool__() or self.failed or self.clock.is_late
-
-
-def evaluate_plainly(
-    estimator: Any, candidates: Sequence[Mapping[str, Any]], data: SearchData, settings: SearchSettings
-) -> SearchOutcome:
-    """The outcome of each candidate on each fold, by a fit of its own."""
-    return PlainSearch(estimator, candidates, data, settings).run()
 
 
 def count_workers(n_jobs: int | None, chains: int) -> int:
@@ -64,13 +57,15 @@ class PlainSearch:
         candidates: Sequence[Mapping[str, Any]],
         data: SearchData,
         settings: SearchSettings,
+        chains: Sequence[Chain],
+        stop: SearchStop,
     ):
         self.estimator, self.candidates, self.settings = estimator, candidates, settings
-        self.chains = make_chains(estimator, candidates, len(data.folds))
+        self.chains, self.stop = chains, stop
         self.cost = name_last_step(estimator) + "C"
         self.folds = FoldCache(data, self.chains)
         self.cells: dict[tuple[int, int], CellOutcome] = {}
-        self.stop, self.lock, self.config = SearchStop(settings.max_seconds), threading.Lock(), get_config()
+        self.lock, self.config = threading.Lock(), get_config()
 
     def run(self) -> SearchOutcome:
         """All chains, as far as time and Ctrl-C allow."""
