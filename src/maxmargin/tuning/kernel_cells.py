@@ -250,16 +250,19 @@ class SolvedCells:
         table = np.zeros((len(cells), posed.n_classes - 1, len(posed.train)))
         for place, (coefs, _) in enumerate(found):
             table[place, posed.table_rows, posed.table_columns] = np.concatenate(coefs)
-        width = len(cells) * (posed.n_classes - 1)
+        width, classes = len(cells) * (posed.n_classes - 1), pairwise(posed.class_ends)
         parts = np.empty((posed.n_classes, width, len(rows)))
-        for k, (start, stop) in enumerate(pairwise(posed.class_ends)):
-            own = posed.train[start:stop]
-            parts[k] = self.multiply(rows, own, table[:, :, start:stop].reshape(width, -1).T).T
+        for k, (start, stop) in enumerate(classes):
+            parts[k] = self.multiply(rows, posed.train[start:stop], table[:, :, start:stop].reshape(width, -1).T).T
         parts = parts.reshape(posed.n_classes, len(cells), posed.n_classes - 1, len(rows))
         i, j = np.triu_indices(posed.n_classes, 1)
-        return [
-            (parts[i, place, j - 1] + parts[j, place, i]).T + intercepts for place, (_, intercepts) in enumerate(found)
-        ]
+        decisions = []
+        for place, (_, intercepts) in enumerate(found):
+            values = parts[i, place, j - 1]
+            values += parts[j, place, i]
+            values += intercepts[:, None]
+            decisions.append(values.T)  # a row for each sample, laid out pair by pair as it was computed
+        return decisions
 
     def multiply(self, rows: np.ndarray, used: np.ndarray, table: np.ndarray) -> np.ndarray:
         """K[rows, used] table, for samples that any machine uses."""
