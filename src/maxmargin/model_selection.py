@@ -41,8 +41,8 @@ class GridSearchCV(theirs.GridSearchCV, EngineSearchCV):
 
     Attributes
     ----------
-    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_, \
-    classes_, n_features_in_, feature_names_in_
+    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
+    multimetric_, classes_, n_features_in_, feature_names_in_
         As in scikit-learn. `cv_results_` has one more column, "worst_relative_gap": the largest certified relative
         duality gap of a candidate over the folds.
     search_outcome_ : SearchOutcome

@@ -19,7 +19,7 @@ outer_interrupt = OuterInterrupt()
 
 
 class Interrupt:
-    """A flag that Ctrl-C raises; shared by all solves of one fit. It is up, too, where that of the work around it is."""
+    """A flag that Ctrl-C raises; shared by all solves of one fit. It is up with that of the work around it, too."""
 
     def __init__(self):
         self.raised, self.seen, self.outer = False, None, outer_interrupt.flag

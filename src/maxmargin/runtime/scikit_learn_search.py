@@ -1,7 +1,6 @@
 """What searches take of scikit-learn: its private names, and what differs between its versions 1.6 to 1.9.
 
-As `scikit_learn.py` is for estimators. It brings all of `sklearn.model_selection` with it, so it is imported by searches
-alone.
+As `scikit_learn.py` is for estimators. It brings all of `sklearn.model_selection` with it, so only searches import it.
 """
 
 from __future__ import annotations

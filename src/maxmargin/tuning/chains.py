@@ -41,7 +41,9 @@ def make_chains(estimator: Any, candidates: Sequence[Mapping[str, Any]], n_folds
     for numbers in along_C.values():
         order = sorted(numbers, key=lambda number: rank_cost(candidates[number].get(cost)))
         # Of a machine alone the kernel matters: of kernel values the columns are cut as well as the rows.
-        preparation = describe(candidates[order[0]], lambda name: not name.startswith(first) if first else name == "kernel")
+        preparation = describe(
+            candidates[order[0]], lambda name: not name.startswith(first) if first else name == "kernel"
+        )
         chains += [Chain(fold, preparation, tuple(order)) for fold in range(n_folds)]
     # Chains that share a preparation stand together, so that few preparations are held at a time.
     places = {chain.preparation: place for place, chain in reversed(list(enumerate(chains)))}

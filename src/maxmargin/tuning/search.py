@@ -122,7 +122,7 @@ class EngineSearchCV(BaseSearchCV):
         self.scorer_, self.cv_results_ = unwrap_scorers(plan.scorer), results
 
     def _refit(self, plan: SearchPlan) -> None:
-        """best_estimator_, on all rows; it is there once it is fitted, and also where Ctrl-C has ended its fit early."""
+        """best_estimator_, on all rows; it is there once it is fitted, also where Ctrl-C has ended its fit early."""
         best, began = make_best(self.estimator, self.best_params_), time.perf_counter()
         targets = () if plan.y is None else (plan.y,)
         try:

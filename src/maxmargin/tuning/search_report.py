@@ -1,6 +1,6 @@
 """What `verbose` shows of a search: one live line, and from 2 on a line for each cell.
 
-    GridSearchCV: 45 of 80 cells, 3.2 s, about 2 s left, best 0.9721 at C=10, gamma=0.01
+GridSearchCV: 45 of 80 cells, 3.2 s, about 2 s left, best 0.9721 at C=10, gamma=0.01
 """
 
 from __future__ import annotations

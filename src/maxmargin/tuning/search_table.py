@@ -44,9 +44,7 @@ class Round:
     def list_complete(self, folds: Iterable[int]) -> list[int]:
         """Candidates that are done on some folds."""
         folds = list(folds)
-        return [
-            number for number in range(len(self.candidates)) if all((number, fold) in self.cells for fold in folds)
-        ]
+        return [number for number in range(len(self.candidates)) if all((number, fold) in self.cells for fold in folds)]
 
 
 class SearchTable:
@@ -74,7 +72,9 @@ class SearchTable:
 
     # ---- evaluating ---------------------------------------------------------------------------------------
 
-    def evaluate(self, candidate_params: Any, cv: Any = None, more_results: Any = None, callback_ctx: Any = None) -> Any:
+    def evaluate(
+        self, candidate_params: Any, cv: Any = None, more_results: Any = None, callback_ctx: Any = None
+    ) -> Any:
         """What scikit-learn's searches call with candidates: all results so far."""
         plan, candidates = self.plan, list(candidate_params)
         splits = list((cv or plan.splitter).split(plan.X, plan.y, **plan.split_params))
@@ -82,7 +82,7 @@ class SearchTable:
             raise ValueError("No fits were performed. Was the CV iterator empty? Were there no candidates?")
         if len(splits) != plan.n_splits:
             raise ValueError(
-                "cv.split and cv.get_n_splits returned inconsistent results. "
+                "cv.split and cv.get_n_splits return inconsistent results. "
                 f"Expected {plan.n_splits} splits, got {len(splits)}"
             )
         folds = [Fold(np.asarray(train), np.asarray(test)) for train, test in splits]
@@ -156,7 +156,8 @@ class SearchTable:
                 self.more_results[name] += [values[number] for number in numbers]
             self.gaps += [find_worst_gap(current, number, folds) for number in numbers]
             self.results = self.search._format_results(self.candidates, self.n_splits, self.out, self.more_results)
-            self.results[GAP_COLUMN] = np.array(self.gaps)
+            if not np.isnan(self.gaps).all():
+                self.results[GAP_COLUMN] = np.array(self.gaps)
 
     def choose_folds(self, current: Round) -> list[int]:
         """All of them; where Ctrl-C came before any candidate was done on all, those of the one that came furthest."""
