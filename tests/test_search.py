@@ -58,12 +58,12 @@ def search_both(estimator, grid, X, y, rtol=1e-7, atol=1e-7, fit_params=None, **
 
 MACHINES = {
     "SVC two classes": (SVC(), GRID, (scale(CANCER[0][:200]), CANCER[1][:200])),
-    "SVC three classes": (SVC(), GRID, IRIS),
+    "SVC three classes": (SVC(tol=1e-8), GRID, IRIS),
     "SVC ovr": (SVC(multi_class="ovr"), GRID, IRIS),
-    "SVC ovo shape": (SVC(decision_function_shape="ovo"), GRID, IRIS),
-    "SVC break_ties": (SVC(break_ties=True), GRID, IRIS),
-    "SVC words": (SVC(), GRID, (IRIS[0], np.array(["a", "b", "c"])[IRIS[1]])),
-    "SVC sparse": (SVC(), GRID, (sp.csr_array(IRIS[0]), IRIS[1])),
+    "SVC ovo shape": (SVC(decision_function_shape="ovo", tol=1e-8), GRID, IRIS),
+    "SVC break_ties": (SVC(break_ties=True, tol=1e-8), GRID, IRIS),
+    "SVC words": (SVC(tol=1e-8), GRID, (IRIS[0], np.array(["a", "b", "c"])[IRIS[1]])),
+    "SVC sparse": (SVC(tol=1e-8), GRID, (sp.csr_array(IRIS[0]), IRIS[1])),
     "SVC callable": (SVC(kernel=lambda A, B: A @ B.T), {"C": [0.1, 1.0]}, IRIS),
     "SVC precomputed": (SVC(kernel="precomputed"), {"C": [0.1, 1.0]}, (IRIS[0] @ IRIS[0].T, IRIS[1])),
     "NuSVC": (NuSVC(), {"nu": [0.1, 0.3], "gamma": [0.1, 1.0]}, IRIS),

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, LinearSVC
 from maxmargin.model_selection import GridSearchCV, HalvingGridSearchCV
-from maxmargin.tuning import plain_cells
+from maxmargin.tuning import plain_cells, shared_cells
 
 X, Y = make_classification(700, 20, n_informative=8, flip_y=0.1, random_state=0)
 GRID = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": [0.001, 0.01, 0.1, 1.0]}
@@ -172,9 +172,12 @@ def test_threads_end_with_an_error():
 
 def count_fits(monkeypatch):
     """A list that has an entry for every cell that is fitted."""
-    fits, evaluate = [], plain_cells.ChainWalk.evaluate
+    fits, evaluate, finish = [], plain_cells.ChainWalk.evaluate, shared_cells.CellScoring.finish
     monkeypatch.setattr(
         plain_cells.ChainWalk, "evaluate", lambda self, number: fits.append(number) or evaluate(self, number)
+    )
+    monkeypatch.setattr(
+        shared_cells.CellScoring, "finish", lambda self, number, fold: fits.append(number) or finish(self, number, fold)
     )
     return fits
 
@@ -188,7 +191,7 @@ def test_checkpoint_goes_on_from_what_is_done(tmp_path, monkeypatch, whole):
             search.fit(X, Y)
         except KeyboardInterrupt:
             assert path.exists()
-    done = len(search.search_outcome_.cells)
+    done = len(fits)
     fits.clear()
     search.fit(X, Y)
     assert len(fits) == 64 - done

@@ -18,6 +18,7 @@ from .kernel_chains import KernelChain, PosedFold, link_chains, pose_fold
 from .shared_matrix import SharedMatrix, choose_precision, has_shared_matrix
 
 LOOSE_GAP = 1e-3  # the relative gap that settles the score of a cell, unless it is close to the best
+REFINED_SHARE_OF_GAP = 0.3  # of the gap that was asked for, to which a cell goes on that the judge finds short of it
 LOOSE_MIN_SAMPLES = 1000  # samples of a problem from which on the last digits of a gap take time
 CLOSE_SHARE_OF_SCORE = 0.005  # of the best score: cells that are nearer to it are solved to the end
 CLOSE_SHARE_OF_SPREAD = 0.5  # of the standard deviation of the best over the folds: the same
@@ -175,32 +176,40 @@ class MatrixSearch:
         """Solve all cells of a chain, loosely where they are large; those close to the best are solved to the end."""
         tol = solved.folds[0].machine.tol
         loose = max(tol, LOOSE_GAP) if max(solved.lengths) > LOOSE_MIN_SAMPLES else tol
+        every = np.ones(solved.cells, bool)
         solved.solve(loose, self.is_over)
-        self.fits += solved.cells * len(solved.folds)
-        self.report(solved, loose, None)
-        if loose > tol and not self.is_over():
-            close = self.find_close(solved)
-            if close.any():
-                solved.solve(tol, self.is_over, close)
-                self.report(solved, tol, close)
+        self.report(solved, loose, every)
+        close = self.find_close(solved) if loose > tol else ~every
+        if close.any() and not self.is_over():
+            solved.solve(tol, self.is_over, close)
+            self.report(solved, tol, close)
         for posed in solved.folds:
             for candidate in posed.chain.candidates:
                 if (candidate, posed.fold) in self.scores:
+                    self.fits += 1
                     self.finish(candidate, posed.fold)
 
-    def report(self, solved: SolvedCells, tol: float, wanted: np.ndarray | None) -> None:
-        """Certify the cells and have them scored; those that have not converged are left to others."""
-        if self.is_over():
-            return
+    def certify(self, solved: SolvedCells, tol: float, wanted: np.ndarray) -> list[list[Certificate | None]]:
+        """The certificates of the cells, [cell][fold]; cells that the judge finds short of tol go on once."""
         certificates = solved.certify(wanted)
-        cells = list(range(solved.cells)) if wanted is None else np.flatnonzero(wanted).tolist()
+        short = wanted & np.array([any(has_gap_above(tol, each) for each in row) for row in certificates])
+        if short.any() and not self.is_over():
+            solved.solve(REFINED_SHARE_OF_GAP * tol, self.is_over, short)
+            again = solved.certify(short)
+            certificates = [again[cell] if short[cell] else certificates[cell] for cell in range(solved.cells)]
+        return certificates
+
+    def report(self, solved: SolvedCells, tol: float, wanted: np.ndarray) -> None:
+        """Certify the cells and have them scored; those that have not converged are left to others."""
+        certificates, cells = self.certify(solved, tol, wanted), np.flatnonzero(wanted).tolist()
         for number, posed in enumerate(solved.folds):
+            if self.is_over():
+                return
             decisions = solved.decide(number, cells, posed.test)
             for place, cell in enumerate(cells):
                 certificate = certificates[cell][number]
-                if certificate is None or not certificate.relative_gap <= max(2.0 * tol, LOOSE_GAP):
-                    continue
-                self.tell(solved, number, cell, decisions[place], certificate)
+                if certificate is not None and not has_gap_above(tol, certificate) and not self.is_over():
+                    self.tell(solved, number, cell, decisions[place], certificate)
 
     def tell(
         self, solved: SolvedCells, number: int, cell: int, decisions: np.ndarray, certificate: Certificate
@@ -246,6 +255,11 @@ class MatrixSearch:
             if (candidate, fold.number) in self.scores
         ]
         return (float(np.mean(found)), float(np.std(found))) if found else (np.nan, 0.0)
+
+
+def has_gap_above(tol: float, certificate: Certificate | None) -> bool:
+    """Whether a certificate is there, and not good enough."""
+    return certificate is not None and not certificate.relative_gap <= tol
 
 
 def describe_kernel(kernel: Kernel) -> tuple[Any, ...]:
