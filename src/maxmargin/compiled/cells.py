@@ -84,11 +84,20 @@ def solve_cells(
         rows = view_rows(buffer, capacity, n)
         slot, holder, stamp = fill_slots(n), fill_slots(capacity), fill_slots(capacity)
         duals, f = np.zeros((layers, n)), np.zeros(n)
-        up, low, curvature, intercept = np.empty((layers, n)), np.empty((layers, n)), np.empty((layers, n)), np.zeros(layers)
+        up, low, curvature, intercept = (
+            np.empty((layers, n)),
+            np.empty((layers, n)),
+            np.empty((layers, n)),
+            np.zeros(layers),
+        )
         counted = counts[first_cell, k].copy()
         begun = False
         for cell in range(first_cell, last_cell):
-            p_c, d_c, e_c = take_columns(p[cell], begin, end), take_columns(d[cell], begin, end), take_columns(e[cell], begin, end)
+            p_c, d_c, e_c = (
+                take_columns(p[cell], begin, end),
+                take_columns(d[cell], begin, end),
+                take_columns(e[cell], begin, end),
+            )
             lo_c, hi_c = take_columns(lo[cell], begin, end), take_columns(hi[cell], begin, end)
             for layer in range(layers):
                 for i in range(n):
@@ -151,11 +160,19 @@ def balance_cells(start, stop, first_cell, last_cell, ends, a, lo, hi, balance):
 
 
 @njit(**EXACT_OPTIONS)
-def judge_cells(start, stop, matrix, index, ends, a, p, d, e, lo, hi, balance, b, bounds, sums, used):
+def add_sizes(t, row, sizes):
+    """sizes += t |row|."""
+    for j in range(sizes.shape[0]):
+        sizes[j] += t * abs(row[j])
+
+
+@njit(**EXACT_OPTIONS)
+def judge_cells(start, stop, matrix, relative, index, ends, a, p, d, e, lo, hi, balance, b, bounds, sums, used):
     """Scores f = K a and the sums of `enclose_rows` for all cells of the problems start to stop.
 
     As `judge_problems` has them; a row of the matrix is gathered once for all cells. `used` says which cells are to be
-    judged. For kernels whose machine users do not see as w.
+    judged. An entry of the matrix is off by `relative` of itself beyond the rounding of the kernel, where it was stored
+    in less precision: score i then by relative sum_j |coef_j K_ij| more.
     """
     per_dual, per_length, per_intercept, reach, away, summed = bounds
     cells, layers = a.shape[0], a.shape[1]
@@ -164,7 +181,7 @@ def judge_cells(start, stop, matrix, index, ends, a, p, d, e, lo, hi, balance, b
         n = end - begin
         own = index[begin:end].copy()
         source, row = (matrix, own), np.empty(n)
-        coef, scores = np.zeros((cells, n)), np.zeros((cells, n))
+        coef, scores, sizes = np.zeros((cells, n)), np.zeros((cells, n)), np.zeros((cells, n))
         for cell in range(cells):
             for layer in range(layers):
                 for i in range(n):
@@ -177,6 +194,8 @@ def judge_cells(start, stop, matrix, index, ends, a, p, d, e, lo, hi, balance, b
                         gather_row(i, source, row)
                         gathered = True
                     add_multiple(coef[cell, i], row, scores[cell])
+                    if relative > 0.0:
+                        add_sizes(abs(coef[cell, i]), row, sizes[cell])
         for cell in range(cells):
             if not used[cell]:
                 continue
@@ -192,10 +211,17 @@ def judge_cells(start, stop, matrix, index, ends, a, p, d, e, lo, hi, balance, b
                 square += coef[cell, i] * scores[cell, i]
                 absolute += abs(coef[cell, i] * scores[cell, i])
             drift = away * (abs(imbalance + lost) * (1.0 + 2.0 * UNIT) + summed * summed * total)
-            error = per_dual * total
+            error, stored = per_dual * total, 0.0
+            for i in range(n):
+                sizes[cell, i] *= relative
+                stored += abs(coef[cell, i]) * sizes[cell, i]
+            if total > 0.0:
+                error += stored / total  # so that total error bounds sum_i |coef_i| error_i
             length = np.sqrt(max(square, 0.0) + total * error + summed * absolute)
             public = per_length * (length + drift) + drift * reach + per_intercept * largest_intercept
-            errors = np.full(n, error + public)
+            errors = np.empty(n)
+            for i in range(n):
+                errors[i] = per_dual * total + sizes[cell, i] + public
             for layer in range(layers):
                 largest, first = 0.0, layer * LAYER_SUMS
                 duals = a[cell, layer, begin:end].copy()

@@ -24,7 +24,7 @@ from .kernel_chains import PosedFold
 ROW_BUFFER_BYTES = 1 << 25  # of kernel rows that a thread keeps, per problem
 WHOLE_CHAIN_MAX_SAMPLES = 600  # samples of a problem up to which its chain is one call, too short to be interrupted
 STEPS_PER_SAMPLE, MIN_STEPS = 100, 20_000  # pair steps of a cell, after which it is left as it is
-ITERATIONS = 0
+SINGLE_STORAGE_ERROR = 1.0001 * 2.0**-24  # of a float64 number that was rounded to float32
 FLOOR_PLACE = 3
 
 
@@ -38,13 +38,10 @@ class CellProblems(SmallProblems):
         The samples of each problem.
     mean_diagonals : tuple of float
         The mean k(x, x) of each.
-    matrix_error : float
-        By how much an entry of the matrix may differ from k(x, z) beyond the kernel's own rounding.
     """
 
     lengths: tuple[int, ...] = ()
     mean_diagonals: tuple[float, ...] = ()
-    matrix_error: float = 0.0
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -62,12 +59,6 @@ class CellProblems(SmallProblems):
         sizes = np.abs(self.rows.balance).sum(axis=1)
         return np.maximum(SCALE_FREE_FLOOR * sizes**2 * np.array(self.mean_diagonals), FLOOR)
 
-    @cached_property
-    def error_rates(self) -> tuple[float, float, float, float, float, float]:
-        """As for small problems, and what the matrix adds to each kernel value."""
-        per_dual, *others = super().error_rates
-        return per_dual + self.matrix_error, *others  # type: ignore[return-value]
-
 
 class SolvedCells:
     """The cells of one chain on several folds, over one matrix.
@@ -79,17 +70,18 @@ class SolvedCells:
         The kernel over all samples, for the judge.
     folds : list of PosedFold
         Of the same chain.
-    matrix_error : float
     """
 
-    def __init__(self, matrix: np.ndarray, features: Gram, folds: Sequence[PosedFold], matrix_error: float):
-        self.matrix, self.features, self.folds, self.matrix_error = matrix, features, folds, matrix_error
+    def __init__(self, matrix: np.ndarray, features: Gram, folds: Sequence[PosedFold]):
+        self.matrix, self.features, self.folds = matrix, features, folds
         self.cells = len(folds[0].rows)
         self.lengths = [length for posed in folds for length in posed.lengths]
         self.index = np.concatenate([posed.index for posed in folds])
         self.ends = np.array([0, *accumulate(self.lengths)])
         self.rows = tuple(
-            np.stack([np.concatenate([posed.rows[cell].row[k] for posed in folds], axis=1) for cell in range(self.cells)])
+            np.stack(
+                [np.concatenate([posed.rows[cell].row[k] for posed in folds], axis=1) for cell in range(self.cells)]
+            )
             for k in range(5)
         )
         self.layers = self.rows[0].shape[1]
@@ -103,6 +95,11 @@ class SolvedCells:
         self.counts = np.zeros((*shape, 7), np.int64)
         self.diagonal = np.ascontiguousarray(features.diagonal, np.float64)
         self.seconds = np.zeros(self.cells)
+
+    @property
+    def storage_error(self) -> float:
+        """By how much of itself an entry of the matrix may be off since it was stored in less precision."""
+        return 0.0 if self.matrix.dtype == np.float64 else SINGLE_STORAGE_ERROR
 
     @cached_property
     def problems(self) -> list[CellProblems]:
@@ -119,9 +116,7 @@ class SolvedCells:
                 np.concatenate([part.least_sizes for part in parts]),
             )
             segments, pairs = np.array([0, self.features.n]), np.zeros((len(self.lengths), 2), np.int64)
-            found.append(
-                CellProblems(self.features, segments, pairs, joint, tuple(self.lengths), means, self.matrix_error)
-            )
+            found.append(CellProblems(self.features, segments, pairs, joint, tuple(self.lengths), means))
         return found
 
     # ---- solving ------------------------------------------------------------------------------------------
@@ -181,8 +176,8 @@ class SolvedCells:
 
         def enclose(start: int, stop: int) -> None:
             judge_cells(
-                start, stop, self.matrix, self.index, self.ends, self.a, *self.rows, self.balance, self.b,
-                first.error_rates, sums, used,
+                start, stop, self.matrix, self.storage_error, self.index, self.ends, self.a, *self.rows, self.balance,
+                self.b, first.error_rates, sums, used,
             )  # fmt: skip
 
         work = float(np.mean(self.lengths)) ** 2

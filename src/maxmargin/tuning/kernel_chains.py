@@ -151,4 +151,3 @@ def pose_fold(
         rows.append(found)
     classes = vars(chain.machines[0]).get("classes_")
     return PosedFold(chain, fold, train, test, formulations, posed[0], rows, chain.machines[0], classes)
-

@@ -136,10 +136,9 @@ class MatrixSearch:
                 break
             bound, samples = shared.bind(kernel)
             matrix, features = shared.form(bound, samples), Gram(bound, samples)
-            error = shared.bound_error(bound, features.largest_size)
             for folds in posed:
                 if not self.is_over():
-                    self.solve_chain(SolvedCells(matrix, features, folds, error))
+                    self.solve_chain(SolvedCells(matrix, features, folds))
         self.kernel_values = shared.kernel_values
 
     # ---- posing -------------------------------------------------------------------------------------------
@@ -175,6 +174,8 @@ class MatrixSearch:
     def solve_chain(self, solved: SolvedCells) -> None:
         """Solve all cells of a chain, loosely where they are large; those close to the best are solved to the end."""
         tol = solved.folds[0].machine.tol
+        if solved.storage_error:  # a smaller gap could not be certified
+            tol = max(tol, LOOSE_GAP)
         loose = max(tol, LOOSE_GAP) if max(solved.lengths) > LOOSE_MIN_SAMPLES else tol
         every = np.ones(solved.cells, bool)
         solved.solve(loose, self.is_over)

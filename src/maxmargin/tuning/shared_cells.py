@@ -56,12 +56,7 @@ class SharedSearch:
                 if self.is_over():
                     return
                 numbers = sorted(
-                    {
-                        number
-                        for chain in self.chains
-                        if chain.preparation == preparation
-                        for number in chain.candidates
-                    }
+                    {number for chain in self.chains if chain.preparation == preparation for number in chain.candidates}
                 )
                 self.run_preparation(numbers)
 
@@ -104,7 +99,9 @@ class SharedSearch:
             params = cut_params(self.data.X, self.data.fit_params, fold.train)
             if not set(params) <= {"sample_weight"}:
                 return
-            rows.append(FoldRows(number, as_places(fold.train, X.shape[0]), as_places(fold.test, X.shape[0]), as_weight(params)))
+            rows.append(
+                FoldRows(number, as_places(fold.train, X.shape[0]), as_places(fold.test, X.shape[0]), as_weight(params))
+            )
         self.search(SampleSet(X, y, rows), estimators, {})
 
     def run_fold(self, number: int, estimators: Mapping[int, CandidateEstimator]) -> None:
@@ -130,9 +127,7 @@ class SharedSearch:
     ) -> None:
         """Solve the cells over some samples, and score them."""
         n = samples.X.shape[0]
-        machines = {
-            number: each.machine for number, each in estimators.items() if MatrixSearch.takes(each.machine, n)
-        }
+        machines = {number: each.machine for number, each in estimators.items() if MatrixSearch.takes(each.machine, n)}
         if not machines:
             return
         scoring = CellScoring(self, estimators, prepared)
@@ -239,7 +234,12 @@ class CandidateEstimator:
             return False
         plain = machine.solver == "auto" and machine.max_iter == -1 and machine.max_seconds is None
         quiet = not machine.verbose and not vars(machine).get("_skl_callbacks")
-        return plain and quiet and machine.intercept == "free" and vars(machine).get("probability") in (None, False, "deprecated")
+        return (
+            plain
+            and quiet
+            and machine.intercept == "free"
+            and vars(machine).get("probability") in (None, False, "deprecated")
+        )
 
     def put_together(self, prepared: FoldData, machine: Any) -> Any:
         """The whole estimator, fitted: its steps, and the machine."""

@@ -11,7 +11,6 @@ from ..model.tiles import precompute_norms
 from ..runtime.threads import run_strips
 
 ROWS_PER_STRIP = 64  # rows of the matrix that a core takes at a time
-SINGLE_UNIT = 2.0**-24
 BASES = {RBF: "squares", Laplacian: "distances", Linear: "products", Polynomial: "products"}
 
 
@@ -77,12 +76,6 @@ class SharedMatrix:
             self.kernel_values += self.n * self.n
         apply_formula(kernel, self.base, self.matrix)
         return self.matrix
-
-    def bound_error(self, kernel: Kernel, reach: float) -> float:
-        """What storing K and its base in this precision adds to the error of a value."""
-        if self.dtype == np.float64:
-            return 0.0
-        return 2.0 * SINGLE_UNIT * reach * reach
 
 
 def write_base(kind: str, samples: Any, base: np.ndarray, kernel: Kernel | None = None) -> None:
