@@ -73,7 +73,8 @@ class SolvedCell(NamedTuple):
     machine : KernelMachine
         Not fitted; one of a classifier knows `classes_`.
     test, train : ndarray of shape (rows, machines)
-        Decision values of the rows that were held out, and on demand of the training rows in their given order.
+        Decision values of the rows that were held out, and on demand, as long as the cell is being scored, of the
+        training rows in their given order.
     certificate : Certificate
     seconds : float
     """
