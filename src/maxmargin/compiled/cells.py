@@ -227,11 +227,13 @@ def judge_cells(start, stop, matrix, relative, index, ends, a, p, d, e, lo, hi, 
                 duals = a[cell, layer, begin:end].copy()
                 for i in range(n):
                     largest = max(largest, abs(duals[i]))
-                found = enclose_rows(
-                    scores[cell], errors, b[cell, k, layer], duals, p[cell, layer, begin:end].copy(),
-                    d[cell, layer, begin:end].copy(), e[cell, layer, begin:end].copy(), lo[cell, layer, begin:end].copy(),
-                    hi[cell, layer, begin:end].copy(), AT_BOUND * largest,
+                p_c, d_c, e_c = (
+                    p[cell, layer, begin:end].copy(), d[cell, layer, begin:end].copy(), e[cell, layer, begin:end].copy()
                 )  # fmt: skip
+                lo_c, hi_c = lo[cell, layer, begin:end].copy(), hi[cell, layer, begin:end].copy()
+                found = enclose_rows(
+                    scores[cell], errors, b[cell, k, layer], duals, p_c, d_c, e_c, lo_c, hi_c, AT_BOUND * largest
+                )
                 moved, cost = bound_balancing_cost(
                     found, True, balance[cell, k, layer], b[cell, k, layer], n, AT_BOUND * largest
                 )

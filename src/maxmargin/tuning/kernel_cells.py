@@ -155,8 +155,8 @@ class SolvedCells:
                     if is_over():
                         return
                     solve_cells(
-                        one, end, begin, finish, warm, self.matrix, self.diagonal, self.index, self.ends, buffer, self.a,
-                        *self.rows, self.balance, self.has_balance, tol, limits, numbers, self.counts, self.b,
+                        one, end, begin, finish, warm, self.matrix, self.diagonal, self.index, self.ends, buffer,
+                        self.a, *self.rows, self.balance, self.has_balance, tol, limits, numbers, self.counts, self.b,
                     )  # fmt: skip
                     balance_cells(one, end, begin, finish, self.ends, self.a, *self.rows[3:], self.balance)
 
