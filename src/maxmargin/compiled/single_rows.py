@@ -10,6 +10,8 @@ segments, so that the pairs of a one-vs-one machine share what was packed once.
 import math
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from .compiler import njit
 from .lanes import (
@@ -100,6 +102,27 @@ def evaluate_row(i, source, row):
 
 
 @njit(**OPTIONS)
+def gather_row(i, source, row):
+    """row_j = K[index_i, index_j], of a matrix that is there already."""
+    matrix, index = source
+    own = matrix[index[i]]
+    for j in range(row.shape[0]):
+        row[j] = own[index[j]]
+
+
+def fill_row(i, source, row):
+    """Row i of a source: of packed samples it is evaluated, of a matrix and an index it is gathered."""
+    (gather_row if len(source) == 2 else evaluate_row)(i, source, row)
+
+
+@overload(fill_row)
+def _compile_fill_row(i, source, row):
+    if isinstance(source, types.BaseTuple) and len(source) == 2:
+        return lambda i, source, row: gather_row(i, source, row)
+    return lambda i, source, row: evaluate_row(i, source, row)
+
+
+@njit(**OPTIONS)
 def admit_row(i, source, rows, slot, holder, stamp, clock):
     """Evaluate row i into the slot of the row longest unused."""
     s = 0
@@ -109,4 +132,4 @@ def admit_row(i, source, rows, slot, holder, stamp, clock):
     if holder[s] >= 0:
         slot[holder[s]] = -1
     holder[s], slot[i], stamp[s] = i, s, clock
-    evaluate_row(i, source, rows[s])
+    fill_row(i, source, rows[s])

@@ -9,14 +9,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+class OuterInterrupt(threading.local):
+    """The flag of the work that this thread does fits for, if any."""
+
+    flag: Interrupt | None = None
+
+
+outer_interrupt = OuterInterrupt()
+
+
 class Interrupt:
-    """A flag that Ctrl-C raises; shared by all solves of one fit."""
+    """A flag that Ctrl-C raises; shared by all solves of one fit. It is up with that of the work around it, too."""
 
     def __init__(self):
-        self.raised, self.seen = False, None
+        self.raised, self.seen, self.outer = False, None, outer_interrupt.flag
 
     def __bool__(self) -> bool:
-        return self.raised
+        return self.raised or bool(self.outer)
 
     def measure_wait(self) -> float:
         """Seconds since Ctrl-C; for a flag that was raised without it, since the first call."""
@@ -51,6 +60,16 @@ def watch_interrupt(shared: Interrupt | None = None, flag: Interrupt | None = No
         yield flag
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def obey_interrupt(flag: Interrupt) -> Iterator[None]:
+    """Within this context fits of this thread end when the flag is raised, as if Ctrl-C had been theirs."""
+    before, outer_interrupt.flag = outer_interrupt.flag, flag
+    try:
+        yield
+    finally:
+        outer_interrupt.flag = before
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """What this library takes of scikit-learn: its private names, and what differs between its versions 1.6 to 1.9.
 
-No other file knows of either; `tests/test_layers.py` holds that. Estimators take the classes that they derive from, and
-what they call, from here as well: in a process that does without scikit-learn (`light_start.py`) these are the
-stand-ins of `stand_ins.py`. Functions that are seldom called are imported when they are.
+No other file knows of either, but for `scikit_learn_search.py`, which is for searches; `tests/test_layers.py` holds
+that. Estimators take the classes that they derive from, and what they call, from here as well: in a process that does
+without scikit-learn (`light_start.py`) these are the stand-ins of `stand_ins.py`. Functions that are seldom called are
+imported when they are.
 """
 
 from __future__ import annotations

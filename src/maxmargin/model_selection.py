@@ -1,0 +1,191 @@
+"""GridSearchCV, RandomizedSearchCV and HalvingGridSearchCV: scikit-learn's, with machines of ours tuned by one engine.
+
+Change the import, and nothing else::
+
+    from maxmargin.model_selection import GridSearchCV
+
+Where the estimator is one of this package, or a Pipeline that ends in one, cells share what they can and each of them
+is certified. Any other estimator goes to scikit-learn's own search, unchanged.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .runtime import scikit_learn_search as theirs
+from .tuning.search import EngineSearchCV
+
+__all__ = ["GridSearchCV", "HalvingGridSearchCV", "RandomizedSearchCV"]
+
+
+class GridSearchCV(theirs.GridSearchCV, EngineSearchCV):
+    """argmax over a grid of parameters of the mean held-out score over the folds.
+
+    A drop-in for `sklearn.model_selection.GridSearchCV`: its parameters, attributes and `cv_results_`.
+
+    Parameters
+    ----------
+    estimator, param_grid, scoring, refit, cv, pre_dispatch, error_score, return_train_score
+        As in scikit-learn.
+    n_jobs : int, default=None
+        Threads for machines of this package; None is all cores.
+    verbose : int, default=0
+        1 shows a live line with the cells that are done and the best candidate so far; more, a line for each cell.
+    max_seconds : float, default=None
+        Time for all cells. Candidates for which it does not suffice are left out of `cv_results_`, with a warning.
+    checkpoint : path, default=None
+        A file that keeps the cells that are done. A search over the same data goes on from there, also with more
+        candidates.
+
+    Attributes
+    ----------
+    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
+    multimetric_, classes_, n_features_in_, feature_names_in_
+        As in scikit-learn. `cv_results_` has one more column, "worst_relative_gap": the largest certified relative
+        duality gap of a candidate over the folds.
+    search_outcome_ : SearchOutcome
+        All cells with their certificates, and whether time or Ctrl-C ended the search.
+
+    Notes
+    -----
+    Ctrl-C ends the search: the candidates that are done stay in `cv_results_`, the best of them is fitted to all rows,
+    and KeyboardInterrupt is raised. Where callbacks of scikit-learn 1.9 are set, its own search runs: they follow fits.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC
+    >>> from maxmargin.model_selection import GridSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(SVC(), {"C": [1, 10], "gamma": [0.1, 1]}, cv=3).fit(X, y)
+    >>> search.best_params_
+    {'C': 1, 'gamma': 0.1}
+    >>> bool(search.cv_results_["worst_relative_gap"].max() <= 1e-5)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **theirs.GridSearchCV._parameter_constraints,
+        **EngineSearchCV._limit_constraints,
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        max_seconds: float | None = None,
+        checkpoint: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator, param_grid, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose,
+            pre_dispatch=pre_dispatch, error_score=error_score, return_train_score=return_train_score,
+        )  # fmt: skip
+        self.max_seconds = max_seconds
+        self.checkpoint = checkpoint
+
+
+class RandomizedSearchCV(theirs.RandomizedSearchCV, EngineSearchCV):
+    """argmax over parameters drawn at random of the mean held-out score over the folds.
+
+    A drop-in for `sklearn.model_selection.RandomizedSearchCV`.
+
+    Parameters
+    ----------
+    estimator, param_distributions, n_iter, scoring, refit, cv, pre_dispatch, random_state, error_score, \
+    return_train_score
+        As in scikit-learn.
+    n_jobs, verbose, max_seconds, checkpoint
+        As in `GridSearchCV`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **theirs.RandomizedSearchCV._parameter_constraints,
+        **EngineSearchCV._limit_constraints,
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        *,
+        n_iter: int = 10,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        random_state: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        max_seconds: float | None = None,
+        checkpoint: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator, param_distributions, n_iter=n_iter, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv,
+            verbose=verbose, pre_dispatch=pre_dispatch, random_state=random_state, error_score=error_score,
+            return_train_score=return_train_score,
+        )  # fmt: skip
+        self.max_seconds = max_seconds
+        self.checkpoint = checkpoint
+
+
+class HalvingGridSearchCV(theirs.HalvingGridSearchCV, EngineSearchCV):
+    """argmax over a grid of parameters of the mean held-out score, the best of each round with more rows in the next.
+
+    A drop-in for `sklearn.model_selection.HalvingGridSearchCV`, which scikit-learn calls experimental.
+
+    Parameters
+    ----------
+    estimator, param_grid, factor, resource, max_resources, min_resources, aggressive_elimination, cv, scoring, refit, \
+    error_score, return_train_score, random_state
+        As in scikit-learn.
+    n_jobs, verbose, max_seconds, checkpoint
+        As in `GridSearchCV`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **theirs.HalvingGridSearchCV._parameter_constraints,
+        **EngineSearchCV._limit_constraints,
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        factor: float = 3,
+        resource: str = "n_samples",
+        max_resources: Any = "auto",
+        min_resources: Any = "exhaust",
+        aggressive_elimination: bool = False,
+        cv: Any = 5,
+        scoring: Any = None,
+        refit: Any = True,
+        error_score: Any = np.nan,
+        return_train_score: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_seconds: float | None = None,
+        checkpoint: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator, param_grid, factor=factor, resource=resource, max_resources=max_resources,
+            min_resources=min_resources, aggressive_elimination=aggressive_elimination, cv=cv, scoring=scoring,
+            refit=refit, error_score=error_score, return_train_score=return_train_score, random_state=random_state,
+            n_jobs=n_jobs, verbose=verbose,
+        )  # fmt: skip
+        self.max_seconds = max_seconds
+        self.checkpoint = checkpoint

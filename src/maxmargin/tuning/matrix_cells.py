@@ -1,0 +1,277 @@
+"""Cells of kernel machines over one set of samples: one matrix per kernel, one chain along C per machine and fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..certificates.certificate import Certificate
+from ..estimators.machine import KernelMachine
+from ..model.features import Gram
+from ..model.kernels import Kernel
+from .kernel_cells import SolvedCells
+from .kernel_chains import KernelChain, PosedFold, link_chains, pose_fold
+from .shared_matrix import SharedMatrix, choose_precision, has_shared_matrix
+
+LOOSE_GAP = 1e-3  # the relative gap that settles the score of a cell, unless it is close to the best
+REFINED_SHARE_OF_GAP = 0.3  # of the gap that was asked for, to which a cell goes on that the judge finds short of it
+LOOSE_MIN_SAMPLES = 1000  # samples of a problem from which on the last digits of a gap take time
+CLOSE_SHARE_OF_SCORE = 0.005  # of the best score: cells that are nearer to it are solved to the end
+CLOSE_SHARE_OF_SPREAD = 0.5  # of the standard deviation of the best over the folds: the same
+MEGABYTE_BYTES = 2**20
+
+
+class FoldRows(NamedTuple):
+    """The rows of a fold in a set of samples, and the weights of those that train."""
+
+    number: int
+    train: np.ndarray
+    test: np.ndarray
+    weight: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class SampleSet:
+    """Samples that folds share, and their targets.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d), in float64
+    y : ndarray of shape (n,)
+        As users gave them.
+    folds : sequence of FoldRows
+    """
+
+    X: Any
+    y: np.ndarray
+    folds: Sequence[FoldRows]
+
+    def sort_by_class(self) -> SampleSet:
+        """The same samples class by class, so that the samples of a pair are two runs of rows."""
+        order = np.argsort(np.unique(self.y, return_inverse=True)[1], kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        folds = []
+        for fold in self.folds:
+            train = place[fold.train]
+            sort = np.argsort(train, kind="stable")
+            weight = None if fold.weight is None else fold.weight[sort]
+            folds.append(FoldRows(fold.number, train[sort], place[fold.test], weight))
+        return SampleSet(self.X[order], self.y[order], folds)
+
+
+class SolvedCell(NamedTuple):
+    """A cell that is solved, as it is told to whoever scores it.
+
+    Attributes
+    ----------
+    candidate, fold : int
+    machine : KernelMachine
+        Not fitted; one of a classifier knows `classes_`.
+    test, train : ndarray of shape (rows, machines)
+        Decision values of the rows that were held out, and on demand, as long as the cell is being scored, of the
+        training rows in their given order.
+    certificate : Certificate
+    seconds : float
+    """
+
+    candidate: int
+    fold: int
+    machine: KernelMachine
+    test: np.ndarray
+    train: Callable[[], np.ndarray]
+    certificate: Certificate
+    seconds: float
+
+
+class MatrixSearch:
+    """All cells of some machines on the folds of a set of samples.
+
+    Parameters
+    ----------
+    samples : SampleSet
+    machines : mapping of candidate to KernelMachine
+        Not fitted, their parameters sound.
+    score : callable
+        (SolvedCell) -> float: larger is better. Called again where a cell was solved to the end after that.
+    finish : callable
+        (candidate, fold): nothing more will be known of a cell that was scored.
+    is_over : callable
+        Whether no other cell may begin.
+    """
+
+    def __init__(
+        self,
+        samples: SampleSet,
+        machines: Mapping[int, KernelMachine],
+        score: Callable[[SolvedCell], float],
+        finish: Callable[[int, int], None],
+        is_over: Callable[[], bool],
+    ):
+        self.machines, self.score, self.finish, self.is_over = machines, score, finish, is_over
+        self.classifies = next(iter(machines.values())).task == "classification"
+        self.samples = samples.sort_by_class() if self.classifies else samples
+        self.given = samples
+        self.scores: dict[tuple[int, int], float] = {}
+        self.kernel_values = self.fits = 0
+
+    @classmethod
+    def takes(cls, machine: KernelMachine, n: int) -> bool:
+        """Whether a matrix of n samples and all chains along C serve the machine."""
+        kernel = KernelChain([0], [machine]).kernel
+        if not has_shared_matrix(replace(kernel, gamma=1.0) if "gamma" in kernel.__dataclass_fields__ else kernel):
+            return False
+        return choose_precision(n, machine.cache_size * MEGABYTE_BYTES) is not None
+
+    def run(self) -> None:
+        """Score all cells, kernel by kernel, as far as there is time; `scores` says which are done."""
+        groups = self.group_by_kernel()
+        memory = min(machine.cache_size for machine in self.machines.values()) * MEGABYTE_BYTES
+        shared = SharedMatrix(self.samples.X, memory)
+        for kernel, posed in order_from_middle(groups):
+            if self.is_over():
+                break
+            bound, samples = shared.bind(kernel)
+            matrix, features = shared.form(bound, samples), Gram(bound, samples)
+            for folds in posed:
+                if not self.is_over():
+                    self.solve_chain(SolvedCells(matrix, features, folds))
+        self.kernel_values = shared.kernel_values
+
+    # ---- posing -------------------------------------------------------------------------------------------
+
+    def group_by_kernel(self) -> list[tuple[Kernel, list[list[PosedFold]]]]:
+        """The chains of each kernel with numbers for parameters; gamma="scale" has another number on each fold."""
+        groups: dict[Any, tuple[Kernel, list[list[PosedFold]]]] = {}
+        for chain in link_chains(self.machines):
+            by_kernel: dict[Any, list[PosedFold]] = {}
+            for fold in self.samples.folds:
+                kernel, posed = self.pose(chain, fold)
+                if posed is None:
+                    continue
+                key = describe_kernel(kernel)
+                groups.setdefault(key, (kernel, []))
+                by_kernel.setdefault(key, []).append(posed)
+            for key, folds in by_kernel.items():
+                groups[key][1].append(folds)
+        return list(groups.values())
+
+    def pose(self, chain: KernelChain, fold: FoldRows) -> tuple[Kernel, PosedFold | None]:
+        """A chain on a fold, and its kernel bound to the training rows; nothing where fit would refuse them."""
+        X, y, first = self.samples.X[fold.train], self.samples.y[fold.train], chain.machines[0]
+        try:
+            data = first._validate(X, y, fold.weight)
+            positive = None if data.weight is None else np.maximum(data.weight, 0.0)
+            return chain.kernel.bind(data.X, positive), pose_fold(chain, fold.number, data, y, fold.train, fold.test)
+        except ValueError:
+            return chain.kernel, None
+
+    # ---- solving and scoring ------------------------------------------------------------------------------
+
+    def solve_chain(self, solved: SolvedCells) -> None:
+        """Solve all cells of a chain, loosely where they are large; those close to the best are solved to the end."""
+        tol = solved.folds[0].machine.tol
+        if solved.storage_error:  # a smaller gap could not be certified
+            tol = max(tol, LOOSE_GAP)
+        loose = max(tol, LOOSE_GAP) if max(solved.lengths) > LOOSE_MIN_SAMPLES else tol
+        every = np.ones(solved.cells, bool)
+        solved.solve(loose, self.is_over)
+        self.report(solved, loose, every)
+        close = self.find_close(solved) if loose > tol else ~every
+        if close.any() and not self.is_over():
+            solved.solve(tol, self.is_over, close)
+            self.report(solved, tol, close)
+        for posed in solved.folds:
+            for candidate in posed.chain.candidates:
+                if (candidate, posed.fold) in self.scores:
+                    self.fits += 1
+                    self.finish(candidate, posed.fold)
+
+    def certify(self, solved: SolvedCells, tol: float, wanted: np.ndarray) -> list[list[Certificate | None]]:
+        """The certificates of the cells, [cell][fold]; cells that the judge finds short of tol go on once."""
+        certificates = solved.certify(wanted)
+        short = wanted & np.array([any(has_gap_above(tol, each) for each in row) for row in certificates])
+        if short.any() and not self.is_over():
+            solved.solve(REFINED_SHARE_OF_GAP * tol, self.is_over, short)
+            again = solved.certify(short)
+            certificates = [again[cell] if short[cell] else certificates[cell] for cell in range(solved.cells)]
+        return certificates
+
+    def report(self, solved: SolvedCells, tol: float, wanted: np.ndarray) -> None:
+        """Certify the cells and have them scored; those that have not converged are left to others."""
+        certificates, cells = self.certify(solved, tol, wanted), np.flatnonzero(wanted).tolist()
+        for number, posed in enumerate(solved.folds):
+            if self.is_over():
+                return
+            decisions = solved.decide(number, cells, posed.test)
+            for place, cell in enumerate(cells):
+                certificate = certificates[cell][number]
+                if certificate is not None and not has_gap_above(tol, certificate) and not self.is_over():
+                    self.tell(solved, number, cell, decisions[place], certificate)
+
+    def tell(
+        self, solved: SolvedCells, number: int, cell: int, decisions: np.ndarray, certificate: Certificate
+    ) -> None:
+        """Have one cell scored."""
+        posed = solved.folds[number]
+        candidate, machine = posed.chain.candidates[cell], posed.chain.machines[cell]
+        if self.classifies:
+            machine.classes_ = posed.classes
+        train = next(fold.train for fold in self.folds_in_given_order if fold.number == posed.fold)
+        told = SolvedCell(
+            candidate, posed.fold, machine, decisions, lambda: solved.decide(number, [cell], train)[0], certificate,
+            float(solved.seconds[cell]) / len(solved.folds),
+        )  # fmt: skip
+        self.scores[candidate, posed.fold] = self.score(told)
+
+    @cached_property
+    def folds_in_given_order(self) -> list[FoldRows]:
+        """The folds with training rows as they were given, as samples of the matrix."""
+        if not self.classifies:
+            return list(self.given.folds)
+        order = np.argsort(np.unique(self.given.y, return_inverse=True)[1], kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return [fold._replace(train=place[fold.train]) for fold in self.given.folds]
+
+    def find_close(self, solved: SolvedCells) -> np.ndarray:
+        """Which cells of a chain have a mean score close to the best mean so far."""
+        candidates = solved.folds[0].chain.candidates
+        means = {number: self.summarise(number) for number in {candidate for candidate, _ in self.scores}}
+        complete = {number: found for number, found in means.items() if np.isfinite(found[0])}
+        if not complete:
+            return np.ones(len(candidates), bool)
+        best, spread = max(complete.values())
+        margin = max(CLOSE_SHARE_OF_SPREAD * spread, CLOSE_SHARE_OF_SCORE * abs(best))
+        return np.array([means.get(number, (np.nan, 0.0))[0] >= best - margin for number in candidates])
+
+    def summarise(self, candidate: int) -> tuple[float, float]:
+        """Mean and standard deviation of the scores of a candidate over the folds that are done."""
+        found = [
+            self.scores[candidate, fold.number]
+            for fold in self.samples.folds
+            if (candidate, fold.number) in self.scores
+        ]
+        return (float(np.mean(found)), float(np.std(found))) if found else (np.nan, 0.0)
+
+
+def has_gap_above(tol: float, certificate: Certificate | None) -> bool:
+    """Whether a certificate is there, and not good enough."""
+    return certificate is not None and not certificate.relative_gap <= tol
+
+
+def describe_kernel(kernel: Kernel) -> tuple[Any, ...]:
+    """What tells the matrices of two bound kernels apart."""
+    parameters = {name: getattr(kernel, name) for name in kernel.__dataclass_fields__ if name != "shift"}
+    return type(kernel), *sorted(parameters.items())
+
+
+def order_from_middle(groups: list[tuple[Kernel, Any]]) -> list[tuple[Kernel, Any]]:
+    """Kernels from the middle of their gammas outwards: the best cells are seldom at the edges of a grid."""
+    middle = (len(groups) - 1) / 2.0
+    ordered = sorted(groups, key=lambda group: float(getattr(group[0], "gamma", 0.0) or 0.0))
+    return [ordered[k] for k in sorted(range(len(ordered)), key=lambda k: abs(k - middle))]
