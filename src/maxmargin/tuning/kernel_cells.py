@@ -11,13 +11,13 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from ..certificates.certificate import Certificate
-from ..certificates.small_problems import SmallProblems
-from ..estimators.multiclass import spread_duals
+from ..certificates.small_problems import STRIP_KERNEL_VALUES, SmallProblems
+from ..estimators.multiclass import pack_pairs, spread_duals
+from ..estimators.tasks import PairTasks
 from ..model.features import Gram
 from ..model.formulations import JointRows
-from ..model.problem import FLOOR, SCALE_FREE_FLOOR, Point
+from ..model.problem import FLOOR, SCALE_FREE_FLOOR
 from ..model.tiles import open_tile
-from ..runtime.interpreter import release_interpreter
 from ..runtime.threads import run_strips
 from .kernel_chains import PosedFold
 
@@ -34,30 +34,19 @@ class CellProblems(SmallProblems):
 
     Parameters
     ----------
-    lengths : tuple of int
-        The samples of each problem.
-    mean_diagonals : tuple of float
-        The mean k(x, x) of each.
+    mean_diagonals : ndarray
+        The mean k(x, x) of each problem.
     """
 
-    lengths: tuple[int, ...] = ()
-    mean_diagonals: tuple[float, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    @property
-    def sizes(self) -> list[int]:  # type: ignore[override]
-        """The samples of each problem."""
-        return list(self.lengths)
+    mean_diagonals: np.ndarray
 
     @cached_property
     def floors(self) -> np.ndarray:
         """`Problem.floor` of each problem."""
-        if not self.has_balance or self.rows.row.p.any():
+        if not self.rows.has_balance or self.rows.row.p.any():
             return np.full(len(self), FLOOR)
         sizes = np.abs(self.rows.balance).sum(axis=1)
-        return np.maximum(SCALE_FREE_FLOOR * sizes**2 * np.array(self.mean_diagonals), FLOOR)
+        return np.maximum(SCALE_FREE_FLOOR * sizes**2 * self.mean_diagonals, FLOOR)
 
 
 class SolvedCells:
@@ -88,7 +77,7 @@ class SolvedCells:
         self.balance = np.stack(
             [np.concatenate([posed.rows[cell].balance for posed in folds]) for cell in range(self.cells)]
         )
-        self.has_balance = bool(self.balance.any())
+        self.has_balance = folds[0].rows[0].has_balance
         shape = (self.cells, len(self.lengths))
         self.a = np.zeros((self.cells, self.layers, len(self.index)))
         self.b = np.zeros((*shape, self.layers))
@@ -104,8 +93,7 @@ class SolvedCells:
     @cached_property
     def problems(self) -> list[CellProblems]:
         """The problems of each cell, as the judge sees them."""
-        ends, diagonal = self.ends, self.diagonal[self.index]
-        means = tuple((np.add.reduceat(diagonal, ends[:-1]) / np.array(self.lengths)).tolist())
+        means = np.add.reduceat(self.diagonal[self.index], self.ends[:-1]) / np.array(self.lengths)
         found = []
         for cell in range(self.cells):
             parts = [posed.rows[cell] for posed in self.folds]
@@ -113,10 +101,11 @@ class SolvedCells:
                 type(parts[0].row)(*(part[cell] for part in self.rows)),
                 np.concatenate([part.weights for part in parts], axis=1),
                 self.balance[cell],
+                self.has_balance,
                 np.concatenate([part.least_sizes for part in parts]),
             )
             segments, pairs = np.array([0, self.features.n]), np.zeros((len(self.lengths), 2), np.int64)
-            found.append(CellProblems(self.features, segments, pairs, joint, tuple(self.lengths), means))
+            found.append(CellProblems(self.features, segments, pairs, joint, self.ends.tolist(), means))
         return found
 
     # ---- solving ------------------------------------------------------------------------------------------
@@ -161,96 +150,79 @@ class SolvedCells:
                     balance_cells(one, end, begin, finish, self.ends, self.a, *self.rows[3:], self.balance)
 
         work = float(lengths.mean()) ** 2
-        run_strips(advance, len(lengths), max(1, int(400_000 // work)))
+        run_strips(advance, len(lengths), max(1, int(STRIP_KERNEL_VALUES // work)))
 
     # ---- the judge ----------------------------------------------------------------------------------------
 
-    def judge(self, wanted: np.ndarray | None = None) -> list[list[tuple]]:
-        """What `SmallProblems.combine` says of each problem, cell by cell; nothing of cells that are not wanted."""
+    def judge(self, wanted: np.ndarray | None = None) -> np.ndarray:
+        """The numbers of `JointCertificates` of each problem, cell by cell; zeros for cells that are not wanted."""
         from ..compiled.cells import judge_cells
-        from ..compiled.small_problems import PROBLEM_SUMS
+        from ..compiled.small_problems import CERTIFICATE_NUMBERS
 
         used = np.ones(self.cells, bool) if wanted is None else wanted
         first = self.problems[0]
-        sums = np.zeros((self.cells, len(self.lengths), self.layers * first.sums_per_layer + PROBLEM_SUMS))
+        numbers = np.zeros((self.cells, len(self.lengths), CERTIFICATE_NUMBERS))
+        least_sizes = np.stack([problems.rows.least_sizes for problems in self.problems])
+        floors = np.stack([problems.floors for problems in self.problems])
 
         def enclose(start: int, stop: int) -> None:
             judge_cells(
                 start, stop, self.matrix, self.storage_error, self.index, self.ends, self.a, *self.rows, self.balance,
-                self.b, first.error_rates, sums, used,
+                self.b, first.error_rates, least_sizes, floors, numbers, used,
             )  # fmt: skip
 
         work = float(np.mean(self.lengths)) ** 2
-        with release_interpreter():
-            run_strips(enclose, len(self.lengths), max(1, int(400_000 // work)))
-        return [
-            self.problems[cell].combine(sums[cell], self.b[cell]) if used[cell] else [] for cell in range(self.cells)
-        ]
+        run_strips(enclose, len(self.lengths), max(1, int(STRIP_KERNEL_VALUES // work)))
+        return numbers
 
     def certify(self, wanted: np.ndarray | None = None) -> list[list[Certificate | None]]:
         """The worst certificate of each cell on each fold: [cell][fold]; None where one is not feasible."""
-        found = self.judge(wanted)
-        table: list[list[Certificate | None]] = []
-        for judged in found:
-            row: list[Certificate | None] = []
-            place = 0
-            for posed in self.folds:
-                part = judged[place : place + len(posed.lengths)]
-                place += len(posed.lengths)
-                row.append(find_worst(part))
-            table.append(row)
-        return table
+        numbers = self.judge(wanted)
+        starts = [0, *accumulate(len(posed.lengths) for posed in self.folds)]
+        return [[find_worst(of_cell[start:stop]) for start, stop in pairwise(starts)] for of_cell in numbers]
 
     # ---- what was held out ----------------------------------------------------------------------------------
 
-    def read(self, number: int, cell: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """The coefficients of each problem of a fold at a cell, and their intercepts."""
+    def read(self, number: int, cell: int) -> tuple[np.ndarray, np.ndarray]:
+        """The coefficients of all problems of a fold at a cell, one after the other, and their intercepts."""
         posed = self.folds[number]
         before = sum(len(each.lengths) for each in self.folds[:number])
         after = before + len(posed.lengths)
-        if self.layers == 1 and not self.has_balance:
-            ends = self.ends[before : after + 1].tolist()
-            return [self.a[cell, 0, begin:end] for begin, end in pairwise(ends)], self.b[cell, before:after, 0]
-        formulation, coefs, intercepts = posed.formulations[cell], [], []
-        for k in range(before, after):
-            begin, end = self.ends[k], self.ends[k + 1]
-            a = self.a[cell, :, begin:end]
-            coef, places = a.sum(axis=0), self.index[begin:end]
-            point = Point(a[0], float(self.b[cell, k, 0])) if self.layers == 1 else Point(a, self.b[cell, k])
-            weights = self.problems[cell].rows.weights[:, begin:end]
-            scores = self.matrix[np.ix_(places, places)] @ coef
-            machine = formulation.read_jointly(point, coef if self.layers > 1 else point.a, weights, scores)
-            coefs.append(machine.coef)
-            intercepts.append(machine.b)
-        return coefs, np.array(intercepts)
+        a, b = self.a[cell, :, self.ends[before] : self.ends[after]], self.b[cell, before:after]
+        scores = self.score(posed, a.sum(axis=0)) if self.layers > 1 else None
+        machines = posed.formulations[cell].read_jointly(a, b, posed.rows[cell], posed.starts, scores)
+        return machines.coef, machines.b
+
+    def score(self, posed: PosedFold, coef: np.ndarray) -> np.ndarray:
+        """sum_j coef_j k(x_j, x_i) of all problems of a fold, one after the other."""
+        scores = np.empty(len(coef))
+        for start, length in zip(posed.starts, posed.lengths, strict=True):
+            places = posed.index[start : start + length]
+            scores[start : start + length] = self.matrix[np.ix_(places, places)] @ coef[start : start + length]
+        return scores
 
     def decide(self, number: int, cells: Sequence[int], rows: np.ndarray) -> list[np.ndarray]:
         """f(x) of each machine of a fold at samples of the matrix, one column each: an array for each of the cells."""
         posed, machines = self.folds[number], len(self.folds[number].tasks)
-        if machines > 1 and posed.tasks[0].pair is not None:
-            return self.decide_pairs(number, cells, rows)
-        found, indices = [self.read(number, cell) for cell in cells], [task.index for task in posed.tasks]
-        table = np.concatenate([spread_duals(indices, coefs, posed.train, 0) for coefs, _ in found]).T
+        found = [self.read(number, cell) for cell in cells]
+        if isinstance(posed.tasks, PairTasks):
+            return self.decide_pairs(posed, posed.tasks, found, rows)
+        table = np.concatenate([spread_duals(posed.tasks, coef, posed.y, 0) for coef, _ in found]).T
         values = self.multiply(rows, posed.train, table)
         return [values[:, t * machines : (t + 1) * machines] + b for t, (_, b) in enumerate(found)]
 
-    def decide_pairs(self, number: int, cells: Sequence[int], rows: np.ndarray) -> list[np.ndarray]:
-        """The same for pairs of classes, class by class: a pair has coefficients of two classes only.
-
-        LIBSVM's table has a row of coefficients for each of the other classes: that of class i against j is row j - 1
-        if i < j, and row j if i > j.
-        """
-        posed = self.folds[number]
-        found = [self.read(number, cell) for cell in cells]
-        table = np.zeros((len(cells), posed.n_classes - 1, len(posed.train)))
-        for place, (coefs, _) in enumerate(found):
-            table[place, posed.table_rows, posed.table_columns] = np.concatenate(coefs)
-        width, classes = len(cells) * (posed.n_classes - 1), pairwise(posed.class_ends)
-        parts = np.empty((posed.n_classes, width, len(rows)))
-        for k, (start, stop) in enumerate(classes):
+    def decide_pairs(
+        self, posed: PosedFold, tasks: PairTasks, found: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray
+    ) -> list[np.ndarray]:
+        """The same for pairs of classes, class by class: a pair has coefficients of two classes only."""
+        n_classes = len(tasks.class_ends) - 1
+        table = np.stack([pack_pairs(tasks, coef, posed.y, n_classes) for coef, _ in found])
+        width = len(found) * (n_classes - 1)
+        parts = np.empty((n_classes, width, len(rows)))
+        for k, (start, stop) in enumerate(pairwise(tasks.class_ends.tolist())):
             parts[k] = self.multiply(rows, posed.train[start:stop], table[:, :, start:stop].reshape(width, -1).T).T
-        parts = parts.reshape(posed.n_classes, len(cells), posed.n_classes - 1, len(rows))
-        i, j = np.triu_indices(posed.n_classes, 1)
+        parts = parts.reshape(n_classes, len(found), n_classes - 1, len(rows))
+        i, j = np.triu_indices(n_classes, 1)
         decisions = []
         for place, (_, intercepts) in enumerate(found):
             values = parts[i, place, j - 1]
@@ -266,12 +238,9 @@ class SolvedCells:
         return np.asarray(part @ table[counted].astype(part.dtype, copy=False), np.float64)
 
 
-def find_worst(judged: list[tuple]) -> Certificate | None:
-    """The certificate with the largest relative gap; None if one is missing or not feasible."""
-    if not judged or not all(sound for _, _, _, _, _, sound, _ in judged):
+def find_worst(numbers: np.ndarray) -> Certificate | None:
+    """The certificate with the largest relative gap, from the numbers of each; None if one is not feasible."""
+    if not (numbers[:, 5] > 0.0).all():
         return None
-    certificates = (
-        Certificate(primal, dual, kkt, True, floor, rounding, bound)
-        for primal, dual, rounding, bound, kkt, _, floor in judged
-    )
-    return max(certificates, key=lambda certificate: certificate.relative_gap)
+    primal, dual, rounding, bound, kkt, _, floor, _, _ = numbers[np.argmax(numbers[:, 7])].tolist()
+    return Certificate(primal, dual, kkt, True, floor, rounding, bound)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..estimators.machine import KernelMachine
-from ..estimators.tasks import Task
+from ..estimators.tasks import PairTasks, Task
 from ..estimators.training_set import Rows
 from ..model.formulations import Formulation, JointRows
 from ..model.kernels import Kernel, make_kernel
@@ -70,14 +71,14 @@ class PosedFold:
     fold : int
     train, test : ndarray
         Samples of the shared matrix.
-    formulation : list of Formulation
+    y : ndarray
+        Class indices or targets of the training rows; those of several classes lie class by class.
+    formulations : list of Formulation
         One for each cell.
-    tasks : list of Task
+    tasks : sequence of Task
         Those of the first cell: samples and labels are the same in all of them.
     rows : list of JointRows
         One for each cell.
-    machine : KernelMachine
-        That of the first cell.
     classes : ndarray or None
         Those of a classifier on the training rows.
     """
@@ -86,45 +87,38 @@ class PosedFold:
     fold: int
     train: np.ndarray
     test: np.ndarray
+    y: np.ndarray
     formulations: list[Formulation]
-    tasks: list[Task]
+    tasks: Sequence[Task]
     rows: list[JointRows]
-    machine: KernelMachine
     classes: np.ndarray | None = None
+
+    @property
+    def machine(self) -> KernelMachine:
+        """That of the first cell."""
+        return self.chain.machines[0]
 
     @cached_property
     def lengths(self) -> list[int]:
         """The samples of each problem."""
-        return [len(task.index) for task in self.tasks]
-
-    # ---- LIBSVM's table of the coefficients of pairs, for training rows that lie class by class ---------------
-
-    @property
-    def n_classes(self) -> int:
-        """Classes of the training rows."""
-        return 0 if self.classes is None else len(self.classes)
+        return self.tasks.sizes if isinstance(self.tasks, PairTasks) else [len(task.index) for task in self.tasks]
 
     @cached_property
-    def class_ends(self) -> list[int]:
-        """Where each class begins among the training rows, and the end of the last one."""
-        first = [next(task.index[0] for task in self.tasks if task.pair[0] == k) for k in range(self.n_classes - 1)]
-        last = self.tasks[-1]
-        return [*map(int, first), int(last.index[np.count_nonzero(last.y > 0)]), len(self.train)]
-
-    @cached_property
-    def table_columns(self) -> np.ndarray:
-        """The training row at each place of the pairs."""
-        return np.concatenate([task.index for task in self.tasks])
-
-    @cached_property
-    def table_rows(self) -> np.ndarray:
-        """The row of the table at each place: j - 1 for a sample of the first class of a pair (i, j), i for others."""
-        return np.concatenate([np.where(task.y > 0, task.pair[1] - 1, task.pair[0]) for task in self.tasks])
+    def starts(self) -> list[int]:
+        """Where each problem begins."""
+        return [0, *accumulate(self.lengths[:-1])]
 
     @cached_property
     def index(self) -> np.ndarray:
         """The sample of the matrix at each place."""
-        return self.train[np.concatenate([task.index for task in self.tasks])]
+        return self.train[join(self.tasks, "index")]
+
+
+def join(tasks: Sequence[Task], name: str) -> np.ndarray:
+    """What the tasks hold, one after the other."""
+    if isinstance(tasks, PairTasks):
+        return getattr(tasks, name)
+    return np.concatenate([getattr(task, name) for task in tasks])
 
 
 def pose_fold(
@@ -134,20 +128,19 @@ def pose_fold(
 
     `data` are those rows, checked by the first machine of the chain, and y their targets as users gave them.
     """
-    posed: list[list[Task]] = []
+    posed: list[Sequence[Task]] = []
+    classes = vars(chain.machines[0]).get("classes_")
+    if classes is not None and len(classes) > 2:
+        data = replace(data, class_sizes=np.bincount(data.y, minlength=len(classes)).tolist())
     for machine in chain.machines:
         if machine is not chain.machines[0] and machine.takes_targets:
             machine._encode(y)
         posed.append(machine._tasks(data))
     formulations = [machine._formulation() for machine in chain.machines]
-    starts = np.concatenate([[0], np.cumsum([len(task.index) for task in posed[0]])[:-1]]).astype(np.int64)
-    rows: list[JointRows] = []
+    found = PosedFold(chain, fold, train, test, data.y, formulations, posed[0], [], classes)
     for formulation, tasks in zip(formulations, posed, strict=True):
-        found = formulation.pose_jointly(
-            np.concatenate([task.y for task in tasks]), np.concatenate([task.c for task in tasks]), starts
-        )
-        if found is None:
+        rows = formulation.pose_jointly(join(tasks, "y"), join(tasks, "c"), found.starts)
+        if rows is None:
             return None
-        rows.append(found)
-    classes = vars(chain.machines[0]).get("classes_")
-    return PosedFold(chain, fold, train, test, formulations, posed[0], rows, chain.machines[0], classes)
+        found.rows.append(rows)
+    return found
