@@ -36,7 +36,7 @@ ABSENT_PARAMETERS = {
     "intercept_scaling": 1.0, "loss": None, "multi_class": "ovr", "n_jobs": None, "penalty": "l2",
 }  # fmt: skip
 # What a machine may have from a file, or from an older version of this library, in place of `Solves`.
-OF_EARLIER_FITS = ("data_hash_", "results_", "certificates_", "result_", "certificate_", "_points")
+OF_EARLIER_FITS = {"data_hash_", "results_", "certificates_", "result_", "certificate_", "_points"}
 
 
 class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator):
@@ -187,8 +187,8 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         self, indices: Sequence[np.ndarray | None], results: Sequence[Result], finished: bool | None = None
     ) -> None:
         """results_, certificates_, the worst of both, and the points from which a warm fit starts."""
-        for name in OF_EARLIER_FITS:
-            self.__dict__.pop(name, None)
+        for name in OF_EARLIER_FITS & self.__dict__.keys():
+            del self.__dict__[name]
         self._solves, self._posed = Solves(results, indices, finished), self._warm_start_key()
 
     # ---- what is said of the fit --------------------------------------------------------------------------
