@@ -1,0 +1,105 @@
+"""Anchors: a machine and duals at one C, from a fit or from the anchors beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+
+from ...certificates.term_sums import sum_terms
+from ...model.problem import Point, Problem
+from ...runtime.interpreter import cached_property
+from ...runtime.rounding import UNIT
+from .fold_machine import Expansion, FoldMachine
+from .tilts import PiecewisePrices, PriceList, SmoothPrices, Tilt
+
+
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """A machine (w, b) and duals a at one C, whatever they come from: all bounds are evaluated from them alone.
+
+    Attributes
+    ----------
+    fold : FoldMachine
+    C : float
+    problem : Problem
+        That of the fold at C, with duals that need not balance.
+    a : ndarray of shape (n,)
+        Duals within their bounds.
+    weights : Expansion
+        w.
+    b : float
+    risk : float
+        C sum_i s_i l(f_i; y_i) at (w, b), from above.
+    """
+
+    fold: FoldMachine
+    C: float
+    problem: Problem
+    a: np.ndarray
+    weights: Expansion
+    b: float
+    risk: float
+
+    @property
+    def scores(self) -> np.ndarray:
+        """f(x) of the held-out rows."""
+        return self.weights.held_out.value + self.b
+
+    @cached_property
+    def untilted(self) -> Tilt:
+        """The duals as they are."""
+        return self.tilt(self.a)
+
+    @property
+    def square_radius(self) -> float:
+        """r^2 with |w* - (w + v)/2| <= r, v = sum_i a_i phi(x_i), if the duals balance."""
+        return max(-self.untilted.value, 0.0)
+
+    def tilt(self, a: np.ndarray) -> Tilt:
+        """What duals within their bounds say of scores; tau is what they sum to."""
+        sums = sum_terms(self.problem, a, self.b, self.weights.train, repaired=True)
+        centre = self.fold.expand_duals(a, self.weights.coef)
+        conjugates, square = float(sums.conjugates.high), max(float(centre.square.high), 0.0)
+        size = self.risk + abs(conjugates) + square
+        return Tilt(fsum(a), -self.risk - conjugates - square - 32.0 * UNIT * size, size, centre)
+
+    def find_tilt(self, total: float) -> Tilt:
+        """A tilt with about this tau; where the intercept is not free, the duals are as good for any."""
+        if self.fold.has_free_intercept:
+            return self.tilt(self.prices.find_duals(total))
+        return self.untilted._replace(total=total)
+
+    @cached_property
+    def prices(self) -> PriceList:
+        """Duals that sum to any tau."""
+        f, row = self.untilted.centre.train.value, self.problem.row
+        if row is None:
+            return SmoothPrices(self.problem.terms, f, -self.b)
+        return PiecewisePrices(row, f, self.a, 0.5 * self.fold.spread)
+
+
+def make_anchor(fold: FoldMachine, C: float, point: Point) -> Anchor:
+    """The anchor of a point of the problem at C."""
+    problem = fold.problem(C)
+    return assemble(fold, C, problem.feasible(point.a), problem.expand(point), float(point.b))
+
+
+def interpolate(first: Anchor, second: Anchor, C: float) -> Anchor:
+    """w, b and a on the straight line between two anchors.
+
+    The bounds of duals grow with C in proportion, so that (1-t) a_0 + t a_1 is within them at (1-t) C_0 + t C_1.
+    """
+    t = (C - first.C) / (second.C - first.C)
+    coef = (1.0 - t) * first.weights.coef + t * second.weights.coef
+    return assemble(first.fold, C, (1.0 - t) * first.a + t * second.a, coef, (1.0 - t) * first.b + t * second.b)
+
+
+def assemble(fold: FoldMachine, C: float, a: np.ndarray, coef: np.ndarray, b: float) -> Anchor:
+    """The anchor of w, b and a, with its risk."""
+    problem = fold.open_problem(C)
+    a = problem.feasible(a)
+    weights = fold.expand(coef)
+    sums = sum_terms(problem, a, b, weights.train, repaired=True)
+    return Anchor(fold, C, problem, a, weights, b, float(sums.losses.high))
