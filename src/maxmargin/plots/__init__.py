@@ -6,9 +6,10 @@ from .convergence import plot_convergence
 from .losses import plot_losses
 from .risk import plot_risk_bounds
 from .surfaces import plot_loss_surface
+from .certified_tuning import plot_certified_tuning
 from .tubes import plot_regression_tube
 
 __all__ = [
-    "plot_convergence", "plot_decision_boundary", "plot_loss_surface", "plot_losses", "plot_path",
+    "plot_certified_tuning", "plot_convergence", "plot_decision_boundary", "plot_loss_surface", "plot_losses", "plot_path",
     "plot_regression_tube", "plot_risk_bounds",
 ]  # fmt: skip

@@ -54,7 +54,8 @@ def bound_scores(first: Anchor, second: Anchor, total: float) -> ScoreFloor:
     The duals at both anchors sum to tau and to nearly the same. Where they do not, the line between both sums changes
     N by at most what `mismatch` allows.
     """
-    low, high = first.find_tilt(total), second.find_tilt(total)
+    low = first.find_tilt(total)
+    high = low if second is first else second.find_tilt(total)
     tau, other = abs(low.total), abs(high.total)
     if not (low.total * total > 0 and high.total * total > 0):
         nothing = np.full(len(first.scores), -np.inf)

@@ -126,7 +126,9 @@ def make_result(run: CoverRun, low: float, high: float, reason: str) -> Certifie
 def describe(run: CoverRun, reason: str) -> Iterable[str]:
     """What is to be said against a result."""
     if reason:
-        yield f"{reason} eps={run.eps:g} is not proven."
+        yield reason
+    elif run.least <= 0.0:
+        yield f"The error is no more than eps={run.eps:g}, so that this says nothing; choose a smaller eps."
     if run.worst_gap > run.tol:
         yield f"Not all fits reached tol={run.tol:g}: the largest relative gap is {run.worst_gap:.2g}."
     if not all(knows_definite(fold) for fold in run.folds):

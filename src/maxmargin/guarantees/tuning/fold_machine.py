@@ -14,6 +14,8 @@ from ...model.problem import TINY, Problem
 from ...runtime.interpreter import cached_property
 from ...runtime.rounding import BOUND_INFLATION, UNIT, Enclosed, bound_sum
 
+DIAGONAL_ROUNDING = 1e-9  # relative: more than what rounding does to k(x, x), and nothing beside k(x, x) itself
+
 
 class Expansion(NamedTuple):
     """A vector of the space of the features: its products with training and held-out rows, and its square.
@@ -87,7 +89,7 @@ class FoldMachine:
     @cached_property
     def held_out_squares(self) -> np.ndarray:
         """k(x, x) of the held-out rows, from above."""
-        return np.square(self.features.sizes[self.n :]) * (1.0 + 1e-15)
+        return self.features.diagonal[self.n :] * (1.0 + DIAGONAL_ROUNDING)
 
     def expand(self, coef: np.ndarray, error: float = 0.0) -> Expansion:
         """The products of a vector with all rows; `error` is how far its coefficients may be off, as a length."""
@@ -119,5 +121,5 @@ class FoldMachine:
         features = self.train_features
         coef = features.combine(np.full(self.n, 1.0 / self.n))
         square = features.square_norm(coef, features.scores(coef))
-        largest = float(np.square(features.sizes).mean())
-        return max(largest - square, 1e-12 * largest, TINY)
+        mean = float(features.diagonal.mean())
+        return max(mean - square, 1e-12 * mean, TINY)

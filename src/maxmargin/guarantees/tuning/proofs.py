@@ -12,7 +12,7 @@ from .anchors import Anchor
 from .bounds import ScoreFloor, bound_sag, bound_scores, find_positive_part
 from .fold_machine import FoldMachine
 
-TAU_SCALES = (0.5, 1.0, 2.0, 4.0)  # times 2 r over a typical |phi(x)|; each row takes what serves it best
+TAU_SCALES = (1.5, 0.7, 3.0)  # times 2 r over a typical |phi(x)|; each row takes what serves it best
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +50,8 @@ class ProvenErrors(NamedTuple):
     def take_in(self, rows: np.ndarray, floor: ScoreFloor) -> None:
         """Also where a bound is positive, which has one number for each of these rows."""
         start, stop = find_positive_part(floor)
-        self.start[rows] = np.maximum(self.start[rows], start)
-        self.stop[rows] = np.minimum(self.stop[rows], stop)
+        start, stop = np.maximum(self.start[rows], start), np.minimum(self.stop[rows], stop)
+        self.start[rows], self.stop[rows] = np.where(start >= stop, 1.0, start), np.where(start >= stop, 0.0, stop)
 
 
 def prove_errors(fold: Fold, first: Sequence[Anchor], second: Sequence[Anchor]) -> ProvenErrors:
@@ -79,9 +79,11 @@ def prove_signs(
     """Two classes: a label is wrong where the score has the other sign."""
     for side, label in ((1.0, 0), (-1.0, 1)):
         rows = wrong[fold.labels[wrong] == label]
-        if not len(rows):
-            continue
-        for total in choose_totals(first[0], second[0], rows):
+        totals = choose_totals(first[0], second[0], rows) if len(rows) else ()
+        for total in totals:
+            rows = rows[proven.start[rows] < 1.0]
+            if not len(rows):
+                break
             start, stop, sag = bound_scores(first[0], second[0], side * total)
             proven.take_in(rows, ScoreFloor(start[rows], stop[rows], sag))
 

@@ -58,6 +58,13 @@ class CertifiedTuning:
         """Whether what was asked for is proven."""
         return self.eps <= self.asked_eps + ERROR_ROUNDING
 
+    @property
+    def unproven(self) -> list[tuple[float, float]]:
+        """The ranges of C for which what was asked for is not proven."""
+        below = np.concatenate([[False], self.lower_bounds < self.error - self.asked_eps - ERROR_ROUNDING, [False]])
+        turns = np.flatnonzero(below[1:] != below[:-1])
+        return [(float(self.edges[start]), float(self.edges[stop])) for start, stop in turns.reshape(-1, 2)]
+
     def bound(self, C: float) -> float:
         """What the error at a C of the range is at least.
 
@@ -80,12 +87,18 @@ class CertifiedTuning:
         return plot_certified_tuning(self, ax=ax)
 
     def __str__(self) -> str:
-        lines = [
-            f"C = {self.C:.4g} has a {self.n_folds}-fold cross-validated error of {self.error:.4f}. "
-            f"No C in [{self.low:g}, {self.high:g}] has one that is more than {round_up(self.eps):.4f} below it.",
-            f"{len(self.Cs)} values of C were fitted, {self.n_fits} fits in {self.seconds:.2g} s.",
-        ]
-        return "\n".join([*lines, *self.notes])
+        chosen = f"C = {self.C:.4g} has a {self.n_folds}-fold cross-validated error of {self.error:.4f}."
+        span = f"[{self.low:g}, {self.high:g}]"
+        if self.proven:
+            statement = f"No C in {span} has one that is more than {round_up(self.eps):.4f} below it."
+        else:
+            ranges = ", ".join(f"[{low:.4g}, {high:.4g}]" for low, high in self.unproven)
+            statement = (
+                f"No C in {span} has one that is more than {round_up(self.eps):.4f} below it, "
+                f"and none outside {ranges} one that is more than {round_up(self.asked_eps):.4f} below it."
+            )
+        cost = f"{len(self.Cs)} values of C were fitted, {self.n_fits} fits in {self.seconds:.2g} s."
+        return "\n".join([f"{chosen} {statement}", cost, *self.notes])
 
 
 def round_up(value: float, digits: int = 4) -> float:

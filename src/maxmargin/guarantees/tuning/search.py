@@ -20,16 +20,20 @@ from .result import ERROR_ROUNDING
 FIRST_VALUES = 3  # values of C that are fitted before anything is known
 TIGHTER_TOLERANCES = (1e-3, 1e-6)  # times tol: where a label at a fit is not decided, it is solved again
 LEAST_WIDTH = 1e-9  # relative width of a range of C that is not split any further
+LEAST_UNDECIDED_WIDTH = 0.02  # the same beside a fit whose labels are not decided
+LEAST_SHARE = 1e-3  # of a range that is split, which each part has
+UNDECIDED = "Labels are not decided where the intercept, or a score of zero, is not."
 
 LEAST_SECONDS = 1e-3  # for a fit that was begun
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One C: anchors of all machines of all folds, and the error if they are fits."""
+    """One C: anchors of all machines of all folds, the error that they prove, and the error itself if they are fits."""
 
     C: float
     anchors: list[list[Anchor]]
+    proven_error: float
     error: float | None = None
 
     @property
@@ -109,15 +113,14 @@ class CoverRun:
 
     def improve(self) -> str:
         """Another node where the lower bound is least; a sentence if there can be none."""
-        k = int(np.argmin([floor.least for floor in self.floors]))
-        first, second = self.nodes[k], self.nodes[min(k + 1, len(self.nodes) - 1)]
-        if not second.C > first.C * (1.0 + LEAST_WIDTH):
-            return f"Labels at C = {first.C:.6g} are too close to undecided for float64."
-        low, high = self.floors[k].find_gap(self.target)
-        C = float(np.sqrt(low * high)) if high > low * (1.0 + LEAST_WIDTH) else float(np.sqrt(first.C * second.C))
-        C = min(max(C, first.C * (1.0 + 0.1 * LEAST_WIDTH)), second.C * (1.0 - 0.1 * LEAST_WIDTH))
+        splittable = [k for k in range(len(self.floors)) if self.can_split(k)]
+        if not splittable:
+            return UNDECIDED
+        k = min(splittable, key=lambda place: self.floors[place].least)
+        first, second = self.nodes[k], self.nodes[k + 1]
+        C = self.choose_split(k)
         node = self.make_between(first, second, C)
-        if bound_error_at(self.folds, node.anchors) < self.target:
+        if node.proven_error < self.target:
             if len(self.fitted) >= self.max_values:
                 return f"max_values={self.max_values} came first."
             node = self.fit(C, node)
@@ -125,17 +128,39 @@ class CoverRun:
         self.floors[k : k + 1] = [self.bound(first, node), self.bound(node, second)]
         return ""
 
+    def can_split(self, k: int) -> bool:
+        """Whether another node may raise the lower bound between nodes k and k + 1.
+
+        At a fit whose labels are not decided, as where the intercept is not, nothing helps: its surroundings are
+        narrowed down from the side where they are.
+        """
+        if not (self.floors[k].least < self.target and k + 1 < len(self.nodes)):
+            return False
+        ends = self.nodes[k : k + 2]
+        undecided = sum(node.is_fitted and node.proven_error < self.target for node in ends)
+        width = LEAST_WIDTH if undecided == 0 else LEAST_UNDECIDED_WIDTH
+        return undecided < 2 and ends[1].C > ends[0].C * (1.0 + width)
+
+    def choose_split(self, k: int) -> float:
+        """The middle, on a logarithmic scale, of the range in which the lower bound is too low, or of all of it."""
+        first, second = self.nodes[k].C, self.nodes[k + 1].C
+        low, high = self.floors[k].find_gap(self.target)
+        C = float(np.sqrt(low) * np.sqrt(high))
+        inner = LEAST_SHARE * (second - first)
+        return C if first + inner < C < second - inner else float(np.sqrt(first) * np.sqrt(second))
+
     def make_between(self, first: Node, second: Node, C: float) -> Node:
         """A node without a fit."""
         pairs = zip(first.anchors, second.anchors, strict=True)
-        return Node(C, [[interpolate(low, high, C) for low, high in zip(*pair, strict=True)] for pair in pairs])
+        anchors = [[interpolate(low, high, C) for low, high in zip(*pair, strict=True)] for pair in pairs]
+        return Node(C, anchors, bound_error_at(self.folds, anchors))
 
     def fit(self, C: float, start: Node | None) -> Node:
         """All machines at C, solved further where labels are not decided that the target needs."""
         node = self.solve_all(C, start, self.tol)
         for share in TIGHTER_TOLERANCES:
             best = min([self.best.error, node.error]) if self.nodes else node.error
-            if self.interrupt or bound_error_at(self.folds, node.anchors) >= best - self.eps - ERROR_ROUNDING:
+            if self.interrupt or node.proven_error >= best - self.eps - ERROR_ROUNDING:
                 break
             node = self.solve_all(C, node, share * self.tol)
         return node
@@ -147,7 +172,7 @@ class CoverRun:
             starts = [None] * len(fold.machines) if start is None else start.anchors[place]
             anchors.append([self.solve(machine, C, own, tol) for machine, own in zip(fold.machines, starts, strict=True)])
         error = np.mean([np.mean(fold.find_errors(own)) for fold, own in zip(self.folds, anchors, strict=True)])
-        return Node(C, anchors, float(error))
+        return Node(C, anchors, bound_error_at(self.folds, anchors), float(error))
 
     def solve(self, machine: FoldMachine, C: float, start: Anchor | None, tol: float) -> Anchor:
         """One machine at C."""
