@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
+from typing import cast
 
 import numpy as np
 
-from ...certificates.term_sums import sum_terms
+from ...certificates.term_sums import Sums, sum_terms
 from ...model.problem import Point, Problem
 from ...runtime.interpreter import cached_property
 from ...runtime.rounding import UNIT
@@ -45,7 +46,7 @@ class Anchor:
     @property
     def scores(self) -> np.ndarray:
         """f(x) of the held-out rows."""
-        return self.weights.held_out.value + self.b
+        return np.asarray(self.weights.held_out.value) + self.b
 
     @cached_property
     def untilted(self) -> Tilt:
@@ -59,7 +60,7 @@ class Anchor:
 
     def tilt(self, a: np.ndarray) -> Tilt:
         """What duals within their bounds say of scores; tau is what they sum to."""
-        sums = sum_terms(self.problem, a, self.b, self.weights.train, repaired=True)
+        sums = add_terms(self.problem, a, self.b, self.weights)
         centre = self.fold.expand_duals(a, self.weights.coef)
         conjugates, square = float(sums.conjugates.high), max(float(centre.square.high), 0.0)
         size = self.risk + abs(conjugates) + square
@@ -74,7 +75,7 @@ class Anchor:
     @cached_property
     def prices(self) -> PriceList:
         """Duals that sum to any tau."""
-        f, row = self.untilted.centre.train.value, self.problem.row
+        f, row = np.asarray(self.untilted.centre.train.value), self.problem.row
         if row is None:
             return SmoothPrices(self.problem.terms, f, -self.b)
         return PiecewisePrices(row, f, self.a, 0.5 * self.fold.spread)
@@ -101,5 +102,10 @@ def assemble(fold: FoldMachine, C: float, a: np.ndarray, coef: np.ndarray, b: fl
     problem = fold.open_problem(C)
     a = problem.feasible(a)
     weights = fold.expand(coef)
-    sums = sum_terms(problem, a, b, weights.train, repaired=True)
-    return Anchor(fold, C, problem, a, weights, b, float(sums.losses.high))
+    risk = float(add_terms(problem, a, b, weights).losses.high)
+    return Anchor(fold, C, problem, a, weights, b, risk)
+
+
+def add_terms(problem: Problem, a: np.ndarray, b: float, weights: Expansion) -> Sums:
+    """The sums of the losses at (w, b) and of the conjugates at a, for duals within their bounds."""
+    return cast(Sums, sum_terms(problem, a, b, weights.train, repaired=True))

@@ -9,7 +9,8 @@ For any machine (w, b) and any duals a within their bounds at C that sum to tau 
 *Proof.* Fenchel and Young, c_i l(f_i) >= -a_i f_i - conj_i(a_i), summed over i at the optimum (w*, b*), give with
 v = sum_i a_i phi(x_i) - tau phi(x)
 
-    P_C(w*, b*) + tau f*(x) >= 1/2 |w*|^2 - <w*, v> - sum_i conj_i(a_i) = 1/2 |w* - v|^2 - 1/2 |v|^2 - sum_i conj_i(a_i),
+    P_C(w*, b*) + tau f*(x) >= 1/2 |w*|^2 - <w*, v> - sum_i conj_i(a_i)
+                             = 1/2 |w* - v|^2 - 1/2 |v|^2 - sum_i conj_i(a_i),
 
 where b* has dropped out. P_C less 1/2 |w|^2 is convex, so P_C(w*, b*) <= P_C(w, b) - 1/2 |w* - w|^2. Subtract it, and
 use 1/2 |w* - v|^2 + 1/2 |w* - w|^2 >= 1/4 |w - v|^2. What is left is (1), as 1/4 |w - v|^2 - 1/2 |v|^2 - 1/2 |w|^2 is
@@ -105,13 +106,12 @@ def find_positive_part(floor: ScoreFloor) -> tuple[np.ndarray, np.ndarray]:
 
     The bounds have a margin for rounding, so that the scores are positive also where they are zero.
     """
-    return find_first_root(floor.start, floor.stop, floor.sag), 1.0 - find_first_root(
-        floor.stop, floor.start, floor.sag
-    )
+    start, stop, sag = floor
+    return find_first_root(start, stop, sag), 1.0 - find_first_root(stop, start, sag)
 
 
 def find_first_root(start: np.ndarray, stop: np.ndarray, sag: Any) -> np.ndarray:
-    """The least t in [0, 1] at which (1-t) start + t stop - t (1-t) sag is zero; 1 if it is positive, -1 if negative."""
+    """The least t in [0, 1] with (1-t) start + t stop - t (1-t) sag = 0; 1 if there is none, -1 if start < 0."""
     slope = stop - start - sag
     with np.errstate(invalid="ignore", over="ignore"):
         discriminant = slope * slope - 4.0 * start * sag

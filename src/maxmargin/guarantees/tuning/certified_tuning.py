@@ -104,13 +104,12 @@ def make_result(run: CoverRun, low: float, high: float, reason: str) -> Certifie
     """What a run has found."""
     edges, values = join_floors(run.floors)
     best, fitted = run.best, run.fitted
-    error = float(best.error or 0.0)
     return CertifiedTuning(
         C=best.C,
-        error=error,
+        error=best.error,
         low=low,
         high=high,
-        eps=max(error - float(values.min()), 0.0),
+        eps=max(best.error - float(values.min()), 0.0),
         asked_eps=run.eps,
         Cs=np.array([node.C for node in fitted]),
         errors=np.array([node.error for node in fitted]),
@@ -173,12 +172,17 @@ def check_model(model: Any) -> None:
 def check_numbers(eps: Any, tol: Any, max_values: Any, max_seconds: Any) -> None:
     """Numbers in their ranges."""
     for name, value in (("eps", eps), ("tol", tol)):
-        if not isinstance(value, Real) or isinstance(value, bool) or not value > 0:
+        if not is_positive(value):
             raise ValueError(f"{name} must be a positive number, got {value!r}.")
     if not isinstance(max_values, Integral) or isinstance(max_values, bool) or max_values < 1:
         raise ValueError(f"max_values must be a positive integer, got {max_values!r}.")
-    if max_seconds is not None and (not isinstance(max_seconds, Real) or not max_seconds > 0):
+    if max_seconds is not None and not is_positive(max_seconds):
         raise ValueError(f"max_seconds must be a positive number or None, got {max_seconds!r}.")
+
+
+def is_positive(value: Any) -> bool:
+    """Whether it is a positive number."""
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value) > 0.0
 
 
 def check_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:

@@ -102,7 +102,8 @@ class FoldMachine:
             length = float(np.sqrt(max(square.high, 0.0)))
             square = Enclosed(square.value, square.error + BOUND_INFLATION * error * (2.0 * length + error))
             scores = Enclosed(scores.value, scores.error + error * features.sizes)
-        train, held_out = (Enclosed(scores.value[part], scores.error[part]) for part in (slice(n), slice(n, None)))
+        values, errors = np.asarray(scores.value), np.asarray(scores.error)
+        train, held_out = (Enclosed(values[part], errors[part]) for part in (slice(n), slice(n, None)))
         return Expansion(coef, train, held_out, square, error)
 
     def expand_duals(self, a: np.ndarray, weights: np.ndarray) -> Expansion:

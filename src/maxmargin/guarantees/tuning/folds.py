@@ -45,14 +45,14 @@ def make_fold(model: Any, data: TuningData, train: np.ndarray, test: np.ndarray)
     weight = None if data.weight is None else data.weight[train]
     rows = machine._validate(X_train, data.y[train], weight)
     problems = machine._pose_problems(rows)
-    n = len(train)
-    machines, features, last = [], None, None
+    held_out, known, machines = np.arange(len(train), len(train) + len(test)), {}, []
     for task in problems.tasks:
         places = task.index if isinstance(machine, LinearMachine) else problems.find_rows(task.index)
-        if features is None or not np.array_equal(places, last):
-            counted, last = np.concatenate([places, np.arange(n, n + len(test))]), places
-            features = make_features(machine, problems, take_rows(X_both, counted, machine.is_kernel_matrix))
-        machines.append(FoldMachine(features, task.y.astype(float), task.c, make_poser(problems, task)))
+        key = places.tobytes()  # classes against the rest share their rows, unless a class has no weight
+        if key not in known:
+            X_task = take_rows(X_both, np.concatenate([places, held_out]), machine.is_kernel_matrix)
+            known[key] = make_features(machine, problems, X_task)
+        machines.append(FoldMachine(known[key], task.y.astype(float), task.c, make_poser(problems, task)))
     return Fold(tuple(machines), encode_labels(machine, problems, data.y[train], data.y[test]))
 
 

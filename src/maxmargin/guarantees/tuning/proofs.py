@@ -54,79 +54,61 @@ class ProvenErrors(NamedTuple):
         self.start[rows], self.stop[rows] = np.where(start >= stop, 1.0, start), np.where(start >= stop, 0.0, stop)
 
 
-def prove_errors(fold: Fold, first: Sequence[Anchor], second: Sequence[Anchor]) -> ProvenErrors:
-    """Where between two anchors of each machine the labels are proven to be wrong."""
-    m = len(fold.labels)
-    proven = ProvenErrors(np.full(m, -1.0), np.full(m, 2.0))
-    guesses = [fold.predict(anchors) for anchors in (first, second)]
-    wrong = np.flatnonzero((guesses[0] != fold.labels) | (guesses[1] != fold.labels))  # no others can be proven wrong
-    if len(wrong):
-        prove = prove_signs if len(fold.machines) == 1 else prove_rivals
-        prove(fold, first, second, wrong, guesses, proven)
-    unknown = fold.labels < 0
-    proven.start[unknown], proven.stop[unknown] = 1.0, 0.0
-    return proven
+class Stretch(NamedTuple):
+    """A fold between two values of C: the anchors of its machines at both ends."""
 
+    fold: Fold
+    first: Sequence[Anchor]
+    second: Sequence[Anchor]
 
-def prove_signs(
-    fold: Fold,
-    first: Sequence[Anchor],
-    second: Sequence[Anchor],
-    wrong: np.ndarray,
-    guesses: list[np.ndarray],
-    proven: ProvenErrors,
-) -> None:
-    """Two classes: a label is wrong where the score has the other sign."""
-    for side, label in ((1.0, 0), (-1.0, 1)):
-        rows = wrong[fold.labels[wrong] == label]
-        totals = choose_totals(first[0], second[0], rows) if len(rows) else ()
-        for total in totals:
-            rows = rows[proven.start[rows] < 1.0]
+    def prove_errors(self) -> ProvenErrors:
+        """Where the labels are proven to be wrong; only those that are at one of the ends can be."""
+        labels, guesses = self.fold.labels, [self.fold.predict(anchors) for anchors in (self.first, self.second)]
+        proven = ProvenErrors(np.full(len(labels), -1.0), np.full(len(labels), 2.0))
+        unknown = labels < 0
+        proven.start[unknown], proven.stop[unknown] = 1.0, 0.0
+        wrong = np.flatnonzero(~unknown & ((guesses[0] != labels) | (guesses[1] != labels)))
+        if len(wrong) and len(self.first) == 1:
+            self.prove_signs(wrong, proven)
+        elif len(wrong):
+            for guess in guesses:
+                self.prove_rivals(wrong, guess[wrong], proven)
+        return proven
+
+    def prove_signs(self, wrong: np.ndarray, proven: ProvenErrors) -> None:
+        """Two classes: a label is wrong where the score has the other sign."""
+        first, second = self.first[0], self.second[0]
+        for side, label in ((1.0, 0), (-1.0, 1)):
+            rows = wrong[self.fold.labels[wrong] == label]
+            totals = choose_totals(first, second, rows) if len(rows) else ()
+            for total in totals:
+                rows = rows[proven.start[rows] < 1.0]
+                if not len(rows):
+                    break
+                start, stop, sag = bound_scores(first, second, side * total)
+                proven.take_in(rows, ScoreFloor(start[rows], stop[rows], sag))
+
+    def prove_rivals(self, wrong: np.ndarray, rivals: np.ndarray, proven: ProvenErrors) -> None:
+        """Many classes: a label is wrong where the score of a rival is larger."""
+        totals = [choose_totals(low, high, wrong) for low, high in zip(self.first, self.second, strict=True)]
+        labels = self.fold.labels[wrong]
+        for scale in range(len(TAU_SCALES)):
+            fights = (rivals != labels) & (proven.start[wrong] < 1.0)
+            rows, rival, label = wrong[fights], rivals[fights], labels[fights]
             if not len(rows):
                 break
-            start, stop, sag = bound_scores(first[0], second[0], side * total)
-            proven.take_in(rows, ScoreFloor(start[rows], stop[rows], sag))
+            above = self.stack_floors(np.unique(rival), 1.0, totals, scale)
+            below = self.stack_floors(np.unique(label), -1.0, totals, scale)
+            start, stop, sag = (above[k][rival, rows] + below[k][label, rows] for k in range(3))
+            proven.take_in(rows, ScoreFloor(start, stop, sag))
 
-
-def prove_rivals(
-    fold: Fold,
-    first: Sequence[Anchor],
-    second: Sequence[Anchor],
-    wrong: np.ndarray,
-    guesses: list[np.ndarray],
-    proven: ProvenErrors,
-) -> None:
-    """Many classes: a label is wrong where the score of another class is larger; the two that are guessed are tried."""
-    wrong = wrong[fold.labels[wrong] >= 0]
-    labels = fold.labels[wrong]
-    totals = [choose_totals(low, high, wrong) for low, high in zip(first, second, strict=True)]
-    for scale in range(len(TAU_SCALES)):
-        above, below = (
-            stack_floors(
-                [
-                    bound_scores(low, high, side * total[scale])
-                    for low, high, total in zip(first, second, totals, strict=True)
-                ]
-            )
-            for side in (1.0, -1.0)
-        )
-        for guess in guesses:
-            rivals = guess[wrong]
-            fights = rivals != labels
-            rows, rival, label = wrong[fights], rivals[fights], labels[fights]
-            parts = (above[k][rival, rows] + below[k][label, rows] for k in range(3))
-            proven.take_in(rows, ScoreFloor(*parts))
-
-
-def stack_floors(floors: list[ScoreFloor]) -> list[np.ndarray]:
-    """start, stop and sag, each with one row for each machine."""
-    shape = (len(floors), len(floors[0].start))
-    sags = np.array([floor.sag for floor in floors])[:, None]
-    return [
-        np.stack([floor.start for floor in floors]),
-        np.stack([floor.stop for floor in floors]),
-        np.broadcast_to(sags, shape),
-    ]
+    def stack_floors(self, classes: np.ndarray, side: float, totals: list[np.ndarray], scale: int) -> np.ndarray:
+        """start, stop and sag of some machines and all held-out rows, of shape (3, machines, rows); zero for others."""
+        stacked = np.zeros((3, len(self.first), len(self.fold.labels)))
+        for k in classes:
+            floor = bound_scores(self.first[k], self.second[k], side * totals[k][scale])
+            stacked[:, k] = np.broadcast_arrays(*floor)
+        return stacked
 
 
 def choose_totals(first: Anchor, second: Anchor, rows: np.ndarray) -> np.ndarray:
@@ -170,7 +152,7 @@ def bound_error(
     """The mean over all folds of the share of labels that are proven to be wrong, between two values of C."""
     starts, stops, shares = [], [], []
     for fold, low, high in zip(folds, first, second, strict=True):
-        proven = prove_errors(fold, low, high)
+        proven = Stretch(fold, low, high).prove_errors()
         starts.append(proven.start)
         stops.append(proven.stop)
         shares.append(np.full(len(fold.labels), 1.0 / (len(folds) * len(fold.labels))))
@@ -188,6 +170,5 @@ def bound_error_at(folds: Sequence[Fold], anchors: Sequence[Sequence[Anchor]]) -
     """The mean over all folds of the share of labels that are proven to be wrong at one C."""
     shares = []
     for fold, own in zip(folds, anchors, strict=True):
-        proven = prove_errors(fold, own, own)
-        shares.append(np.mean(proven.start >= 0.0))
+        shares.append(np.mean(Stretch(fold, own, own).prove_errors().start >= 0.0))
     return float(np.mean(shares))

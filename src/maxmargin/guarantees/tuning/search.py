@@ -29,17 +29,16 @@ LEAST_SECONDS = 1e-3  # for a fit that was begun
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One C: anchors of all machines of all folds, the error that they prove, and the error itself if they are fits."""
+    """One C: anchors of all machines of all folds, the error that they have and the one that they prove.
+
+    `is_fitted` says whether the anchors are fits; what others have for an error counts for nothing.
+    """
 
     C: float
     anchors: list[list[Anchor]]
+    error: float
     proven_error: float
-    error: float | None = None
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether the anchors are fits."""
-        return self.error is not None
+    is_fitted: bool = True
 
 
 @dataclass(eq=False)
@@ -139,7 +138,7 @@ class CoverRun:
         ends = self.nodes[k : k + 2]
         undecided = sum(node.is_fitted and node.proven_error < self.target for node in ends)
         width = LEAST_WIDTH if undecided == 0 else LEAST_UNDECIDED_WIDTH
-        return undecided < 2 and ends[1].C > ends[0].C * (1.0 + width)
+        return undecided < 2 and ends[0].C * (1.0 + width) < ends[1].C
 
     def choose_split(self, k: int) -> float:
         """The middle, on a logarithmic scale, of the range in which the lower bound is too low, or of all of it."""
@@ -153,7 +152,7 @@ class CoverRun:
         """A node without a fit."""
         pairs = zip(first.anchors, second.anchors, strict=True)
         anchors = [[interpolate(low, high, C) for low, high in zip(*pair, strict=True)] for pair in pairs]
-        return Node(C, anchors, bound_error_at(self.folds, anchors))
+        return Node(C, anchors, np.nan, bound_error_at(self.folds, anchors), is_fitted=False)
 
     def fit(self, C: float, start: Node | None) -> Node:
         """All machines at C, solved further where labels are not decided that the target needs."""
@@ -170,9 +169,11 @@ class CoverRun:
         anchors = []
         for place, fold in enumerate(self.folds):
             starts = [None] * len(fold.machines) if start is None else start.anchors[place]
-            anchors.append([self.solve(machine, C, own, tol) for machine, own in zip(fold.machines, starts, strict=True)])
+            anchors.append(
+                [self.solve(machine, C, own, tol) for machine, own in zip(fold.machines, starts, strict=True)]
+            )
         error = np.mean([np.mean(fold.find_errors(own)) for fold, own in zip(self.folds, anchors, strict=True)])
-        return Node(C, anchors, bound_error_at(self.folds, anchors), float(error))
+        return Node(C, anchors, float(error), bound_error_at(self.folds, anchors))
 
     def solve(self, machine: FoldMachine, C: float, start: Anchor | None, tol: float) -> Anchor:
         """One machine at C."""
@@ -181,9 +182,7 @@ class CoverRun:
         if start is not None:
             warm = Point(start.a, start.b, start.weights.coef if machine.features.linear else None)
         left = None if self.clock.left == np.inf else max(self.clock.left, LEAST_SECONDS)
-        result = solve(
-            machine.problem(C), self.solver, tol=tol, warm=warm, max_seconds=left, interrupt=self.interrupt
-        )
+        result = solve(machine.problem(C), self.solver, tol=tol, warm=warm, max_seconds=left, interrupt=self.interrupt)
         if result.certificate.convex is False:
             raise ValueError("certify_tuning needs a positive semidefinite kernel, and this one is not.")
         self.worst_gap = max(self.worst_gap, result.certificate.relative_gap)
