@@ -9,11 +9,15 @@ from typing import cast
 import numpy as np
 
 from ...certificates.term_sums import Sums, sum_terms
+from ...contracts.losses import SmoothTerms, Terms
+from ...model.losses import PiecewiseConjugate
 from ...model.problem import Point, Problem
 from ...runtime.interpreter import cached_property
-from ...runtime.rounding import UNIT
+from ...runtime.rounding import BOUND_INFLATION, UNIT, bound_sum
 from .fold_machine import Expansion, FoldMachine
 from .tilts import PiecewisePrices, PriceList, SmoothPrices, Tilt
+
+TERM_ROUNDINGS = 64.0  # of the few operations behind a number, in units of the sizes that go into it
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +64,10 @@ class Anchor:
 
     def tilt(self, a: np.ndarray) -> Tilt:
         """What duals within their bounds say of scores; tau is what they sum to."""
-        sums = add_terms(self.problem, a, self.b, self.weights)
         centre = self.fold.expand_duals(a, self.weights.coef)
-        conjugates, square = float(sums.conjugates.high), max(float(centre.square.high), 0.0)
+        conjugates, square = bound_conjugates(self.problem.terms, a), max(float(centre.square.high), 0.0)
         size = self.risk + abs(conjugates) + square
-        return Tilt(fsum(a), -self.risk - conjugates - square - 32.0 * UNIT * size, size, centre)
+        return Tilt(fsum(a), -self.risk - conjugates - square - TERM_ROUNDINGS * UNIT * size, size, centre)
 
     def find_tilt(self, total: float) -> Tilt:
         """A tilt with about this tau; where the intercept is not free, the duals are as good for any."""
@@ -102,10 +105,17 @@ def assemble(fold: FoldMachine, C: float, a: np.ndarray, coef: np.ndarray, b: fl
     problem = fold.open_problem(C)
     a = problem.feasible(a)
     weights = fold.expand(coef)
-    risk = float(add_terms(problem, a, b, weights).losses.high)
-    return Anchor(fold, C, problem, a, weights, b, risk)
+    sums = cast(Sums, sum_terms(problem, a, b, weights.train, repaired=True))
+    return Anchor(fold, C, problem, a, weights, b, float(sums.losses.high))
 
 
-def add_terms(problem: Problem, a: np.ndarray, b: float, weights: Expansion) -> Sums:
-    """The sums of the losses at (w, b) and of the conjugates at a, for duals within their bounds."""
-    return cast(Sums, sum_terms(problem, a, b, weights.train, repaired=True))
+def bound_conjugates(terms: Terms, a: np.ndarray) -> float:
+    """sum_i conj_i(a_i), from above; infinite where a dual is out of its bounds."""
+    values = terms.conjugate(a)
+    if isinstance(terms, PiecewiseConjugate):
+        sizes = np.abs(terms.p * a) + 0.5 * terms.d * a * a + terms.e * np.abs(a)
+        lost = bound_sum(len(a) + TERM_ROUNDINGS) * float(sizes.sum())
+    else:
+        errors = cast(SmoothTerms, terms).bound_conjugate_error(a)
+        lost = float(errors.sum()) + bound_sum(len(a) + TERM_ROUNDINGS) * float(np.abs(values).sum())
+    return float(values.sum()) + BOUND_INFLATION * lost

@@ -31,10 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...runtime.rounding import BOUND_INFLATION, UNIT, bound_sum
-from .anchors import Anchor
+from .anchors import TERM_ROUNDINGS, Anchor
 from .tilts import Tilt
-
-TERM_ROUNDINGS = 64.0  # of the few operations behind a number, in units of the sizes that go into it
 
 
 class ScoreFloor(NamedTuple):

@@ -16,7 +16,7 @@ from ...model.losses import PiecewiseConjugate
 from .fold_machine import Expansion
 
 MAX_PRICE_STEPS = 60  # of Newton's method and bisection; the sum need not be met to the last digit
-PRICE_TOLERANCE = 1e-9  # of tau, by which the sum may miss it
+PRICE_TOLERANCE = 1e-7  # of tau, by which the sum may miss it
 
 
 class Tilt(NamedTuple):
