@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -311,3 +312,13 @@ def test_bad_input(change, error, message):
     arguments = {"model": SVC(), "X": X, "y": y, "Cs": (0.1, 1.0), "cv": CV, **change}
     with pytest.raises(error, match=re.escape(message)):
         certify_tuning(**arguments)
+
+
+def test_the_page_shows_what_its_example_prints():
+    """But for the seconds; where fits end a little elsewhere, other values of C are fitted."""
+    page = (Path(__file__).parents[1] / "docs" / "certified_tuning.md").read_text()
+    scope = {}
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1].replace("print(tuning)", ""), scope)
+    found = [re.search(r"error of ([\d.]+)\. No C in (\S+ \S+) has", text) for text in (page, str(scope["tuning"]))]
+    assert found[0].groups() == found[1].groups()
+    assert scope["tuning"].proven

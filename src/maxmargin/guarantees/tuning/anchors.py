@@ -80,7 +80,7 @@ class Anchor:
         """Duals that sum to any tau."""
         f, row = np.asarray(self.untilted.centre.train.value), self.problem.row
         if row is None:
-            return SmoothPrices(self.problem.terms, f, -self.b)
+            return SmoothPrices(cast(SmoothTerms, self.problem.terms), f, self.a, -self.b)
         return PiecewisePrices(row, f, self.a, 0.5 * self.fold.spread)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...contracts.losses import Terms
+from ...contracts.losses import SmoothTerms
 from ...model.losses import PiecewiseConjugate
 from .fold_machine import Expansion
 
@@ -90,13 +90,26 @@ class PiecewisePrices(PriceList):
 
 
 class SmoothPrices(PriceList):
-    """a_i = -c_i l'(f_i - eta), the responses at another intercept; eta by Newton's method within a bracket."""
+    """a_i plus what the responses -c_i l'(f_i - eta) change by from the price of a to eta; by Newton's method.
 
-    def __init__(self, terms: Terms, f: np.ndarray, price: float):
+    The responses alone would do. But where machine and duals are not quite optimal, their gap is that of the duals a
+    times the condition of the problem.
+    """
+
+    def __init__(self, terms: SmoothTerms, f: np.ndarray, a: np.ndarray, price: float):
         self.terms, self.f, self.price = terms, f, price
+        self.rest = a - terms.response(f - price)[0]
 
     def respond(self, price: float) -> np.ndarray:
-        return np.asarray(self.terms.response(self.f - price)[0])
+        return self.rest + self.terms.response(self.f - price)[0]
+
+    def find_duals(self, total: float) -> np.ndarray:
+        a = super().find_duals(total)
+        if np.isfinite(self.terms.conjugate(a)).all():
+            return a
+        return SmoothPrices(self.terms, self.f, self.terms.response(self.f - self.price)[0], self.price).respond(
+            self.find_price(total)
+        )
 
     def find_price(self, total: float) -> float:
         low, high, price = -np.inf, np.inf, self.price
@@ -105,7 +118,7 @@ class SmoothPrices(PriceList):
             if abs(missing) <= PRICE_TOLERANCE * abs(total):
                 break
             low, high = (price, high) if missing > 0 else (low, price)
-            rise = float(self.terms.second_derivative(self.f - price).sum())  # type: ignore[attr-defined]
+            rise = float(self.terms.second_derivative(self.f - price).sum())
             price = price + (missing / rise if rise > 0 else np.copysign(2.0**step, missing))
             if not low < price < high:
                 inside = np.isfinite(low) and np.isfinite(high)
