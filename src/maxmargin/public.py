@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .files import export_onnx, load, open_blocks, read_libsvm, save, write_libsvm
     from .guarantees.certification import certify
     from .guarantees.risk import LeaveOneOut, RiskBounds, risk_bounds
+    from .guarantees.tuning import CertifiedTuning, certify_tuning
     from .insight.diagnosis import Diagnosis, diagnose
     from .solvers import (
         QP,
@@ -61,6 +62,7 @@ MODULES = {
     "files": ("export_onnx", "load", "open_blocks", "read_libsvm", "save", "write_libsvm"),
     "guarantees.certification": ("certify",),
     "guarantees.risk": ("LeaveOneOut", "RiskBounds", "risk_bounds"),
+    "guarantees.tuning": ("CertifiedTuning", "certify_tuning"),
     "insight.diagnosis": ("Diagnosis", "diagnose"),
     "solvers": (
         "AdaGrad",
@@ -84,12 +86,13 @@ MODULES = {
 }
 PLACES = {name: module for module, names in MODULES.items() for name in names}
 __all__ = [
-    "QP", "SMO", "SVC", "SVR", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate", "ChainModel",
-    "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint", "LagrangianDual", "LeaveOneOut",
-    "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR",
-    "OneClassSVM", "Path", "RankSVM", "Result", "RiskBounds", "RiskClassifier", "RiskRegressor", "Status",
-    "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "diagnose", "explain", "export_onnx", "load",
-    "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve", "write_libsvm",
+    "QP", "SMO", "SVC", "SVR", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate", "CertifiedTuning",
+    "ChainModel", "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint", "LagrangianDual",
+    "LeaveOneOut", "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton",
+    "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result", "RiskBounds", "RiskClassifier", "RiskRegressor",
+    "Status", "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "certify_tuning", "diagnose",
+    "explain", "export_onnx", "load", "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve",
+    "write_libsvm",
 ]  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""What can be promised of a fitted model: certificates of models of any library, and bounds on its risk."""
+"""What can be promised: certificates of models of any library, bounds on their risk, and on what tuning may miss."""
