@@ -23,7 +23,7 @@ def list_definitions(path: Path) -> set[str]:
 
 
 def test_there_are_walks():
-    """The pattern finds the stations of all six of them."""
+    """The pattern finds the stations of all of them."""
     assert len(STATIONS) > 40
     assert PAGE.count("`estimators/certified.py` `_fit`") == 4
 

@@ -92,7 +92,7 @@ def test_table_is_that_of_one_fit_per_cell(name):
 
 
 def test_pipeline_fits_its_first_steps_once_per_fold():
-    """Three folds, and the steps have parameters of their own: six fits of the scaler before the refit, not eighteen."""
+    """Three folds, and a step has two values of its own: six fits of the scaler before the refit, not eighteen."""
     fits = []
 
     class CountingScaler(StandardScaler):
@@ -147,7 +147,8 @@ def test_weights_through_metadata():
 
 @pytest.mark.parametrize(
     "cv", [ShuffleSplit(4, random_state=0), StratifiedKFold(3, shuffle=True, random_state=1),
-           PredefinedSplit(np.arange(150) % 5 - 1), [(np.arange(100), np.arange(90, 150)), (np.arange(50, 150), [1, 2])]],
+           PredefinedSplit(np.arange(150) % 5 - 1),
+           [(np.arange(100), np.arange(90, 150)), (np.arange(50, 150), [1, 2])]],
     ids=["shuffle", "stratified", "predefined", "list"],
 )  # fmt: skip
 def test_splitters(cv):
@@ -244,7 +245,7 @@ def test_other_estimators_are_left_to_scikit_learn():
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5]}, cv=3).fit(*IRIS)
     assert "worst_relative_gap" not in search.cv_results_
     assert not hasattr(search, "search_outcome_")
-    with pytest.raises(ValueError, match="max_seconds is for .* over KNeighborsClassifier, got max_seconds=3"):
+    with pytest.raises(ValueError, match=r"max_seconds is for .* over KNeighborsClassifier, got max_seconds=3"):
         search.set_params(max_seconds=3).fit(*IRIS)
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .solvers.minimisation import Minimum, minimize
     from .solvers.result import Result, Status
     from .structures import ChainModel, MulticlassModel, StructuredModel
+    from .tuning.tuned_estimators import SVCCV, SVRCV, LinearSVCCV, LinearSVRCV, RiskClassifierCV, RiskRegressorCV
 
 MODULES = {
     "certificates.certificate": ("Certificate",),
@@ -83,16 +84,24 @@ MODULES = {
     "solvers.minimisation": ("Minimum", "minimize"),
     "solvers.result": ("Result", "Status"),
     "structures": ("ChainModel", "MulticlassModel", "StructuredModel"),
+    "tuning.tuned_estimators": (
+        "LinearSVCCV",
+        "LinearSVRCV",
+        "RiskClassifierCV",
+        "RiskRegressorCV",
+        "SVCCV",
+        "SVRCV",
+    ),
 }
 PLACES = {name: module for module, names in MODULES.items() for name in names}
 __all__ = [
-    "QP", "SMO", "SVC", "SVR", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate", "CertifiedTuning",
-    "ChainModel", "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint", "LagrangianDual",
-    "LeaveOneOut", "LinearSVC", "LinearSVR", "MetricSVC", "Minimum", "MulticlassModel", "Multipliers", "Newton",
-    "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result", "RiskBounds", "RiskClassifier", "RiskRegressor",
-    "Status", "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "certify_tuning", "diagnose",
-    "explain", "export_onnx", "load", "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve",
-    "write_libsvm",
+    "QP", "SMO", "SVC", "SVCCV", "SVR", "SVRCV", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate",
+    "CertifiedTuning", "ChainModel", "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint",
+    "LagrangianDual", "LeaveOneOut", "LinearSVC", "LinearSVCCV", "LinearSVR", "LinearSVRCV", "MetricSVC", "Minimum", "MulticlassModel",
+    "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result", "RiskBounds",
+    "RiskClassifier", "RiskClassifierCV", "RiskRegressor", "RiskRegressorCV", "Status", "StructuredBundle",
+    "StructuredModel", "StructuredSVM", "certify", "certify_tuning", "diagnose", "explain", "export_onnx", "load", "minimize",
+    "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve", "write_libsvm",
 ]  # fmt: skip
 
 
@@ -100,7 +109,7 @@ def __getattr__(name: str) -> Any:
     """A public name, from its module."""
     if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if PLACES[name].startswith("estimators."):
+    if PLACES[name].startswith(("estimators.", "tuning.")):
         import_module(".compiled.compiler", __package__)  # with it Numba, so that the first fit does not wait for it
     globals()[name] = getattr(import_module(f".{PLACES[name]}", __package__), name)
     return globals()[name]

@@ -24,6 +24,7 @@ PATH_ARGUMENT = re.compile(r"\bpath='([^']*)'")  # how errors name a file to use
 COMMANDS = {
     "train": "fit a machine to a file of data and save it with its certificate",
     "predict": "predict the rows of a file with a saved machine",
+    "tune": "find the best C and gamma by cross-validation, as LIBSVM's grid.py does",
     "scale": "bring features into a range, and remember how",
     "certify": "recompute how far from optimal a saved machine is, whichever program trained it",
     "convert": "data or machines from one format to another",

@@ -47,6 +47,14 @@ def own_process() -> None:
         sys.meta_path.insert(0, SeldomUsedModules)
 
 
+def load_seldom_used() -> None:
+    """Say that threads will import what they need: modules that wait are executed now, and none waits from here on."""
+    if SeldomUsedModules in sys.meta_path:
+        sys.meta_path.remove(SeldomUsedModules)
+        for name in SELDOM_USED & set(sys.modules):
+            vars(sys.modules[name])
+
+
 def end_process() -> None:
     """Say that a process of our own has nothing left to do: its end need not look for garbage among all modules."""
     if LightStart.owned:

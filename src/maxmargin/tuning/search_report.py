@@ -9,7 +9,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,23 +17,40 @@ from ..insight.progress import REFRESH_SECONDS, open_screen, say_duration
 from .cells import CellOutcome
 
 
-class SearchReport:
-    """The line of a search, to be used as a context."""
+class SearchLine:
+    """The live line of a search, to be used as a context.
 
-    def __init__(self, search: Any, candidates: Sequence[Mapping[str, Any]], n_folds: int, metric: Any):
-        self.title, self.verbose, self.metric = type(search).__name__, search.verbose, metric
-        self.max_seconds = search.max_seconds
+    Parameters
+    ----------
+    title : str
+        What the line begins with.
+    candidates : sequence of dict
+    n_folds : int
+    metric : str
+        Of several scores the one by which candidates are compared.
+    max_seconds : float, optional
+    quiet : bool
+        True for a line that is not shown.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        candidates: Sequence[Mapping[str, Any]],
+        n_folds: int,
+        metric: Any = "score",
+        max_seconds: float | None = None,
+        quiet: bool = False,
+    ):
+        self.title, self.metric, self.max_seconds = title, metric, max_seconds
         self.candidates, self.n_folds = candidates, n_folds
         self.done = self.restored = 0
         self.scores: dict[int, list[float]] = defaultdict(list)
         self.best: tuple[float, int] | None = None
         self.began, self.shown = time.perf_counter(), -np.inf
-        self.screen = open_screen(sys.stderr) if self.verbose else None
+        self.screen = None if quiet else open_screen(sys.stderr)
 
-    def __enter__(self) -> SearchReport:
-        if self.verbose > 0:
-            total = len(self.candidates) * self.n_folds
-            print(f"Fitting {self.n_folds} folds for each of {len(self.candidates)} candidates, totalling {total} fits")
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -49,8 +66,6 @@ class SearchReport:
     def show(self, outcome: CellOutcome) -> None:
         """A cell that was solved."""
         self.note(outcome)
-        if self.verbose > 1:
-            print(self.describe_cell(outcome))
         if self.screen is not None and time.perf_counter() - self.shown >= REFRESH_SECONDS:
             self.shown = time.perf_counter()
             self.screen.write(self.describe())
@@ -79,6 +94,26 @@ class SearchReport:
             score, number = self.best
             parts.append(f"best {score:.4g} at {describe_candidate(self.candidates[number])}")
         return f"{self.title}: " + ", ".join(parts)
+
+
+class SearchReport(SearchLine):
+    """What a search over an estimator shows, as its `verbose` says."""
+
+    def __init__(self, search: Any, candidates: Sequence[Mapping[str, Any]], n_folds: int, metric: Any):
+        title, self.verbose = type(search).__name__, search.verbose
+        super().__init__(title, candidates, n_folds, metric, search.max_seconds, quiet=not search.verbose)
+
+    def __enter__(self) -> Self:
+        if self.verbose > 0:
+            total = len(self.candidates) * self.n_folds
+            print(f"Fitting {self.n_folds} folds for each of {len(self.candidates)} candidates, totalling {total} fits")
+        return self
+
+    def show(self, outcome: CellOutcome) -> None:
+        """A cell that was solved."""
+        if self.verbose > 1:
+            print(self.describe_cell(outcome))
+        super().show(outcome)
 
     def describe_cell(self, outcome: CellOutcome) -> str:
         """As scikit-learn says it: parameters, scores from verbose=3 on, and the time."""

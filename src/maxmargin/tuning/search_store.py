@@ -118,4 +118,5 @@ def unpack_cell(candidate: int, fold: int, text: str) -> CellOutcome:
     state = json.loads(str(text))
     values = state["certificate"]
     certificate = None if values is None else Certificate(**dict(zip(CERTIFICATE_FIELDS, values, strict=True)))
-    return CellOutcome(candidate, fold, state["test"], state["train"], *state["seconds"], certificate=certificate)
+    fit_seconds, score_seconds = state["seconds"]
+    return CellOutcome(candidate, fold, state["test"], state["train"], fit_seconds, score_seconds, certificate)
