@@ -97,11 +97,12 @@ PLACES = {name: module for module, names in MODULES.items() for name in names}
 __all__ = [
     "QP", "SMO", "SVC", "SVCCV", "SVR", "SVRCV", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate",
     "CertifiedTuning", "ChainModel", "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint",
-    "LagrangianDual", "LeaveOneOut", "LinearSVC", "LinearSVCCV", "LinearSVR", "LinearSVRCV", "MetricSVC", "Minimum", "MulticlassModel",
-    "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result", "RiskBounds",
-    "RiskClassifier", "RiskClassifierCV", "RiskRegressor", "RiskRegressorCV", "Status", "StructuredBundle",
-    "StructuredModel", "StructuredSVM", "certify", "certify_tuning", "diagnose", "explain", "export_onnx", "load", "minimize",
-    "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve", "write_libsvm",
+    "LagrangianDual", "LeaveOneOut", "LinearSVC", "LinearSVCCV", "LinearSVR", "LinearSVRCV", "MetricSVC", "Minimum",
+    "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result",
+    "RiskBounds", "RiskClassifier", "RiskClassifierCV", "RiskRegressor", "RiskRegressorCV", "Status",
+    "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "certify_tuning", "diagnose", "explain",
+    "export_onnx", "load", "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve",
+    "write_libsvm",
 ]  # fmt: skip
 
 

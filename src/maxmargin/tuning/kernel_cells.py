@@ -221,12 +221,12 @@ class SolvedCells:
         parts = np.empty((n_classes, width, len(rows)))
         for k, (start, stop) in enumerate(pairwise(tasks.class_ends.tolist())):
             parts[k] = self.multiply(rows, posed.train[start:stop], table[:, :, start:stop].reshape(width, -1).T).T
-        parts = parts.reshape(n_classes, len(found), n_classes - 1, len(rows))
+        by_cell = parts.reshape(n_classes, len(found), n_classes - 1, len(rows))
         i, j = np.triu_indices(n_classes, 1)
         decisions = []
         for place, (_, intercepts) in enumerate(found):
-            values = parts[i, place, j - 1]
-            values += parts[j, place, i]
+            values = by_cell[i, place, j - 1]
+            values += by_cell[j, place, i]
             values += intercepts[:, None]
             decisions.append(values.T)  # a row for each sample, laid out pair by pair as it was computed
         return decisions

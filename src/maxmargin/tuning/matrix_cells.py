@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..certificates.certificate import Certificate
 from ..estimators.machine import KernelMachine
 from ..model.features import Gram
-from ..model.kernels import Kernel
+from ..model.kernels import Kernel, make_kernel
 from .kernel_cells import SolvedCells
 from .kernel_chains import KernelChain, PosedFold, link_chains, pose_fold
 from .shared_matrix import SharedMatrix, choose_precision, has_shared_matrix
@@ -122,8 +122,7 @@ class MatrixSearch:
     @classmethod
     def takes(cls, machine: KernelMachine, n: int) -> bool:
         """Whether a matrix of n samples and all chains along C serve the machine."""
-        kernel = KernelChain([0], [machine]).kernel
-        if not has_shared_matrix(replace(kernel, gamma=1.0) if "gamma" in kernel.__dataclass_fields__ else kernel):
+        if not has_shared_matrix(make_kernel(machine.kernel, gamma=1.0, degree=machine.degree, coef0=machine.coef0)):
             return False
         return choose_precision(n, machine.cache_size * MEGABYTE_BYTES) is not None
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,7 @@ class CellScoring:
             cell.candidate, cell.fold, test, train, cell.seconds, seconds, cell.certificate
         )
         first = next(iter(test.values())) if isinstance(test, dict) else test
-        return float(first) if np.isscalar(first) else 0.0
+        return float(first) if isinstance(first, Real) else 0.0
 
     def finish(self, candidate: int, fold: int) -> None:
         """Nothing more will be known of a cell."""

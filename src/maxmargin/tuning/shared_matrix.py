@@ -61,7 +61,7 @@ class SharedMatrix:
         precompute_norms(samples)
         kind = BASES[type(kernel)]
         # Gamma may be so large that its distances must come from differences; a linear kernel has samples of its own.
-        if kind == "squares" and kernel.cancels(samples, samples):
+        if isinstance(kernel, RBF) and kernel.cancels(samples, samples):
             kind = "differences"
         wanted = (kind, type(kernel) is Linear)
         if not self.keeps_base:
