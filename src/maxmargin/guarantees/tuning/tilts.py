@@ -107,9 +107,8 @@ class SmoothPrices(PriceList):
         a = super().find_duals(total)
         if np.isfinite(self.terms.conjugate(a)).all():
             return a
-        return SmoothPrices(self.terms, self.f, self.terms.response(self.f - self.price)[0], self.price).respond(
-            self.find_price(total)
-        )
+        plain = SmoothPrices(self.terms, self.f, self.terms.response(self.f - self.price)[0], self.price)
+        return plain.respond(plain.find_price(total))
 
     def find_price(self, total: float) -> float:
         low, high, price = -np.inf, np.inf, self.price
