@@ -40,7 +40,7 @@ SOLVER_LAYERS = (  # within solvers/; None stands for the families, which do not
     ("loop", "minimisation_arguments"), ("minimisation", "paths"),
 )  # fmt: skip
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
-COMPILED_GUESTS = ("model", "structures", "blocks", "certificates", "solvers", "files")
+COMPILED_GUESTS = ("model", "structures", "blocks", "certificates", "solvers", "tuning", "files")
 ROOMS = {
     "matplotlib": ("plots",), "numba": ("compiled",), "dask": ("blocks.dask",), "distributed": ("blocks.dask",),
     "pyarrow": ("blocks", "files"), "cvxopt": ("solvers",), "qpsolvers": ("solvers",),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import signal
 
 import numpy as np
 import pytest
 import sklearn.model_selection as theirs
-from keyboard import press_ctrl_c
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
@@ -150,11 +150,23 @@ def test_no_refit():
 
 
 def test_ctrl_c_keeps_the_best_so_far():
-    """As of a search."""
-    X, y = make_classification(900, 20, n_informative=8, flip_y=0.1, random_state=0)
-    tuned = SVCCV(n_jobs=1)
-    with press_ctrl_c(0.4), pytest.raises(KeyboardInterrupt):
-        tuned.fit(X, y)
+    """As of a search: pressed by a scorer, with two candidates done."""
+    calls = []
+
+    def score(machine, X, y):
+        calls.append(1)
+        if len(calls) == 11:
+            signal.raise_signal(signal.SIGINT)
+        return machine.score(X, y)
+
+    tuned = SVCCV(n_jobs=1, scoring=score)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tuned.fit(*IRIS)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert tuned.search_outcome_.interrupted
-    assert tuned.predict(X[:3]).shape == (3,)
+    assert len(tuned.scores_) < 24
+    assert tuned.predict(IRIS[0][:3]).shape == (3,)
     assert "was ended" in tuned.search_message_

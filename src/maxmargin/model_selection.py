@@ -61,7 +61,7 @@ class GridSearchCV(theirs.GridSearchCV, EngineSearchCV):
     >>> X, y = load_iris(return_X_y=True)
     >>> search = GridSearchCV(SVC(), {"C": [1, 10], "gamma": [0.1, 1]}, cv=3).fit(X, y)
     >>> search.best_params_
-    {'C': 1, 'gamma': 0.1}
+    {'C': 10, 'gamma': 0.1}
     >>> bool(search.cv_results_["worst_relative_gap"].max() <= 1e-5)
     True
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +52,7 @@ def tune(arguments: argparse.Namespace, program: str) -> int:
     table = RateTable(training, arguments)
     with treat_sigterm_as_interrupt() as terminated:
         outcome = table.solve(max_seconds)
+        table.rate_incomplete()
         if not table.rates:
             if outcome.interrupted:
                 raise KeyboardInterrupt
@@ -146,12 +148,24 @@ class RateTable:
         cells[outcome.fold] = outcome
         self.line.show(outcome)
         if len(cells) == len(self.folds):
-            sizes = [len(fold.test) for fold in self.folds]
-            mean = float(np.average([cells[k].test_scores for k in range(len(self.folds))], weights=sizes))
-            rate = round(100.0 * mean, 10) if self.classes else -mean
-            self.rates[outcome.candidate] = Rate(self.candidates[outcome.candidate], rate)
+            self.rate(outcome.candidate, range(len(self.folds)))
             if not (self.arguments.quiet or self.arguments.json):
                 print(self.describe(outcome.candidate), flush=True)
+
+    def rate(self, number: int, folds: Iterable[int]) -> None:
+        """The accuracy, or the error, of a candidate over all rows that some folds hold out."""
+        folds = list(folds)
+        sizes, scores = zip(*((len(self.folds[k].test), self.cells[number][k].test_scores) for k in folds), strict=True)
+        mean = float(np.average(scores, weights=sizes))
+        self.rates[number] = Rate(self.candidates[number], round(100.0 * mean, 10) if self.classes else -mean)
+
+    def rate_incomplete(self) -> None:
+        """Where no candidate is done on all folds: those that are done on the folds of the one that came furthest."""
+        furthest = max(self.cells.values(), key=len)
+        if not self.rates and furthest:
+            for number, cells in self.cells.items():
+                if furthest.keys() <= cells.keys():
+                    self.rate(number, furthest)
 
     def find_best(self) -> Rate:
         """The best rate; of several the one with the smallest C, and then the first."""

@@ -12,6 +12,11 @@ from ..estimators.multiclass import vote
 from ..runtime.scikit_learn import count_votes
 from ..runtime.scikit_learn_search import Pipeline, r2_score
 
+# What an estimator says of itself whether it is fitted or not, under one version of scikit-learn or another.
+KNOWN_BEFORE_FIT = frozenset(
+    {"get_params", "__sklearn_tags__", "__sklearn_clone__", "_estimator_type", "_get_tags", "_more_tags"}
+)
+
 
 def last_step(estimator: Any) -> Any:
     """The estimator itself, or the last one of a Pipeline."""
@@ -112,7 +117,7 @@ class HeldOutMachine:
         estimator = self.__dict__["_estimator"]
         if name == "decision_function" and self._machine.task == "classification":
             return self._decide
-        if name in ("get_params", "__sklearn_tags__", "__sklearn_clone__") or name in vars(estimator):
+        if name in KNOWN_BEFORE_FIT or name in vars(estimator):
             return getattr(estimator, name)
         if not (name.startswith("_") or name.endswith("_") or hasattr(estimator, name)):
             raise AttributeError(f"{type(estimator).__name__!r} object has no attribute {name!r}")
