@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, get_scorer, r2_score
 
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, RiskClassifier
 from maxmargin.tuning.held_out import HeldOutMachine, score_predictions
-from maxmargin.tuning.predictions import foretell_decisions
+from maxmargin.tuning.predictions import find_decision_function
 
 IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
 MACHINES = [
@@ -29,7 +29,7 @@ def make_stand_in(machine, X, y):
         return fitted
 
     stand_in = HeldOutMachine(clone(machine), fit, getattr(fitted, "classes_", None))
-    stand_in.learn(X, foretell_decisions(fitted)(X))
+    stand_in.learn(X, find_decision_function(fitted)(X))
     return fitted, stand_in, asked
 
 

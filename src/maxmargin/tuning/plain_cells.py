@@ -28,7 +28,7 @@ from .cells import CellOutcome, SearchData, SearchOutcome, SearchSettings
 from .chains import Chain, name_last_step
 from .fold_data import FoldCache, FoldData
 from .held_out import HeldOutMachine
-from .predictions import foretell_decisions
+from .predictions import find_decision_function
 
 
 class SearchStop(Interrupt):
@@ -190,7 +190,7 @@ class ChainWalk:
         machine = copy(self.machine)
         if "warm_start" in vars(machine):
             machine.warm_start = self.asked_warm
-        whole, decide = machine, foretell_decisions(machine)
+        whole, decide = machine, find_decision_function(machine)
         if prepared.steps:
             whole = copy(self.estimator)
             whole.steps = [*prepared.steps, (self.estimator.steps[-1][0], machine)]

@@ -10,12 +10,12 @@ import numpy as np
 from ..estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, RiskClassifier, RiskRegressor
 
 # Machines whose predictions follow from their decisions as `held_out.py` has it; a subclass may have changed that.
-FORETOLD = frozenset({SVC, NuSVC, SVR, NuSVR, LinearSVC, LinearSVR, RiskClassifier, RiskRegressor})
+KNOWN_BY_DECISIONS = frozenset({SVC, NuSVC, SVR, NuSVR, LinearSVC, LinearSVR, RiskClassifier, RiskRegressor})
 
 
-def foretell_decisions(machine: Any) -> Callable[[Any], np.ndarray] | None:
+def find_decision_function(machine: Any) -> Callable[[Any], np.ndarray] | None:
     """X -> decisions of a fitted machine; None if predictions are not known to follow from them."""
-    if type(machine) not in FORETOLD:
+    if type(machine) not in KNOWN_BY_DECISIONS:
         return None
     if machine.task != "classification":
         return machine.predict

@@ -14,13 +14,13 @@ import scipy.sparse as sp
 
 from ..estimators.machine import KernelMachine
 from ..runtime.blas import single_threaded_blas
-from ..runtime.scikit_learn_search import clone, cut_params, score_estimator, take_rows
+from ..runtime.scikit_learn_search import clone, cut_params, has_callbacks, score_estimator, take_rows
 from .cells import CellOutcome, SearchData, SearchSettings
 from .chains import Chain
 from .fold_data import FoldData, prepare_fold
 from .held_out import HeldOutMachine
 from .matrix_cells import FoldRows, MatrixSearch, SampleSet, SolvedCell
-from .predictions import FORETOLD
+from .predictions import KNOWN_BY_DECISIONS
 
 
 class SharedSearch:
@@ -231,10 +231,10 @@ class CandidateEstimator:
     def can_share(self) -> bool:
         """Whether the machine is a kernel machine as it is here, whose fit does nothing but solve its problems."""
         machine = self.machine
-        if type(machine) not in FORETOLD or not isinstance(machine, KernelMachine):
+        if type(machine) not in KNOWN_BY_DECISIONS or not isinstance(machine, KernelMachine):
             return False
         plain = machine.solver == "auto" and machine.max_iter == -1 and machine.max_seconds is None
-        quiet = not machine.verbose and not vars(machine).get("_skl_callbacks")
+        quiet = not machine.verbose and not has_callbacks(machine)
         return (
             plain
             and quiet
