@@ -103,7 +103,14 @@ def only_borrows(state, models) -> bool:
         for statement in block.body:
             if isinstance(statement, ir.Assign) and not is_borrowed(statement, state.typemap, models):
                 return False
+            if isinstance(statement, ir.SetItem | ir.StaticSetItem) and copies(statement, state.typemap):
+                return False
     return True
+
+
+def copies(statement: ir.SetItem | ir.StaticSetItem, typemap: dict) -> bool:
+    """Whether an array is assigned to a part of another one: Numba allocates a copy where the two may overlap."""
+    return not isinstance(typemap[statement.value.name], types.Number | types.Boolean)
 
 
 def is_borrowed(statement: ir.Assign, typemap: dict, models) -> bool:

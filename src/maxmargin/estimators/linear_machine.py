@@ -101,7 +101,8 @@ class LinearMachine(CertifiedMachine):
         for c in {id(task.c): task.c for task in tasks}.values():  # most classes share theirs
             check_loss_weights(c)
         features = Design(kernel.samples(X), self._constant_column) if small else self._features(X, kernel)
-        return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read, small)
+        together = small or (sp.issparse(data.X) and self._solves_small_data_together)
+        return LinearProblems(data.X, kernel, features, tasks, self._pose_task, self._read, together)
 
     @abstractmethod
     def _encode(self, y) -> np.ndarray:

@@ -261,7 +261,7 @@ def check_loss_weights(c: np.ndarray) -> None:
     """c, C times the weights of samples and classes, neither so large that squares overflow nor without an inverse."""
     if not c.size:
         return
-    few = c.tolist() if c.size <= FEW_NUMBERS else None
+    few = c.ravel().tolist() if c.size <= FEW_NUMBERS else None
     least, largest = (float(c.min()), float(c.max())) if few is None else (min(few), max(few))
     if not (least >= 0.0 and largest <= MAX_ABS_VALUE):
         check_size(c, "C times sample_weight")

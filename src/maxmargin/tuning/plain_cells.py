@@ -211,7 +211,7 @@ class ChainWalk:
         machine = self.machine
         while not isinstance(machine, CertifiedMachine) and hasattr(machine, "steps"):
             machine = machine.steps[-1][1]
-        certificate = vars(machine).get("certificate_")
+        certificate = getattr(machine, "certificate_", None)
         return None if certificate is None else replace(certificate, scores=None, parts=())
 
     def describe_failure(self, number: int, seconds: float) -> CellOutcome:
@@ -226,5 +226,5 @@ def gains_by_warm_start(machine: CertifiedMachine, X: Any) -> bool:
     """Whether a fit from the last point is faster: small problems are solved together in less time, from nothing."""
     if machine.family == "linear":
         return not is_small_design(X)
-    points = vars(machine).get("_points") or []
+    points = getattr(machine, "_points", None) or []
     return any(index is not None and len(index) > MAX_SAMPLES_PER_PROBLEM for index, _ in points)
