@@ -15,6 +15,7 @@ from ...certificates.small_problems import JointCertificates, SmallProblems, loa
 from ...model.problem import Point
 from ...model.row_cache import MAX_SINGLE_ROWS
 from ...model.tiles import open_tile
+from ...runtime.interpreter import cached_property
 from ..result import SENTENCES, Progress, Result, Status
 from . import SMO
 from .active import FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_MAX_TOL
@@ -99,6 +100,10 @@ class JointResults(Sequence[Result]):
     def __len__(self) -> int:
         return len(self.certificates)
 
+    def __getstate__(self) -> dict:
+        """Without what follows from the rest: a copy is the same whether somebody has looked at the results or not."""
+        return {name: value for name, value in vars(self).items() if name != "shares"}
+
     @property
     def n_iter(self) -> np.ndarray:
         """The steps of each problem."""
@@ -125,7 +130,7 @@ class JointResults(Sequence[Result]):
             status, point, certificate, self.solver, steps, seconds, SENTENCES[status], history, count(counted)
         )
 
-    @property
+    @cached_property
     def shares(self) -> np.ndarray:
         """The part of the time that each problem took, by steps times samples."""
         work = 1 + self.n_iter * np.diff(self.certificates.ends)
