@@ -18,7 +18,7 @@ from ..runtime.scikit_learn_search import clone, cut_params, has_callbacks, scor
 from .cells import CellOutcome, SearchData, SearchSettings
 from .chains import Chain
 from .fold_data import FoldData, prepare_fold
-from .held_out import HeldOutMachine
+from .held_out import HeldOutMachine, last_step
 from .matrix_cells import FoldRows, MatrixSearch, SampleSet, SolvedCell
 from .predictions import KNOWN_BY_DECISIONS
 
@@ -52,6 +52,8 @@ class SharedSearch:
 
     def run(self) -> None:
         """All chains that share a matrix, preparation by preparation."""
+        if not isinstance(last_step(self.estimator), KernelMachine):
+            return
         with single_threaded_blas():
             for preparation in dict.fromkeys(chain.preparation for chain in self.chains):
                 if self.is_over():
