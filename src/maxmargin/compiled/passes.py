@@ -96,7 +96,12 @@ PLAIN_PASSES = {
 
 
 def only_borrows(state, models) -> bool:
-    """Whether all arrays of a function are its arguments, or views of them, and none is returned."""
+    """Whether all arrays of a function are its arguments, or views of them, and none is returned.
+
+    Only functions of this folder are looked at: those of Numba may handle texts, which are counted too.
+    """
+    if not state.func_id.modname.startswith(f"{__package__}."):
+        return False
     if models[state.return_type].contains_nrt_meminfo():
         return False
     for block in state.func_ir.blocks.values():
