@@ -8,13 +8,11 @@ the order in which they are solved: each starts from the duals of the one before
 import numpy as np
 
 from .compiler import njit
-from .free_duals import estimate_credit, maximise_over_free
 from .lanes import view_rows
 from .single_rows import gather_row
 from .small_problems import (
     EXACT_OPTIONS,
     LAYER_SUMS,
-    STRETCH_STEPS,
     absorb_imbalance,
     add_multiple,
     certify_scores,
@@ -23,9 +21,10 @@ from .small_problems import (
     start_scores,
     sum_conjugates,
     take_columns,
+    take_stretches,
 )
 from .small_systems import fill
-from .smo import BUDGET, DUAL, GAP_CHECK_STEPS, HELD, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
+from .smo import DUAL, HELD, OPTIONS, update_all_rates
 
 
 @njit(**OPTIONS)
@@ -108,19 +107,10 @@ def solve_cells(
             values[DUAL] = -0.5 * square - sum_conjugates(duals, p_c, d_c, e_c)
             values[HELD] = 1.0 if balanced else 0.0
             update_all_rates(duals, p_c, d_c, e_c, lo_c, hi_c, up, low)
-            code, left, credit = BUDGET, limits[k], 0.0
-            while code == BUDGET and left > 0:
-                stretch = min(left, STRETCH_STEPS)
-                code = pair_steps(
-                    rows, slot, holder, stamp, source, f, duals, p_c, d_c, e_c, lo_c, hi_c, up, low, curvature, scratch,
-                    SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, stretch, values, counted, intercept,
-                )  # fmt: skip
-                left -= stretch
-                if code == BUDGET and layers == 1:
-                    credit = maximise_over_free(
-                        credit + estimate_credit(stretch, n), rows, slot, f, duals[0], p_c[0], d_c[0], e_c[0], lo_c[0],
-                        hi_c[0], up[0], low[0], curvature[0], values,
-                    )  # fmt: skip
+            take_stretches(
+                rows, slot, holder, stamp, source, f, duals, p_c, d_c, e_c, lo_c, hi_c, up, low, curvature, scratch,
+                tol, limits[k], values, counted, intercept,
+            )  # fmt: skip
             for layer in range(layers):
                 put(duals[layer], a[cell, layer], begin)
             put(intercept, intercepts[cell, k], 0)

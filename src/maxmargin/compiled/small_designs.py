@@ -56,6 +56,19 @@ def sum_design(scores, pulled, coef, b, sizes, errors, relative, away, free, a, 
 
 
 @njit(**OPTIONS)
+def project_both(Z, free, coef, a, scores, pulled):
+    """Scores Z coef and Z'a without a free intercept, which is taken out of coef and returned."""
+    last, b = coef.shape[0] - 1, 0.0
+    if free:
+        b, coef[last] = coef[last], 0.0
+    project(Z, coef, scores)
+    combine(a, Z, pulled)
+    if free:
+        pulled[last] = 0.0
+    return b
+
+
+@njit(**OPTIONS)
 def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found):
     """What `judge_rows` finds of each problem, one row of `found` each, and its scores Z coef without the intercept.
 
@@ -67,13 +80,8 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
     errors, sizes, pulled = np.empty(n), np.empty(n), np.empty(size)
     largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
-        coef, b = u[k].copy(), 0.0
-        if free:
-            b, coef[size - 1] = coef[size - 1], 0.0
-        project(Z, coef, scores[k])
-        combine(a[k], Z, pulled)
-        if free:
-            pulled[size - 1] = 0.0
+        coef = u[k].copy()
+        b = project_both(Z, free, coef, a[k], scores[k], pulled)
         sum_design(
             scores[k], pulled, coef, b, sizes, errors, relative, away, free, a[k], p[k], d[k], e[k], lo[k], hi[k],
             found[k],
@@ -92,13 +100,8 @@ def judge_formulas(kind, Z, relative, away, free, u, a, y, c, term_relative, sco
     errors, sizes, pulled, f = np.empty(n), np.empty(n), np.empty(size), np.empty(n)
     largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
-        coef, b = u[k].copy(), 0.0
-        if free:
-            b, coef[size - 1] = coef[size - 1], 0.0
-        project(Z, coef, scores[k])
-        combine(a[k], Z, pulled)
-        if free:
-            pulled[size - 1] = 0.0
+        coef = u[k].copy()
+        b = project_both(Z, free, coef, a[k], scores[k], pulled)
         square, apart, weight = compare_weights(coef, pulled, b, sizes, relative, away, a[k], errors)
         total = sizes_of_duals = widest = 0.0
         for i in range(n):

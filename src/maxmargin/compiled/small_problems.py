@@ -145,6 +145,27 @@ def add_diagonal(diagonal, start, stop, curvature, place):
 
 
 @njit(**OPTIONS)
+def take_stretches(
+    rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, tol, steps, numbers, counts,
+    intercepts,
+):  # fmt: skip
+    """Stretches of pair steps, with Newton's method over the free duals between them, until the gap is within tol."""
+    code, left, credit = BUDGET, steps, 0.0
+    while code == BUDGET and left > 0:
+        stretch = min(left, STRETCH_STEPS)
+        code = pair_steps(
+            rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, SECOND_ORDER, None,
+            True, GAP_CHECK_STEPS, tol, 0.0, stretch, numbers, counts, intercepts,
+        )  # fmt: skip
+        left -= stretch
+        if code == BUDGET and a.shape[0] == 1:
+            credit = maximise_over_free(
+                credit + estimate_credit(stretch, f.shape[0]), rows, slot, f, a[0], p[0], d[0], e[0], lo[0], hi[0],
+                up[0], low[0], curvature[0], numbers,
+            )  # fmt: skip
+
+
+@njit(**OPTIONS)
 def solve_problem(
     k, pairs, segments, blocks, kernel, packed, norms, diagonal, begin, buffer, capacity, work, vectors, places, a, p,
     d, e, lo, hi, balance, tol, limits, numbers, counts, intercepts,
@@ -190,19 +211,10 @@ def solve_problem(
         square = start_scores(duals, source, rows, slot, holder, stamp, counted, scratch, f)
         values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
     update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
-    code, left, credit = BUDGET, np.int64(max(limits[0] * n, limits[1] / n)), 0.0
-    while code == BUDGET and left > 0:
-        stretch = min(left, STRETCH_STEPS)
-        code = pair_steps(
-            rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature, scratch,
-            SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, stretch, values, counted, intercept,
-        )  # fmt: skip
-        left -= stretch
-        if code == BUDGET and layers == 1:
-            credit = maximise_over_free(
-                credit + estimate_credit(stretch, n), rows, slot, f, duals[0], shift[0], curve[0], kink[0], lower[0],
-                upper[0], up[0], low[0], curvature[0], values,
-            )  # fmt: skip
+    take_stretches(
+        rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature, scratch, tol,
+        np.int64(max(limits[0] * n, limits[1] / n)), values, counted, intercept,
+    )  # fmt: skip
     for layer in range(layers):
         sum_of_duals = 0.0
         if balance is not None:

@@ -1,4 +1,4 @@
-"""What the solves of one fit have found: lists of results and certificates are made when somebody asks for them."""
+"""What the solves of one fit have found: lists of results and certificates are made when they are first read."""
 
 from __future__ import annotations
 

@@ -111,14 +111,16 @@ class PosedFold:
     @cached_property
     def index(self) -> np.ndarray:
         """The sample of the matrix at each place."""
-        return self.train[join(self.tasks, "index")]
+        return self.train[join(self.tasks)[0]]
 
 
-def join(tasks: Sequence[Task], name: str) -> np.ndarray:
-    """What the tasks hold, one after the other."""
+def join(tasks: Sequence[Task]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, targets and weights of the tasks, one task after the other."""
     if isinstance(tasks, PairTasks):
-        return getattr(tasks, name)
-    return np.concatenate([getattr(task, name) for task in tasks])
+        flat: Any = tasks  # its index are the rows, not the method of a sequence
+        return flat.index, flat.y, flat.c
+    index, y, c, *_ = zip(*tasks, strict=True)
+    return np.concatenate(index), np.concatenate(y), np.concatenate(c)
 
 
 def pose_fold(
@@ -139,7 +141,8 @@ def pose_fold(
     formulations = [machine._formulation() for machine in chain.machines]
     found = PosedFold(chain, fold, train, test, data.y, formulations, posed[0], [], classes)
     for formulation, tasks in zip(formulations, posed, strict=True):
-        rows = formulation.pose_jointly(join(tasks, "y"), join(tasks, "c"), found.starts)
+        _, targets, weights = join(tasks)
+        rows = formulation.pose_jointly(targets, weights, found.starts)
         if rows is None:
             return None
         found.rows.append(rows)

@@ -50,11 +50,15 @@ class SampleSet:
     y: np.ndarray
     folds: Sequence[FoldRows]
 
+    @cached_property
+    def class_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """The samples class by class, and the place of each in that order."""
+        order = np.argsort(np.unique(self.y, return_inverse=True)[1], kind="stable")
+        return order, np.argsort(order)
+
     def sort_by_class(self) -> SampleSet:
         """The same samples class by class, so that the samples of a pair are two runs of rows."""
-        order = np.argsort(np.unique(self.y, return_inverse=True)[1], kind="stable")
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        order, place = self.class_order
         folds = []
         for fold in self.folds:
             train = place[fold.train]
@@ -65,7 +69,7 @@ class SampleSet:
 
 
 class SolvedCell(NamedTuple):
-    """A cell that is solved, as it is told to whoever scores it.
+    """A solved cell, ready to be scored.
 
     Attributes
     ----------
@@ -232,9 +236,7 @@ class MatrixSearch:
         """The folds with training rows as they were given, as samples of the matrix."""
         if not self.classifies:
             return list(self.given.folds)
-        order = np.argsort(np.unique(self.given.y, return_inverse=True)[1], kind="stable")
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        _, place = self.given.class_order
         return [fold._replace(train=place[fold.train]) for fold in self.given.folds]
 
     def find_close(self, solved: SolvedCells) -> np.ndarray:
@@ -272,5 +274,5 @@ def describe_kernel(kernel: Kernel) -> tuple[Any, ...]:
 def order_from_middle(groups: list[tuple[Kernel, Any]]) -> list[tuple[Kernel, Any]]:
     """Kernels from the middle of their gammas outwards: the best cells are seldom at the edges of a grid."""
     middle = (len(groups) - 1) / 2.0
-    ordered = sorted(groups, key=lambda group: float(getattr(group[0], "gamma", 0.0) or 0.0))
+    ordered = sorted(groups, key=lambda group: float(group[0].gamma))
     return [ordered[k] for k in sorted(range(len(ordered)), key=lambda k: abs(k - middle))]

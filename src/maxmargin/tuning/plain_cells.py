@@ -27,7 +27,7 @@ from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM
 from .cells import CellOutcome, SearchData, SearchOutcome, SearchSettings
 from .chains import Chain, name_last_step
 from .fold_data import FoldCache, FoldData
-from .held_out import HeldOutMachine
+from .held_out import HeldOutMachine, last_step
 from .predictions import find_decision_function
 
 
@@ -208,10 +208,7 @@ class ChainWalk:
 
     def read_certificate(self) -> Any:
         """The worst of the binary problems, without what it holds of every row."""
-        machine = self.machine
-        while not isinstance(machine, CertifiedMachine) and hasattr(machine, "steps"):
-            machine = machine.steps[-1][1]
-        certificate = getattr(machine, "certificate_", None)
+        certificate = getattr(last_step(self.machine), "certificate_", None)
         return None if certificate is None else replace(certificate, scores=None, parts=())
 
     def describe_failure(self, number: int, seconds: float) -> CellOutcome:

@@ -22,6 +22,7 @@ from ..runtime.scikit_learn_search import (
 from ..runtime.user_warnings import warn_user
 from .cells import SearchOutcome
 from .engine import can_tune
+from .held_out import last_step
 from .search_table import SearchEnded, SearchTable
 
 
@@ -151,6 +152,4 @@ class EngineSearchCV(BaseSearchCV):
 
 def is_fitted(estimator: Any) -> bool:
     """Whether a machine, or the last step of a Pipeline, has come to the end of a fit."""
-    while hasattr(estimator, "steps"):
-        estimator = estimator.steps[-1][1]
-    return "n_iter_" in vars(estimator)
+    return "n_iter_" in vars(last_step(estimator))

@@ -101,7 +101,7 @@ class JointResults(Sequence[Result]):
         return len(self.certificates)
 
     def __getstate__(self) -> dict:
-        """Without what follows from the rest: a copy is the same whether somebody has looked at the results or not."""
+        """Without what follows from the rest: a copy is the same before and after the results are read."""
         return {name: value for name, value in vars(self).items() if name != "shares"}
 
     @property
