@@ -73,7 +73,7 @@ def take_phase(
     if places[0] == 0 or not whole:
         fill(slot, -1)
         fill(holder, -1)
-        fill(stamp, -1)
+    fill(stamp, -1)  # the clock of another cell starts at 0: rows it stamped later would never make room
     places[0] = 1 if whole else 0
     mine, before = np.empty((6, 1, count)), np.empty(count)
     near, index = np.empty((5, 1, count), np.float32), np.empty(count, np.int64)
