@@ -284,9 +284,10 @@ def test_threads_do_not_hear_of_it():
 
 def test_interrupt_delivered_to_a_worker():
     """Ctrl-C that the system gives to a worker interrupts the main thread, which waits for that worker."""
-    done = threading.Event()
+    waited_for, done = threading.Event(), threading.Event()
 
     def interrupt_oneself() -> None:
+        waited_for.wait(HANG_SECONDS)
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
         done.wait(HANG_SECONDS)
 
@@ -294,6 +295,7 @@ def test_interrupt_delivered_to_a_worker():
         worker = pool.submit(interrupt_oneself)
         try:
             with pytest.raises(KeyboardInterrupt):
+                waited_for.set()
                 wait_for_workers([worker])
             assert not worker.done()
         finally:
