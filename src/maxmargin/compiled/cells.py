@@ -80,9 +80,10 @@ def solve_cells(
 ):  # fmt: skip
     """Pair steps for the cells first_cell to last_cell of the problems start to stop, to gaps within tol.
 
-    The first cell starts from its own duals and scores if `warm`, else from those of the cell before it, if there is
-    one. Where duals are `balanced`, they sum to something else than zero, and each cell starts anew. With `places` for
-    rows in float32, a problem takes its steps in phases; what they say of its rows must be that of the call before.
+    A cell starts from its own duals if `warm`, and counts their scores anew; else from the duals and the scores of the
+    cell before it, if there is one. Where duals are `balanced`, they sum to something else than zero, and each cell
+    starts anew. With `places` for rows in float32, a problem takes its steps in phases; what they say of its rows must
+    be that of the call before.
     """
     layers = a.shape[1]
     for k in range(start, stop):
@@ -108,17 +109,19 @@ def solve_cells(
             for layer in range(layers):
                 for i in range(n):
                     curvature[layer, i] = d_c[layer, i] + diagonal[own[i]]
-            values, origin = numbers[cell, k].copy(), cell if warm else cell - 1
+            values = numbers[cell, k].copy()
             if balanced and not warm:
                 for layer in range(layers):
                     fill(duals[layer], 0.0)
                     fill_to_balance(duals[layer], lo_c[layer], hi_c[layer], balance[cell, k, layer])
+            elif warm or cell > 0:
+                take_columns(a[cell if warm else cell - 1], begin, duals)
+            if balanced or warm:
                 fill(scores, 0.0)
                 start_scores(duals, source, rows, slot, holder, stamp, counted, scratch, scores)
-            elif origin >= 0:
-                take_columns(a[origin], begin, duals)
+            elif cell > 0:
                 for i in range(n):
-                    scores[i] = f[origin, begin + i]
+                    scores[i] = f[cell - 1, begin + i]
             if not balanced and not warm:
                 scale_duals(duals, scores, p_c, d_c, e_c, lo_c, hi_c)
             code = STALLED
@@ -127,6 +130,11 @@ def solve_cells(
                     matrix, own, buffer.view(np.float32), places, scores, duals, p_c, d_c, e_c, lo_c, hi_c, up, low,
                     curvature, scratch, tol, limits[k], values, counted, intercept,
                 )  # fmt: skip
+                if code != CONVERGED:  # rows in float64 take the place of those in float32
+                    places[0] = 0
+                    fill(slot, -1)
+                    fill(holder, -1)
+                    fill(stamp, -1)
             if code != CONVERGED:
                 take_steps_of_cell(
                     rows, slot, holder, stamp, source, scores, duals, p_c, d_c, e_c, lo_c, hi_c, up, low, curvature,
