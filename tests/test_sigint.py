@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -291,12 +291,15 @@ def test_interrupt_delivered_to_a_worker():
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
         done.wait(HANG_SECONDS)
 
+    def wait_for(worker: Future) -> None:
+        waited_for.set()
+        wait_for_workers([worker])
+
     with ThreadPoolExecutor(1) as pool:
         worker = pool.submit(interrupt_oneself)
         try:
             with pytest.raises(KeyboardInterrupt):
-                waited_for.set()
-                wait_for_workers([worker])
+                wait_for(worker)
             assert not worker.done()
         finally:
             done.set()
