@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC as LibSVC
 from test_kernel_cells import search
@@ -33,15 +34,19 @@ def test_active_samples_are_those_of_violating_pairs():
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-8])
 def test_gaps_are_reached(tol):
-    """Also those that float32 cannot reach: float64 takes over. The decisions are LIBSVM's."""
+    """Also those that float32 cannot reach: float64 takes over. The values are LIBSVM's."""
     found, _ = search(SVC(tol=tol, gamma=0.1), COSTS, X, Y, FOLDS)
     assert len(found) == len(COSTS) * len(FOLDS)
     for (number, fold), cell in found.items():
         assert cell.certificate.relative_gap <= tol
         train, test = FOLDS[fold]
         peer = LibSVC(gamma=0.1, tol=1e-6, **COSTS[number]).fit(X[train], Y[train])
-        if tol == 1e-8:  # |f - f*|^2 <= 2 gap k(x, x), and the intercept
-            np.testing.assert_allclose(cell.test.ravel(), peer.decision_function(X[test]), atol=2e-2)
+        coef, kernel = peer.dual_coef_[0], rbf_kernel(peer.support_vectors_, gamma=0.1)
+        dual = np.abs(coef).sum() - 0.5 * coef @ kernel @ coef
+        assert dual * (1.0 - tol) - 1e-6 * abs(dual) <= cell.certificate.dual
+        assert dual <= cell.certificate.primal * (1.0 + 1e-12)
+        allowed = 2.0 * np.sqrt(2.0 * (cell.certificate.gap + 1e-6 * abs(dual)))  # |f - f*|, with the intercept
+        np.testing.assert_allclose(-cell.test.ravel(), peer.decision_function(X[test]), atol=allowed)
 
 
 def test_phases_are_taken(monkeypatch):
