@@ -21,7 +21,8 @@ HERE = Path(__file__).parent
 QUICK = "not slow"
 NUMERICAL = """
     blocks blockwise bundle cache certificate class_solvers cliff_grid cliffs close_arithmetic estimators_*
-    first_order bounds_of_* conic_optimum held_weights honest_certificates rounding_of_judges row_sums kernel_cells active_samples
+    first_order bounds_of_* conic_optimum held_weights honest_certificates rounding_of_judges row_sums kernel_cells
+    active_samples
     kernel_interior_point kernels lagrangian subgradients linear_compiled linear_estimators_* linear_extremes
     linear_solvers listwise losses master metric_estimators minimize minimize_bad_input newton_parts one_slack paths
     problem quadratic_program risk_* sequences sklearn_suite small_designs small_problems smo_* sparse_designs
