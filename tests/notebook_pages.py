@@ -12,6 +12,7 @@ from pathlib import Path
 import jupytext
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "notebooks"
@@ -32,7 +33,9 @@ def read_notebook(name: str) -> NotebookNode:
 def run_notebook(name: str) -> NotebookNode:
     """A notebook with the outputs of its cells, run at the root of the project."""
     notebook = read_notebook(name)
-    client = NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}})
+    ipc = Config({"KernelManager": {"transport": "ipc"}})  # no port that others on the machine could reach
+    place = {"metadata": {"path": str(ROOT)}}
+    client = NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", resources=place, config=ipc)
     client.execute()
     return notebook
 
