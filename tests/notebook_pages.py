@@ -49,7 +49,9 @@ def write_pages(name: str) -> None:
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.png"):
         old.unlink()
-    text, resources = MarkdownExporter().from_notebook_node(notebook, {"unique_key": "picture", "output_files_dir": folder.name})
+    text, resources = MarkdownExporter().from_notebook_node(
+        notebook, {"unique_key": "picture", "output_files_dir": folder.name}
+    )
     for path, content in resources["outputs"].items():
         (FOLDER / path).write_bytes(content)
     (FOLDER / f"{name}.md").write_text(STYLE.sub("", text).rstrip() + "\n", encoding="utf-8")

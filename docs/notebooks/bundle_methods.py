@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
+from scipy.optimize import minimize as scipy_minimize
 
 from maxmargin import Bundle, LinearSVC, RiskClassifier, minimize, solve
 from maxmargin.model.features import Design
@@ -18,6 +19,8 @@ from maxmargin.model.problem import Problem
 from maxmargin.model.samples import wrap
 from maxmargin.plots import plot_losses
 from maxmargin.solvers import OneSlack
+from maxmargin.solvers.bundle.cuts import Cuts
+from maxmargin.solvers.bundle.model import Model
 
 plt.rcParams.update({"figure.dpi": 80, "figure.figsize": (7.0, 3.6), "figure.constrained_layout.use": True})
 rng = np.random.default_rng(0)
@@ -78,12 +81,10 @@ print("n slacks  ", machine.certificate_.primal, machine.certificate_.dual)
 # The program never writes $2^n$ constraints down. It starts with the subset of all ones: at $\beta = 0$ every sample has
 # a loss. Each round solves the small dual over the constraints found so far, adds the subset of the samples that now have
 # a loss, and stops when that constraint is violated by at most $\epsilon$ more than the current slack. Here is one run,
-# written out in a dozen lines with SciPy for the small dual's primal, beside the library.
+# written out with SciPy for the small dual.
+
 
 # %%
-from scipy.optimize import minimize as scipy_minimize
-
-
 def solve_small(q: np.ndarray, size: np.ndarray, total: float) -> np.ndarray:
     """alpha of the small dual: alpha >= 0 and sum alpha <= total."""
     room = {"type": "ineq", "fun": lambda a: total - a.sum(), "jac": lambda a: -np.ones(len(a))}
@@ -227,7 +228,9 @@ def wavy(x: float) -> tuple[float, float]:
 
 def minimise_model(cuts: np.ndarray, low: float, high: float) -> tuple[float, float]:
     """argmin of the largest a + phi x on [low, high]: a linear program in x and the height of the model."""
-    found = linprog([0, 1], np.column_stack([cuts[:, 1], -np.ones(len(cuts))]), -cuts[:, 0], bounds=[(low, high), (None, None)])
+    found = linprog(
+        [0, 1], np.column_stack([cuts[:, 1], -np.ones(len(cuts))]), -cuts[:, 0], bounds=[(low, high), (None, None)]
+    )
     return found.x[0], found.x[1]
 
 
@@ -258,7 +261,9 @@ pd.DataFrame(history, columns=["t", "x_t", "f(x_t)", "subgradient", "least of th
 # optimum. `minimize` runs the same algorithm in any dimension and proves its answer by this gap:
 
 # %%
-found = minimize(lambda x: (wavy(x[0])[0], np.array([wavy(x[0])[1]])), [-3.5], method="cutting-plane", bounds=(low, high))
+found = minimize(
+    lambda x: (wavy(x[0])[0], np.array([wavy(x[0])[1]])), [-3.5], method="cutting-plane", bounds=(low, high)
+)
 print(f"x = {found.x[0]:.6f}, f = {found.fun:.8f}, proved: f* >= {found.lower_bound:.8f}, rounds: {found.n_iter}")
 
 # %% [markdown]
@@ -326,9 +331,6 @@ pd.DataFrame(table, columns=["method", "f", "lower bound", "rounds"])
 # the dimension of $x$. `Model.minimise` is this step; both values agree to rounding.
 
 # %%
-from maxmargin.solvers.bundle.cuts import Cuts
-from maxmargin.solvers.bundle.model import Model
-
 Phi, a, x_t, zeta = rng.normal(size=(6, 40)), rng.normal(size=6), rng.normal(size=40), 0.7
 bundle = Cuts(40)
 for slope, offset in zip(Phi, a, strict=True):
@@ -336,7 +338,14 @@ for slope, offset in zip(Phi, a, strict=True):
 step = Model(bundle, (0.0,), None, None).minimise((zeta,), x_t, None)
 primal = (a + Phi @ step.x).max() + zeta / 2 * np.sum((step.x - x_t) ** 2)
 dual = -np.sum((Phi.T @ step.weights) ** 2) / (2 * zeta) + (a + Phi @ x_t) @ step.weights
-print("primal", primal, " dual", dual, " |x - (x_t - Phi' alpha / zeta)| =", np.abs(step.x - x_t + Phi.T @ step.weights / zeta).max())
+print(
+    "primal",
+    primal,
+    " dual",
+    dual,
+    " |x - (x_t - Phi' alpha / zeta)| =",
+    np.abs(step.x - x_t + Phi.T @ step.weights / zeta).max(),
+)
 
 # %% [markdown]
 # ## 8. Bundle methods for SVMs
@@ -403,7 +412,9 @@ table.pivot(index=["loss", "y"], columns="f", values=["l(f, y)", "l'(f, y)"]).ro
 # %%
 figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.2))
 plot_losses(ax=panels[0])
-plot_losses([LOSSES[name]() for name in ("least_squares", "absolute", "quantile", "epsilon_insensitive", "huber")], ax=panels[1])
+plot_losses(
+    [LOSSES[name]() for name in ("least_squares", "absolute", "quantile", "epsilon_insensitive", "huber")], ax=panels[1]
+)
 plt.show()
 
 # %% [markdown]
@@ -453,7 +464,12 @@ labels = np.digitize(X[:, 0] + 0.5 * rng.normal(size=n), [-0.5, 0.5])
 rows = []
 for name, arguments in {
     "soft margin": {"loss": "hinge", "multi_class": "crammer_singer"},
-    "scaled soft margin": {"loss": "hinge", "multi_class": "crammer_singer", "label_costs": Delta, "label_scales": Gamma},
+    "scaled soft margin": {
+        "loss": "hinge",
+        "multi_class": "crammer_singer",
+        "label_costs": Delta,
+        "label_scales": Gamma,
+    },
     "softmax": {"loss": "logistic", "multi_class": "softmax"},
 }.items():
     model = RiskClassifier(**arguments, C=0.1, solver=Bundle(), tol=1e-4).fit(X, labels)

@@ -78,7 +78,9 @@ a = np.zeros(60)
 a[tube.support_] = tube.dual_coef_[0]
 f = K @ a + tube.intercept_[0]
 by_hand = 0.5 * a @ K @ a + 5.0 * np.maximum(0, np.abs(f - t) - 0.2).sum()
-print(f"by hand {by_hand:.6f}, by the dual {tube.certificate_.primal:.6f}, by the kernel primal {primal.certificate_.primal:.6f}")
+print(
+    f"by hand {by_hand:.6f}, by the dual {tube.certificate_.primal:.6f}, by the kernel primal {primal.certificate_.primal:.6f}"
+)
 
 # %% [markdown]
 # ## 3. Support vector classification
@@ -124,13 +126,18 @@ features = Gram.from_data(Linear(), X)
 for margin in (0.0, 1.0):
     problem = Problem(features, y, np.ones(60), Hinge(margin=margin), 0.0)
     best = solve(problem, tol=1e-8)
-    print(f"margin {margin:g}: P(w = 0) = {problem.primal(Point(np.zeros(60))):g}, least P = {best.certificate.primal:.6f}")
+    print(
+        f"margin {margin:g}: P(w = 0) = {problem.primal(Point(np.zeros(60))):g}, least P = {best.certificate.primal:.6f}"
+    )
 
 # %%
 side = np.linspace(-0.6, 0.6, 200)
 direction = X[y > 0].mean(axis=0) - X[y < 0].mean(axis=0)
 for margin, style in ((0.0, "--"), (1.0, "-")):
-    loss = [np.maximum(0, margin - y * (X @ (s * direction / 4))).sum() + 0.5 * np.sum((s * direction / 4) ** 2) for s in side]
+    loss = [
+        np.maximum(0, margin - y * (X @ (s * direction / 4))).sum() + 0.5 * np.sum((s * direction / 4) ** 2)
+        for s in side
+    ]
     plt.plot(side, loss, style, label=f"margin {margin:g}")
 plt.gca().set(xlabel="scale of w", ylabel="1/2 |w|² + sum of losses", ylim=(0, 80))
 plt.legend()
@@ -152,7 +159,9 @@ while len(kept) < 200:
     tried += 1
     if distance > 0:
         kept.append(distance)
-print(f"nearest sample of the machine: {hard.margin_width_[0] / 2:.4f}; best of 200 other separating planes: {max(kept):.4f}")
+print(
+    f"nearest sample of the machine: {hard.margin_width_[0] / 2:.4f}; best of 200 other separating planes: {max(kept):.4f}"
+)
 
 # %% [markdown]
 # ### Large margins, and homework 1
@@ -171,7 +180,9 @@ walls = [
     {"type": "eq", "fun": lambda z: z[2:] @ w + b + 1},
 ]
 nearest = scipy_minimize(lambda z: np.sum((z[:2] - z[2:]) ** 2), np.zeros(4), constraints=walls, tol=1e-14)
-print(f"2/|w| = {2 / np.linalg.norm(w):.8f}, nearest points {np.sqrt(nearest.fun):.8f}, margin_width_ {machine.margin_width_[0]:.8f}")
+print(
+    f"2/|w| = {2 / np.linalg.norm(w):.8f}, nearest points {np.sqrt(nearest.fun):.8f}, margin_width_ {machine.margin_width_[0]:.8f}"
+)
 
 # %% [markdown]
 # **Why 1?** Walls at $\pm a$ with the cost $aC$ give $(aw, ab)$: substitute $w = aw'$ and the whole objective is $a^2$ times
@@ -180,7 +191,9 @@ print(f"2/|w| = {2 / np.linalg.norm(w):.8f}, nearest points {np.sqrt(nearest.fun
 # %%
 rows = []
 for level in (0.1, 1.0, 25.0):
-    scaled = solve(Problem(Gram.from_data(Linear(), overlap), y, np.full(60, level), Hinge(margin=level), 0.0), tol=1e-10)
+    scaled = solve(
+        Problem(Gram.from_data(Linear(), overlap), y, np.full(60, level), Hinge(margin=level), 0.0), tol=1e-10
+    )
     w_level = scaled.point.a @ overlap
     rows.append([level, *w_level, *(w_level / level), scaled.point.b / level])
 pd.DataFrame(rows, columns=["a", "w1", "w2", "w1 / a", "w2 / a", "b / a"]).round(6)
@@ -223,7 +236,10 @@ for panel, C in zip(panels, (0.02, 0.3, 30.0), strict=True):
     panel.set_title(f"C = {C:g}", pad=44)
     z = y * each.decision_function(overlap)
     none = np.setdiff1d(np.arange(60), each.support_)
-    spans = [f"{z[part].min():.3f} to {z[part].max():.3f}" if len(part) else "" for part in (none, each.free_support_, each.bounded_support_)]
+    spans = [
+        f"{z[part].min():.3f} to {z[part].max():.3f}" if len(part) else ""
+        for part in (none, each.free_support_, each.bounded_support_)
+    ]
     rows.append([C, len(none), len(each.free_support_), len(each.bounded_support_), *spans])
 plt.show()
 columns = ["C", "no SV", "free", "bounded", "y f of those that are none", "y f of the free", "y f of the bounded"]
@@ -321,7 +337,9 @@ panels[0].plot(steps["M"], color="tab:blue", label="M, the lowest of I_down")
 panels[0].axhline(machine.intercept_[0], color="black", linestyle=":", label="b")
 panels[0].set(xlabel="step", title="the interval closes on b", xscale="symlog")
 panels[0].legend()
-panels[1].semilogy(machine.certificate_.primal - steps["D"].clip(upper=machine.certificate_.primal - 1e-12), color="black")
+panels[1].semilogy(
+    machine.certificate_.primal - steps["D"].clip(upper=machine.certificate_.primal - 1e-12), color="black"
+)
 panels[1].set(xlabel="step", title="D* - D")
 plt.show()
 
@@ -390,9 +408,20 @@ solve(pose(40), SMO(), tol=1e-6)
 rows = []
 for n in (100, 200, 400, 800):
     smo, general = solve(pose(n), SMO(), tol=1e-6), solve(pose(n), QP(), tol=1e-6)
-    rows.append([n, smo.seconds, general.seconds, general.seconds / smo.seconds, smo.certificate.relative_gap, general.certificate.relative_gap])
+    rows.append(
+        [
+            n,
+            smo.seconds,
+            general.seconds,
+            general.seconds / smo.seconds,
+            smo.certificate.relative_gap,
+            general.certificate.relative_gap,
+        ]
+    )
 table = pd.DataFrame(rows, columns=["n", "SMO, seconds", "cvxopt, seconds", "ratio", "gap of SMO", "gap of cvxopt"])
-exponents = [np.polyfit(np.log(table["n"]), np.log(table[column]), 1)[0] for column in ("SMO, seconds", "cvxopt, seconds")]
+exponents = [
+    np.polyfit(np.log(table["n"]), np.log(table[column]), 1)[0] for column in ("SMO, seconds", "cvxopt, seconds")
+]
 print(f"seconds grow as n^{exponents[0]:.1f} for SMO and as n^{exponents[1]:.1f} for the interior point method")
 table.round({"SMO, seconds": 4, "cvxopt, seconds": 4, "ratio": 0})
 
@@ -424,12 +453,21 @@ def time_rows(n: int, cached: bool, d: int = 200, max_steps: int = 600) -> list:
                 rows[k] = np.exp(-scale * (squares + squares[k] - 2 * points @ points[k]))
                 kernel_seconds += time.perf_counter() - start
                 evaluated += 1
-        length = min(B[i] - labels[i] * alpha[i], labels[j] * alpha[j] - A[j], (rates[i] - rates[j]) / (2 - 2 * rows[i][j]))
+        length = min(
+            B[i] - labels[i] * alpha[i], labels[j] * alpha[j] - A[j], (rates[i] - rates[j]) / (2 - 2 * rows[i][j])
+        )
         g -= length * labels * (rows[i] - rows[j])
         alpha[i] += labels[i] * length
         alpha[j] -= labels[j] * length
     seconds = time.perf_counter() - began
-    return ["with" if cached else "without", step, evaluated, kernel_seconds, seconds - kernel_seconds, kernel_seconds / seconds]
+    return [
+        "with" if cached else "without",
+        step,
+        evaluated,
+        kernel_seconds,
+        seconds - kernel_seconds,
+        kernel_seconds / seconds,
+    ]
 
 
 rows = [time_rows(1500, cached) for cached in (False, True)]
@@ -448,7 +486,9 @@ for share in (0.01, 0.1, 0.5, 1.0):
     solver = SMO(working_set=2, batch=1, shrinking=False, cache_size=share * whole)
     result = solve(pose(n, C=10.0), solver, tol=1e-2)
     asked = result.counters["hits"] + result.counters["misses"]
-    rows.append([f"{share:.0%}", result.n_iter, result.counters["rows"], result.counters["hits"] / asked, result.seconds])
+    rows.append(
+        [f"{share:.0%}", result.n_iter, result.counters["rows"], result.counters["hits"] / asked, result.seconds]
+    )
 table = pd.DataFrame(rows, columns=["cache", "steps", "rows evaluated", "hit rate", "seconds"])
 table["speed-up"] = table["seconds"][0] / table["seconds"]
 table.round(3)
