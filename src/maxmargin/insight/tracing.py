@@ -42,6 +42,7 @@ def trace(
     X: Any = None,
     y: Any = None,
     tol: float | None = None,
+    number: int = 0,
     max_steps: int = 1000,
     max_seconds: float = 10.0,
     x0: ArrayLike | None = None,
@@ -57,15 +58,17 @@ def trace(
     Parameters
     ----------
     subject : Problem, estimator or callable
-        A problem; an estimator, whose first problem on X and y is traced; or a convex function
+        A problem; an estimator, of whose problems on X and y one is traced; or a convex function
         fun(x) -> (value, subgradient).
     solver : "auto", a name, a solver object, or None
-        None is the solver of the estimator, "auto" for a problem. "auto" is the first solver of its plan. For a function
-        the method of `minimize`, "proximal-bundle" by default.
+        None is the solver of the estimator, and "auto" for a problem: the first solver of its plan. For a function, the
+        method of `minimize`.
     X, y : array-like
         The data of an estimator.
     tol : float, optional
         The certified relative gap at which to stop; that of the estimator, or 1e-3; for a function as in `minimize`.
+    number : int, default=0
+        Which problem of an estimator, where a fit has several: one for each pair of classes, or for each class.
     max_steps : int, default=1000
     max_seconds : float, default=10
         Of the run; the judge is not counted.
@@ -88,7 +91,11 @@ def trace(
     if not isinstance(max_steps, Integral) or max_steps < 1:
         raise ValueError(f"max_steps must be a whole number above zero, got {max_steps!r}.")
     if isinstance(subject, Estimator):
-        return trace_estimator(subject, solver, X, y, tol, int(max_steps), max_seconds, callback)
+        if X is None:
+            raise ValueError(f"X must hold the data of {type(subject).__name__}, got None.")
+        problem, setting = pose_estimator(subject, X, y, number)
+        solver, tol = subject.solver if solver is None else solver, subject.tol if tol is None else tol
+        return trace_problem(problem, solver, tol, int(max_steps), max_seconds, callback, setting)
     if isinstance(subject, Problem):
         tol = DEFAULT_TOL if tol is None else tol
         return trace_problem(subject, "auto" if solver is None else solver, tol, int(max_steps), max_seconds, callback)
@@ -97,25 +104,12 @@ def trace(
     raise ValueError(f"subject must be a Problem, an estimator or a function, got {type(subject).__name__}.")
 
 
-def trace_estimator(
-    estimator: Estimator,
-    solver: Any,
-    X: Any,
-    y: Any,
-    tol: float | None,
-    max_steps: int,
-    max_seconds: float,
-    callback: Any,
-) -> Trace:
-    """The first problem of a fit, by the solver and to the tolerance of the estimator unless others are given."""
-    if X is None:
-        raise ValueError(f"X must hold the data of {type(estimator).__name__}, got None.")
-    problem = clone(estimator).pose_first_problem(X, y)
-    solver = estimator.solver if solver is None else solver
-    setting = describe_problem(problem, X, estimator)
-    return trace_problem(
-        problem, solver, estimator.tol if tol is None else tol, max_steps, max_seconds, callback, setting
-    )
+def pose_estimator(estimator: Estimator, X: Any, y: Any, number: int) -> tuple[Problem, dict[str, Any]]:
+    """A problem of a fit by its number, and what the trace is to say of it."""
+    problem = clone(estimator).pose_problem(X, y, number)
+    if not isinstance(problem, Problem):
+        raise ValueError(f"only problems in memory are traced, got a {type(problem).__name__}.")
+    return problem, describe_problem(problem, X, estimator)
 
 
 def trace_problem(
@@ -129,8 +123,6 @@ def trace_problem(
 ) -> Trace:
     """A run on a problem, step by step."""
     check_limits(tol, max_steps, max_seconds)
-    if not isinstance(problem, Problem):
-        raise ValueError(f"only problems in memory are traced, got {type(problem).__name__}.")
     chosen = plan(problem, solver, tol)[0].solver
     with watch_interrupt() as interrupt, single_threaded_blas():
         clock = Stopwatch(max_seconds)

@@ -21,10 +21,20 @@ MAX_FLOAT = np.finfo(float).max
 EXPLODED_VALUE_FACTOR = 1e6
 
 
+class Cut(NamedTuple):
+    """r(y) >= offset + <slope, y> for all y, with equality at x, where the risk r has this value."""
+
+    x: np.ndarray
+    value: float
+    slope: np.ndarray
+    offset: float
+
+
 class Round(NamedTuple):
     """A line of the history of a bundle method.
 
     `value` is the least value so far and `lower_bound` the largest bound; `serious` says whether the centre moved.
+    What a callback is given has `x`, the best place so far, and `cut`, the newest cut, too; the history has not.
     """
 
     n_iter: int
@@ -35,15 +45,8 @@ class Round(NamedTuple):
     serious: bool
     n_cuts: int
     proximity: float
-
-
-class Cut(NamedTuple):
-    """r(y) >= offset + <slope, y> for all y, with equality at x, where the risk r has this value."""
-
-    x: np.ndarray
-    value: float
-    slope: np.ndarray
-    offset: float
+    x: np.ndarray | None = None
+    cut: Cut | None = None
 
 
 class Optimality(NamedTuple):

@@ -299,7 +299,7 @@ class CoordinateRun(Run):
         return self.a, self.active
 
     def describe_step(self, before: tuple[np.ndarray, int]) -> dict[str, Any]:
-        """The rows of the pass, those whose duals moved, the widest violation met, and the gap that was seen on the way.
+        """The rows of the pass, those whose duals moved, the widest violation met, and the gap seen on the way.
 
         The intercept is b0 + tau (sum a - balance), or the contribution of the constant feature.
         """

@@ -138,7 +138,7 @@ class KernelInteriorRun(Run):
         return Progress(self.n_iter, seconds, self.best.primal, self.best.dual, self.problem.n)
 
     def describe_step(self, before: None) -> dict[str, Any]:
-        """The mean complementarity mu, what the duals lack of their balance, and those strictly between their bounds."""
+        """The mean complementarity mu, what the duals lack of their balance, and the duals themselves."""
         barrier = self.barrier
         return {
             "step": "predictor and corrector", "barrier": barrier.complementarity(0.0, 0.0, 0.0, 0.0),

@@ -239,10 +239,8 @@ class ActiveRun(Run):
         layers, moved = np.nonzero(after != before.a)
         if len(moved) > 2 or len(moved) == 0:
             return {"step": "none" if len(moved) == 0 else "many duals", "moved": len(moved), **values}
-        return {
-            "step": "pair" if self.paired else "single",
-            **self.describe_moves(before, after, layers, moved),
-        } | values
+        kind = "pair" if self.paired else "single"
+        return {"step": kind, **self.describe_moves(before, after, layers, moved), **values}
 
     def describe_moves(
         self, before: StepStart, after: np.ndarray, layers: np.ndarray, moved: np.ndarray
