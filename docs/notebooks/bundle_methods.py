@@ -78,10 +78,10 @@ print("n slacks  ", machine.certificate_.primal, machine.certificate_.dual)
 # %% [markdown]
 # ### The algorithm of Joachims (2006)
 #
-# The program never writes $2^n$ constraints down. It starts with the subset of all ones: at $\beta = 0$ every sample has
-# a loss. Each round solves the small dual over the constraints found so far, adds the subset of the samples that now have
-# a loss, and stops when that constraint is violated by at most $\epsilon$ more than the current slack. Here is one run,
-# written out with SciPy for the small dual.
+# The program never writes $2^n$ constraints down. It starts with the subset of all ones: at $\beta = 0$ every sample
+# has a loss. Each round solves the small dual over the constraints found so far, adds the subset of the samples that
+# now have a loss, and stops when that constraint is violated by at most $\epsilon$ more than the current slack. Here
+# is one run, written out with SciPy for the small dual.
 
 
 # %%
@@ -127,10 +127,10 @@ pd.DataFrame(counts, columns=["n", "epsilon 0.1", "epsilon 0.01", "epsilon 0.001
 #
 # ### Fréchet and Gâteaux derivatives
 #
-# A function is *Fréchet differentiable* at $x$ if a linear map $A$ approximates it there from all sides at once,
-# $|f(x + h) - f(x) - Ah| / |h| \to 0$. In $\mathbb R^n$ the map is the Jacobian matrix. It is *Gâteaux differentiable* if
-# the derivatives in all directions $d$, $df(x; d) = \lim_{t \downarrow 0} (f(x + td) - f(x)) / t$, exist and are linear in
-# $d$. The first implies the second. Three functions, all zero at the origin, show that nothing else follows:
+# A function is *Fréchet differentiable* at $x$ if a linear map $A$ approximates it there from all sides at once, $|f(x
+# + h) - f(x) - Ah| / |h| \to 0$. In $\mathbb R^n$ the map is the Jacobian matrix. It is *Gâteaux differentiable* if
+# the derivatives in all directions $d$, $df(x; d) = \lim_{t \downarrow 0} (f(x + td) - f(x)) / t$, exist and are
+# linear in $d$. The first implies the second. Three functions, all zero at the origin, show that nothing else follows:
 #
 # 1. $x^3/(x^2 + y^2)$ has a slope in every direction, but $d_1^3/(d_1^2 + d_2^2)$ is not linear in $d$.
 # 2. $x^3y/(x^6 + y^2)$ has the slope 0 in every direction, and is not even continuous: along $(t, t^3)$ it is 1/2.
@@ -171,9 +171,9 @@ pd.DataFrame(rows, index=[f"t = {step:g}" for step in steps]).T.round(6)
 # %% [markdown]
 # ### Subgradients
 #
-# $\phi$ is a *subgradient* of $f$ at $x$ if $f(\tilde x) \ge f(x) + \langle\phi, \tilde x - x\rangle$ for all $\tilde x$:
-# a line through the point that stays below the function. All of them together are the *subdifferential*. Where a convex
-# function has a kink there are many; `loss.subgradient` returns the two ends of the interval.
+# $\phi$ is a *subgradient* of $f$ at $x$ if $f(\tilde x) \ge f(x) + \langle\phi, \tilde x - x\rangle$ for all $\tilde
+# x$: a line through the point that stays below the function. All of them together are the *subdifferential*. Where a
+# convex function has a kink there are many; `loss.subgradient` returns the two ends of the interval.
 
 # %%
 hinge = LOSSES["hinge"]()
@@ -188,10 +188,10 @@ plt.legend(ncols=2)
 plt.show()
 
 # %% [markdown]
-# For convex functions, three facts connect subgradients with directional derivatives: $\phi$ is a subgradient exactly if
-# $\langle\phi, d\rangle \le df(x; d)$ in every direction; $df(x; d)$ is the largest $\langle\phi, d\rangle$; and there is
-# a Gâteaux derivative exactly where there is a single subgradient. On the line, the two ends are the slopes to the left
-# and to the right:
+# For convex functions, three facts connect subgradients with directional derivatives: $\phi$ is a subgradient exactly
+# if $\langle\phi, d\rangle \le df(x; d)$ in every direction; $df(x; d)$ is the largest $\langle\phi, d\rangle$; and
+# there is a Gâteaux derivative exactly where there is a single subgradient. On the line, the two ends are the slopes
+# to the left and to the right:
 
 # %%
 rows = []
@@ -214,8 +214,8 @@ pd.DataFrame(rows, columns=columns).round(4)
 #
 # $$f^{(t)}(x) = \max_{t'} f(x_{t'}) + \langle\phi_{t'}, x - x_{t'}\rangle = \max_{t'} a_{t'} + \langle\phi_{t'}, x\rangle .$$
 #
-# The method steps to the minimum of the model, asks there for a value and a subgradient, and adds the cut. The model is a
-# linear program. On a line, with everything written out:
+# The method steps to the minimum of the model, asks there for a value and a subgradient, and adds the cut. The model
+# is a linear program. On a line, with everything written out:
 
 
 # %%
@@ -301,8 +301,8 @@ panels[2].axhline(level, color="tab:red", linestyle=":")
 plt.show()
 
 # %% [markdown]
-# On a harder function, the sum of absolute deviations in 15 dimensions, all five methods prove the same optimum, in very
-# different numbers of rounds:
+# On a harder function, the sum of absolute deviations in 15 dimensions, all five methods prove the same optimum, in
+# very different numbers of rounds:
 
 # %%
 A, b = rng.normal(size=(60, 15)), rng.normal(size=60)
@@ -352,11 +352,11 @@ print(
 #
 # ### Cost and risk
 #
-# $\frac12|\beta|^2 + \gamma\sum_i\xi_i$ and $\frac\lambda2|\beta|^2 + \frac1n\sum_i\xi_i$ are the same up to a factor if
-# $\lambda = 1/(n\gamma)$. The mean hinge loss $R$ has kinks; a subgradient is the mean of $-y_i x_i$ over the samples with
-# a loss. So `minimize` can train a machine: `ridge` is $\lambda$, kept exact beside the cuts of $R$. That is the split
-# $f_1 + f_2$, and with the cutting-plane method it is **BMRM** (Teo et al.): a proximal bundle method whose centre stays
-# at $x_t = 0$, with $\zeta = \lambda$.
+# $\frac12|\beta|^2 + \gamma\sum_i\xi_i$ and $\frac\lambda2|\beta|^2 + \frac1n\sum_i\xi_i$ are the same up to a factor
+# if $\lambda = 1/(n\gamma)$. The mean hinge loss $R$ has kinks; a subgradient is the mean of $-y_i x_i$ over the
+# samples with a loss. So `minimize` can train a machine: `ridge` is $\lambda$, kept exact beside the cuts of $R$. That
+# is the split $f_1 + f_2$, and with the cutting-plane method it is **BMRM** (Teo et al.): a proximal bundle method
+# whose centre stays at $x_t = 0$, with $\zeta = \lambda$.
 
 # %%
 n = 300
@@ -457,7 +457,8 @@ for name, terms in losses.items():
 pd.DataFrame(rows, columns=["loss", "l by hand", "l", "derivative by hand", "derivative"])
 
 # %% [markdown]
-# Each of these losses trains a machine by the same bundle, since all that a bundle asks for is a value and a subgradient:
+# Each of these losses trains a machine by the same bundle, since all that a bundle asks for is a value and a
+# subgradient:
 
 # %%
 labels = np.digitize(X[:, 0] + 0.5 * rng.normal(size=n), [-0.5, 0.5])

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Sparse kernel machines and SMO
 #
-# This notebook follows Wu (2014), *Support Vector Machines*, in its own order: why machines should be sparse, regression,
-# classification, the dual, and sequential minimal optimisation with its stopping rule, direction search, working set and
-# kernel cache. The three homeworks are solved where they stand. [smo.md](../smo.md) is the reference for the solver;
-# [errata.md](../errata.md) has the misprints. Labels are $y$ here ($r$ in the source).
+# This notebook follows Wu (2014), *Support Vector Machines*, in its own order: why machines should be sparse,
+# regression, classification, the dual, and sequential minimal optimisation with its stopping rule, direction search,
+# working set and kernel cache. The three homeworks are solved where they stand. [smo.md](../smo.md) is the reference
+# for the solver; [errata.md](../errata.md) has the misprints. Labels are $y$ here ($r$ in the source).
 
 # %%
 import time
@@ -29,9 +29,9 @@ rng = np.random.default_rng(0)
 # %% [markdown]
 # ## 1. Why sparse?
 #
-# A kernel machine is $f = \sum_t c_t\,k(x_t, \cdot)$ (plus $b$). To predict, it must store every sample with $c_t \ne 0$.
-# Kernel ridge regression keeps all of them. A loss that is zero over a whole range makes most coefficients vanish: if a
-# sample's loss does not change with its score, the regulariser alone decides, and sets $c_t = 0$.
+# A kernel machine is $f = \sum_t c_t\,k(x_t, \cdot)$ (plus $b$). To predict, it must store every sample with $c_t \ne
+# 0$. Kernel ridge regression keeps all of them. A loss that is zero over a whole range makes most coefficients vanish:
+# if a sample's loss does not change with its score, the regulariser alone decides, and sets $c_t = 0$.
 
 # %%
 x = np.sort(rng.uniform(0, 6, 60))
@@ -41,7 +41,8 @@ tube = SVR(gamma=0.5, C=5.0, epsilon=0.2, tol=1e-8).fit(x[:, None], t)
 print("kernel ridge:", np.count_nonzero(ridge.dual_coef_), "of 60 coefficients;  SVR:", len(tube.support_))
 
 # %% [markdown]
-# The samples without a coefficient may as well not exist: trained on its support vectors alone, the machine is the same.
+# The samples without a coefficient may as well not exist: trained on its support vectors alone, the machine is the
+# same.
 
 # %%
 alone = SVR(gamma=0.5, C=5.0, epsilon=0.2, tol=1e-8).fit(x[tube.support_, None], t[tube.support_])
@@ -55,17 +56,18 @@ print("largest difference of predictions:", np.abs(alone.predict(x[:, None]) - t
 # $$\min_{w, b, \xi^\pm \ge 0} \sum_t (\xi_t^+ + \xi_t^-) + \lambda|w|^2, \qquad
 # -\epsilon - \xi_t^- \le f(x_t) - y_t \le \epsilon + \xi_t^+ .$$
 #
-# The estimators write $\frac12|w|^2 + C\sum_t\dots$ instead; the two are the same for $C = 1/(2\lambda)$. Samples inside
-# the tube have no coefficient, those on its walls and outside are the support vectors.
+# The estimators write $\frac12|w|^2 + C\sum_t\dots$ instead; the two are the same for $C = 1/(2\lambda)$. Samples
+# inside the tube have no coefficient, those on its walls and outside are the support vectors.
 
 # %%
 plot_regression_tube(tube, x[:, None], t)
 plt.show()
 
 # %% [markdown]
-# **Representer theorem.** At the optimum each slack is as small as it can be, $\xi_t^+ = \max(0, f(x_t) - y_t - \epsilon)$,
-# so the program is a regulariser plus a function of the scores, and $w$ is a combination of the $\Phi(x_t)$. What is left
-# is a convex problem in $c$ and $b$, as large as the number of samples, whatever the dimension of $\Phi$:
+# **Representer theorem.** At the optimum each slack is as small as it can be, $\xi_t^+ = \max(0, f(x_t) - y_t -
+# \epsilon)$, so the program is a regulariser plus a function of the scores, and $w$ is a combination of the
+# $\Phi(x_t)$. What is left is a convex problem in $c$ and $b$, as large as the number of samples, whatever the
+# dimension of $\Phi$:
 #
 # $$\min_{c, b} \sum_t \max(0, |K_{t\cdot}c + b - y_t| - \epsilon) + \lambda\,c^\top K c .$$
 #
@@ -117,9 +119,9 @@ plt.show()
 # %% [markdown]
 # ### (2), (3) The perceptron's objective, and what is wrong with it
 #
-# The perceptron counts only errors: $y_t f(x_t) \ge -\xi_t$. Samples that are classified well have no slack at all. But
-# with the regulariser, $w = 0$ has no loss and the least norm: the objective collapses. And without the regulariser, all
-# hyperplanes that separate the classes are equally good.
+# The perceptron counts only errors: $y_t f(x_t) \ge -\xi_t$. Samples that are classified well have no slack at all.
+# But with the regulariser, $w = 0$ has no loss and the least norm: the objective collapses. And without the
+# regulariser, all hyperplanes that separate the classes are equally good.
 
 # %%
 features = Gram.from_data(Linear(), X)
@@ -167,9 +169,9 @@ print(
 # ### Large margins, and homework 1
 #
 # **Homework.** *The walls $f = 1$ and $f = -1$ are $2/|w|$ apart.* Take $x$ on the lower wall and go along the unit
-# normal $w/|w|$ by $s$: $f$ grows by $s\,w^\top w/|w| = s|w|$. It has to grow by 2, so $s = 2/|w|$; and no other way from
-# wall to wall is shorter, because by Cauchy and Schwarz $2 = w^\top(x' - x) \le |w||x' - x|$. As a check, the two nearest
-# points of the walls by a general optimiser, and `margin_width_`:
+# normal $w/|w|$ by $s$: $f$ grows by $s\,w^\top w/|w| = s|w|$. It has to grow by 2, so $s = 2/|w|$; and no other way
+# from wall to wall is shorter, because by Cauchy and Schwarz $2 = w^\top(x' - x) \le |w||x' - x|$. As a check, the two
+# nearest points of the walls by a general optimiser, and `margin_width_`:
 
 # %%
 overlap = rng.normal(size=(60, 2)) + 1.0 * y[:, None]
@@ -185,8 +187,8 @@ print(
 )
 
 # %% [markdown]
-# **Why 1?** Walls at $\pm a$ with the cost $aC$ give $(aw, ab)$: substitute $w = aw'$ and the whole objective is $a^2$ times
-# the old one. The hyperplane $f = 0$ stays where it is.
+# **Why 1?** Walls at $\pm a$ with the cost $aC$ give $(aw, ab)$: substitute $w = aw'$ and the whole objective is $a^2$
+# times the old one. The hyperplane $f = 0$ stays where it is.
 
 # %%
 rows = []
@@ -201,8 +203,8 @@ pd.DataFrame(rows, columns=["a", "w1", "w2", "w1 / a", "w2 / a", "b / a"]).round
 # %% [markdown]
 # ### The dual
 #
-# Multipliers $\alpha_t \ge 0$ for the walls and $\beta_t \ge 0$ for $\xi_t \ge 0$ give the Lagrangian; it is stationary in
-# $w$, $b$ and $\xi$ where
+# Multipliers $\alpha_t \ge 0$ for the walls and $\beta_t \ge 0$ for $\xi_t \ge 0$ give the Lagrangian; it is
+# stationary in $w$, $b$ and $\xi$ where
 #
 # $$w = \sum_t \alpha_t y_t \Phi(x_t), \qquad \sum_t \alpha_t y_t = 0, \qquad \beta_t = C - \alpha_t ,$$
 #
@@ -223,9 +225,10 @@ slack = np.maximum(0, 1 - y * machine.decision_function(overlap))
 print(f"primal {0.5 * w @ w + slack.sum():.10f}, dual {alpha.sum() - 0.5 * a @ K @ a:.10f}")
 
 # %% [markdown]
-# **Three kinds of samples.** Complementary slackness, $\alpha_t(1 - y_t f_t - \xi_t) = 0$ and $(C - \alpha_t)\xi_t = 0$, sorts
-# them: $\alpha_t = 0$ beyond the margin, $0 < \alpha_t < C$ (*free*) exactly on it, $\alpha_t = C$ (*bounded*) inside it or on
-# the wrong side. As $C$ grows, slack becomes dearer, the margin shrinks, and bounded vectors become free or leave.
+# **Three kinds of samples.** Complementary slackness, $\alpha_t(1 - y_t f_t - \xi_t) = 0$ and $(C - \alpha_t)\xi_t =
+# 0$, sorts them: $\alpha_t = 0$ beyond the margin, $0 < \alpha_t < C$ (*free*) exactly on it, $\alpha_t = C$
+# (*bounded*) inside it or on the wrong side. As $C$ grows, slack becomes dearer, the margin shrinks, and bounded
+# vectors become free or leave.
 
 # %%
 figure, panels = plt.subplots(1, 3, figsize=(11.5, 4.2))
@@ -246,8 +249,8 @@ columns = ["C", "no SV", "free", "bounded", "y f of those that are none", "y f o
 pd.DataFrame(rows, columns=columns)
 
 # %% [markdown]
-# **Solving for $b$.** Every free support vector lies on the margin, so each gives $b = y_t - w^\top\Phi(x_t)$; their average
-# lessens rounding. Bounded ones must not be averaged:
+# **Solving for $b$.** Every free support vector lies on the margin, so each gives $b = y_t - w^\top\Phi(x_t)$; their
+# average lessens rounding. Bounded ones must not be averaged:
 
 # %%
 each = y - overlap @ machine.coef_[0]
@@ -258,31 +261,32 @@ print("average over all support vectors (wrong):", each[machine.support_].mean()
 # ### Sequential minimal optimisation
 #
 # General quadratic programming packages want sparse matrices and give more digits than learning needs; kernel matrices
-# are dense and may not fit in memory. SMO moves two coordinates at a time: one alone could not, because
-# $y^\top\alpha = 0$. Write the box as $A_t \le y_t\alpha_t \le B_t$, and call $I_{up}$ the samples with $y_t\alpha_t < B_t$
-# and $I_{down}$ those with $A_t < y_t\alpha_t$.
+# are dense and may not fit in memory. SMO moves two coordinates at a time: one alone could not, because $y^\top\alpha
+# = 0$. Write the box as $A_t \le y_t\alpha_t \le B_t$, and call $I_{up}$ the samples with $y_t\alpha_t < B_t$ and
+# $I_{down}$ those with $A_t < y_t\alpha_t$.
 #
 # **Gradient** (the proof asked for). $D(\alpha) = \sum_t\alpha_t - \frac12\sum_{ij}y_i\alpha_i y_j\alpha_j K_{ij}$ has
-# $g_t = 1 - y_t\sum_i y_i\alpha_i K_{ti}$: the diagonal term gives $\alpha_t K_{tt}$, and each product with $t$ occurs twice.
+# $g_t = 1 - y_t\sum_i y_i\alpha_i K_{ti}$: the diagonal term gives $\alpha_t K_{tt}$, and each product with $t$ occurs
+# twice.
 #
 # **Optimality.** Moving $i \in I_{up}$ up and $j \in I_{down}$ down by $\epsilon$ changes $D$ by
 # $\epsilon(y_ig_i - y_jg_j) + o(\epsilon)$. At the optimum no pair can gain, so
 # $m = \max_{I_{up}} y_ig_i \le \rho \le M = \min_{I_{down}} y_jg_j$.
 #
-# **Sufficiency** (the second proof asked for). Let $w = \sum\alpha_ty_t\Phi(x_t)$, $b = \rho$,
-# $\xi_t = \max(0, g_t - y_t\rho)$. Then $1 - y_tf_t = g_t - y_t\rho$, so the primal constraints hold. If $g_t > y_t\rho$
-# then $\alpha_t = C$ (otherwise $t$ would be in $I_{up}$ above $\rho$, or in $I_{down}$ below it), and if
-# $g_t < y_t\rho$ then $\alpha_t = 0$. Hence $C\xi_t = \alpha_t(g_t - y_t\rho)$ for every $t$, and
-# $P - D = |w|^2 + \sum_t\alpha_t(g_t - y_t\rho) - \sum_t\alpha_t = |w|^2 - \sum_t \alpha_ty_tf_t + \rho\sum_t\alpha_ty_t - \rho\sum_t\alpha_ty_t = 0$,
-# where $f$ is meant without $b$.
+# **Sufficiency** (the second proof asked for). Let $w = \sum\alpha_ty_t\Phi(x_t)$, $b = \rho$, $\xi_t = \max(0, g_t -
+# y_t\rho)$. Then $1 - y_tf_t = g_t - y_t\rho$, so the primal constraints hold. If $g_t > y_t\rho$ then $\alpha_t = C$
+# (otherwise $t$ would be in $I_{up}$ above $\rho$, or in $I_{down}$ below it), and if $g_t < y_t\rho$ then $\alpha_t =
+# 0$. Hence $C\xi_t = \alpha_t(g_t - y_t\rho)$ for every $t$, and $P - D = |w|^2 + \sum_t\alpha_t(g_t - y_t\rho) -
+# \sum_t\alpha_t = |w|^2 - \sum_t \alpha_ty_tf_t + \rho\sum_t\alpha_ty_t - \rho\sum_t\alpha_ty_t = 0$, where $f$ is
+# meant without $b$.
 #
-# **Direction search** (the third). Along $d$, $D(\alpha + \lambda d) = D + \lambda g^\top d - \frac12\lambda^2d^\top\tilde Kd$,
-# a parabola with its top at $\lambda = g^\top d/d^\top\tilde Kd$. For a pair, $d_i = y_i$ and $d_j = -y_j$ keep
-# $y^\top\alpha$, the top is at $(y_ig_i - y_jg_j)/(K_{ii} + K_{jj} - 2K_{ij})$, and the box cuts the step at
-# $B_i - y_i\alpha_i$ and $y_j\alpha_j - A_j$.
+# **Direction search** (the third). Along $d$, $D(\alpha + \lambda d) = D + \lambda g^\top d -
+# \frac12\lambda^2d^\top\tilde Kd$, a parabola with its top at $\lambda = g^\top d/d^\top\tilde Kd$. For a pair, $d_i =
+# y_i$ and $d_j = -y_j$ keep $y^\top\alpha$, the top is at $(y_ig_i - y_jg_j)/(K_{ii} + K_{jj} - 2K_{ij})$, and the box
+# cuts the step at $B_i - y_i\alpha_i$ and $y_j\alpha_j - A_j$.
 #
-# **Working set.** The pair of largest gain needs $n(n-1)$ direction searches. To first order the gain is
-# $\lambda g^\top d$, and the best pair is simply the one that gives $m$ and $M$: the *maximal violating pair*, which the
+# **Working set.** The pair of largest gain needs $n(n-1)$ direction searches. To first order the gain is $\lambda
+# g^\top d$, and the best pair is simply the one that gives $m$ and $M$: the *maximal violating pair*, which the
 # stopping rule finds anyway. Algorithm 6.2, line by line:
 
 
@@ -318,8 +322,8 @@ steps.head(8).round(4)
 
 # %% [markdown]
 # `SMO(selection="mvp", stop="kkt", shrinking=False, working_set=2)` is this algorithm, and `trace` prints its steps.
-# After a step that is not clipped, both samples have the same rate; rounding decides which of them counts as the larger,
-# and two programs may part there.
+# After a step that is not clipped, both samples have the same rate; rounding decides which of them counts as the
+# larger, and two programs may part there.
 
 # %%
 textbook = SMO(selection="mvp", stop="kkt", shrinking=False, working_set=2)
@@ -345,8 +349,9 @@ plt.show()
 
 # %% [markdown]
 # The true gain of a step is what counts. Here is the gain of the maximal violating pair as a share of the best that an
-# exhaustive search over all pairs would find, beside the second-order choice of Fan, Chen and Lin (2005), which keeps $i$
-# and takes the partner of largest $(y_ig_i - y_jg_j)^2/(K_{ii} + K_{jj} - 2K_{ij})$. At some of the states of the run above:
+# exhaustive search over all pairs would find, beside the second-order choice of Fan, Chen and Lin (2005), which keeps
+# $i$ and takes the partner of largest $(y_ig_i - y_jg_j)^2/(K_{ii} + K_{jj} - 2K_{ij})$. At some of the states of the
+# run above:
 
 
 # %%
@@ -385,9 +390,9 @@ pd.DataFrame(rows, columns=["selection", "steps", "certified relative gap"])
 # %% [markdown]
 # ### Homework 2: SMO beside a general solver
 #
-# **Homework.** *Compare the running time of SMO with that of CVX.* CVX hands such a program to an interior point method;
-# `QP()` does the same with cvxopt. Both solve to the same certified gap. (The report, `make report`, measures more sizes,
-# and CVXPY.) Seconds depend on the machine that made this page; what to look at is how they grow.
+# **Homework.** *Compare the running time of SMO with that of CVX.* CVX hands such a program to an interior point
+# method; `QP()` does the same with cvxopt. Both solve to the same certified gap. (The report, `make report`, measures
+# more sizes, and CVXPY.) Seconds depend on the machine that made this page; what to look at is how they grow.
 
 
 # %%
@@ -428,8 +433,8 @@ table.round({"SMO, seconds": 4, "cvxopt, seconds": 4, "ratio": 0})
 # %% [markdown]
 # ### The cost of SMO, and homework 3: the kernel cache
 #
-# Line 8 costs most: it needs two whole rows of the kernel matrix. How much of the time goes into kernel values? Algorithm
-# 6.2 again, evaluating the rows it needs, with and without a dictionary that remembers them:
+# Line 8 costs most: it needs two whole rows of the kernel matrix. How much of the time goes into kernel values?
+# Algorithm 6.2 again, evaluating the rows it needs, with and without a dictionary that remembers them:
 
 
 # %%
@@ -475,8 +480,8 @@ columns = ["cache", "steps", "rows evaluated", "seconds of the kernel", "other s
 pd.DataFrame(rows, columns=columns).round(4)
 
 # %% [markdown]
-# **Homework (bonus).** *How much is the speed-up?* The library's cache keeps the rows used last, in as many megabytes as
-# it is given. The same fit with room for 1 %, 10 %, half and all of the matrix:
+# **Homework (bonus).** *How much is the speed-up?* The library's cache keeps the rows used last, in as many megabytes
+# as it is given. The same fit with room for 1 %, 10 %, half and all of the matrix:
 
 # %%
 n = 2200

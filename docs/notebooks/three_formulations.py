@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Primal, Wolfe dual and Lagrangian dual
 #
-# This notebook follows Meoli (2021), *Support Vector Machines*, section by section: the losses and the three formulations
-# of SVC and SVR, the kernels, the optimisers, the twelve tables and the conclusions. Numbers of equations are those of the
-# source. Its misprints are mended here without much ado; [errata.md](../errata.md) lists them.
+# This notebook follows Meoli (2021), *Support Vector Machines*, section by section: the losses and the three
+# formulations of SVC and SVR, the kernels, the optimisers, the twelve tables and the conclusions. Numbers of equations
+# are those of the source. Its misprints are mended here without much ado; [errata.md](../errata.md) lists them.
 # [formulations.md](../formulations.md) and [first_order.md](../first_order.md) are the references.
 
 # %%
@@ -40,9 +40,10 @@ y = y.astype(float)
 # %% [markdown]
 # ## 3. Classification
 #
-# Samples $x_i$ with labels $y_i = \pm1$ (eq. 1), walls $y_i(w^\top x_i + b) \ge 1 - \xi_i$ with slacks $\xi_i \ge 0$ (2, 3).
-# The walls are $2/|w|$ apart. Minimising $|w|$ (4) and $\frac12|w|^2$ (5) plus $C\sum_i\xi_i$ are both convex, and they trace
-# the same machines, at different $C$. **Figure 1**: linear machines on clouds that can and cannot be separated.
+# Samples $x_i$ with labels $y_i = \pm1$ (eq. 1), walls $y_i(w^\top x_i + b) \ge 1 - \xi_i$ with slacks $\xi_i \ge 0$
+# (2, 3). The walls are $2/|w|$ apart. Minimising $|w|$ (4) and $\frac12|w|^2$ (5) plus $C\sum_i\xi_i$ are both convex,
+# and they trace the same machines, at different $C$. **Figure 1**: linear machines on clouds that can and cannot be
+# separated.
 
 # %%
 figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.6))
@@ -58,11 +59,11 @@ plt.show()
 # %% [markdown]
 # ### 3.1 and 3.2 The hinge and its square
 #
-# $\mathcal L_1 = \max(0, 1 - yf)$ (6, 7) has a kink; its subgradient in $w$ is $-yx$ where $yf < 1$ (8).
-# $\mathcal L_2 = \max(0, 1 - yf)^2$ (38, 39) is smooth, with the gradient $-2yx\max(0, 1 - yf)$ (40). It is convex, not
-# strictly so: beyond the margin it is flat. For regression, $\mathcal L_\epsilon = \max(0, |y - f| - \epsilon)$ (45, 46) has
-# the subgradient $\mathrm{sign}(f - y)\,x$ outside the tube (47), and its square (73, 74) the gradient
-# $2\,\mathrm{sign}(f - y)(|f - y| - \epsilon)\,x$ (75).
+# $\mathcal L_1 = \max(0, 1 - yf)$ (6, 7) has a kink; its subgradient in $w$ is $-yx$ where $yf < 1$ (8). $\mathcal L_2
+# = \max(0, 1 - yf)^2$ (38, 39) is smooth, with the gradient $-2yx\max(0, 1 - yf)$ (40). It is convex, not strictly so:
+# beyond the margin it is flat. For regression, $\mathcal L_\epsilon = \max(0, |y - f| - \epsilon)$ (45, 46) has the
+# subgradient $\mathrm{sign}(f - y)\,x$ outside the tube (47), and its square (73, 74) the gradient $2\,\mathrm{sign}(f
+# - y)(|f - y| - \epsilon)\,x$ (75).
 
 # %%
 figure, panels = plt.subplots(1, 2, figsize=(10.5, 3.8))
@@ -85,9 +86,9 @@ pd.DataFrame(rows, columns=["loss, y = 1", "f", "loss", "derivative in f", "cent
 # %% [markdown]
 # ### 3.1.1 Primal
 #
-# Without slacks, the program is a regulariser plus losses (9): $P = \frac12|w|^2 + C\sum_i\mathcal L(f_i; y_i)$, with the
-# hinge (10) or its square (41). The intercept is *free* in (10). Put into the regulariser (11), it is a feature of ones
-# (12): another problem, with another optimum that is usually close. `intercept` chooses.
+# Without slacks, the program is a regulariser plus losses (9): $P = \frac12|w|^2 + C\sum_i\mathcal L(f_i; y_i)$, with
+# the hinge (10) or its square (41). The intercept is *free* in (10). Put into the regulariser (11), it is a feature of
+# ones (12): another problem, with another optimum that is usually close. `intercept` chooses.
 
 # %%
 rows = []
@@ -107,7 +108,8 @@ for intercept in ("free", "regularised"):
 pd.DataFrame(rows, columns=["intercept", "loss", "w1", "w2", "b", "P", "accuracy"]).round(5)
 
 # %% [markdown]
-# **Figures 2 and 3** (and 5 and 6 below) show $P$ over its two coordinates with the steps of the optimisers of section 6.
+# **Figures 2 and 3** (and 5 and 6 below) show $P$ over its two coordinates with the steps of the optimisers of section
+# 6.
 
 
 # %%
@@ -162,9 +164,9 @@ for name, result in optimum.items():
     )
 
 # %% [markdown]
-# A support vector with $0 < \alpha_s < C$ lies on its wall, $y_s(w^\top x_s + b) = 1$ (19, 20), which gives
-# $b = y_s - \sum_m\alpha_my_m\langle x_m, x_s\rangle$ (21, 22). The average (23) must be over these *free* vectors alone. A
-# new sample is classified by $\mathrm{sgn}(\sum_i\alpha_iy_i\langle x_i, x'\rangle + b)$ (24).
+# A support vector with $0 < \alpha_s < C$ lies on its wall, $y_s(w^\top x_s + b) = 1$ (19, 20), which gives $b = y_s -
+# \sum_m\alpha_my_m\langle x_m, x_s\rangle$ (21, 22). The average (23) must be over these *free* vectors alone. A new
+# sample is classified by $\mathrm{sgn}(\sum_i\alpha_iy_i\langle x_i, x'\rangle + b)$ (24).
 
 # %%
 a = optimum["smo"].point.a
@@ -174,7 +176,8 @@ print("b of each free vector:", each[free].round(6), "  b of the solver:", round
 print("average over all support vectors, as printed:", each[np.abs(a) > 1e-9].mean().round(6))
 
 # %% [markdown]
-# With the intercept in the regulariser the equation is gone and $Q$ becomes $Q + yy^\top$, a program with a box only (25):
+# With the intercept in the regulariser the equation is gone and $Q$ becomes $Q + yy^\top$, a program with a box only
+# (25):
 
 # %%
 box = Problem(Gram.from_data(Linear(), X, 1.0), y, np.ones(200), Hinge(), None)
@@ -187,14 +190,15 @@ print(
 # %% [markdown]
 # ### 3.1.3 Lagrangian dual
 #
-# Relax the constraints of the Wolfe dual with multipliers $\mu$ (free in sign), $\lambda_+ \ge 0$ and $\lambda_- \ge 0$ (26):
+# Relax the constraints of the Wolfe dual with multipliers $\mu$ (free in sign), $\lambda_+ \ge 0$ and $\lambda_- \ge
+# 0$ (26):
 #
 # $$\max_{\mu, \lambda_\pm}\ \min_\alpha\ \tfrac12\alpha^\top Q\alpha + (q - \mu y + \lambda_+ - \lambda_-)^\top\alpha - \lambda_+^\top u .$$
 #
-# The inner minimum solves $Q\alpha = -(q - \mu y + \lambda_+ - \lambda_-)$ (27, 28), and the slopes of the multipliers are
-# $-y^\top\alpha$, $\alpha - u$ and $-\alpha$ (29 to 31). If $Q$ is singular, and with the linear kernel on 200 samples in the
-# plane its rank is 2, the system has no solution and the inner minimum is $-\infty$. The report then takes the least-squares
-# solution by MINRES (32). A few of its steps by hand, with AdaGrad on the multipliers:
+# The inner minimum solves $Q\alpha = -(q - \mu y + \lambda_+ - \lambda_-)$ (27, 28), and the slopes of the multipliers
+# are $-y^\top\alpha$, $\alpha - u$ and $-\alpha$ (29 to 31). If $Q$ is singular, and with the linear kernel on 200
+# samples in the plane its rank is 2, the system has no solution and the inner minimum is $-\infty$. The report then
+# takes the least-squares solution by MINRES (32). A few of its steps by hand, with AdaGrad on the multipliers:
 
 # %%
 Q = QuadraticProgram.of(box).Q
@@ -213,10 +217,10 @@ print("rank of Q:", np.linalg.matrix_rank(Q), "of", len(Q))
 pd.DataFrame(rows, columns=["iteration", "relative residual", "duals above zero", "training accuracy"]).round(4)
 
 # %% [markdown]
-# The residual never vanishes, so the value climbed is no bound and its optimum is not the Wolfe dual's: about every sample
-# becomes a support vector. `LagrangianDual("plain")` is this method; its gap stays open. `LagrangianDual()` adds a proximal
-# term to the inner problem, which makes it solvable, and does reach the Wolfe optimum. With a box only (33 to 37), the
-# multiplier $\mu$ is gone: $2n$ multipliers instead of $2n + 1$.
+# The residual never vanishes, so the value climbed is no bound and its optimum is not the Wolfe dual's: about every
+# sample becomes a support vector. `LagrangianDual("plain")` is this method; its gap stays open. `LagrangianDual()`
+# adds a proximal term to the inner problem, which makes it solvable, and does reach the Wolfe optimum. With a box only
+# (33 to 37), the multiplier $\mu$ is gone: $2n$ multipliers instead of $2n + 1$.
 
 # %%
 rows = []
@@ -230,8 +234,8 @@ pd.DataFrame(rows, columns=["problem", "method", "iterations", "P", "certified r
 # %% [markdown]
 # ## 4. Regression
 #
-# Real targets (42), a tube of half width $\epsilon$ and slacks above and below it (43, 44). **Figure 4**: the report's own
-# data, with the tube of its tables, which is thinner than the line, and with one that suits the noise.
+# Real targets (42), a tube of half width $\epsilon$ and slacks above and below it (43, 44). **Figure 4**: the report's
+# own data, with the tube of its tables, which is thinner than the line, and with one that suits the noise.
 
 # %%
 x, t = make_line()
@@ -257,9 +261,9 @@ draw_surfaces(
 )
 
 # %% [markdown]
-# **Wolfe dual.** The Lagrangian (49) is stationary where $w = \sum(\alpha_i^+ - \alpha_i^-)x_i$ (50),
-# $\sum(\alpha_i^+ - \alpha_i^-) = 0$ (51) and $C = \alpha_i^\pm + \mu_i^\pm$ (52, 53). That leaves (54, 55); with both sides in
-# one vector (56):
+# **Wolfe dual.** The Lagrangian (49) is stationary where $w = \sum(\alpha_i^+ - \alpha_i^-)x_i$ (50), $\sum(\alpha_i^+
+# - \alpha_i^-) = 0$ (51) and $C = \alpha_i^\pm + \mu_i^\pm$ (52, 53). That leaves (54, 55); with both sides in one
+# vector (56):
 #
 # $$\min_\alpha\ \tfrac12\alpha^\top Q\alpha + q^\top\alpha,\quad Q = \begin{pmatrix}K & -K\\ -K & K\end{pmatrix},\
 # q = \begin{pmatrix}\epsilon - y\\ \epsilon + y\end{pmatrix},\ e = \begin{pmatrix}1\\ -1\end{pmatrix},\quad
@@ -291,9 +295,9 @@ print(
 )
 
 # %% [markdown]
-# On the lower side of the tube the sign of $\epsilon$ in (58, 59) is plus. With a box only, $Q + ee^\top$ (60). The Lagrangian
-# dual repeats section 3.1.3 with $e$ for $y$ (61 to 72); here $Q$ is always singular, whatever the kernel, because
-# $\alpha^+ = \alpha^-$ is in its null space.
+# On the lower side of the tube the sign of $\epsilon$ in (58, 59) is plus. With a box only, $Q + ee^\top$ (60). The
+# Lagrangian dual repeats section 3.1.3 with $e$ for $y$ (61 to 72); here $Q$ is always singular, whatever the kernel,
+# because $\alpha^+ = \alpha^-$ is in its null space.
 
 # %%
 curve, target = make_sine()
@@ -318,7 +322,8 @@ pd.DataFrame(rows, columns=["kernel", "rank of Q", "method", "P", "certified rel
 # ## 5. Kernels
 #
 # Only products of samples enter the duals, so $K_{ij} = k(x_i, x_j)$ (77 to 79) may come from any feature map: linear,
-# polynomial $(\gamma\langle x, x'\rangle + r)^d$ (80), Gaussian $\exp(-\gamma|x - x'|^2)$ with $\gamma = 1/(2\sigma^2)$ (81, 82).
+# polynomial $(\gamma\langle x, x'\rangle + r)^d$ (80), Gaussian $\exp(-\gamma|x - x'|^2)$ with $\gamma =
+# 1/(2\sigma^2)$ (81, 82).
 
 # %%
 Z, sigma = rng.normal(size=(4, 3)), 1.3
@@ -355,10 +360,10 @@ for number, kernel in ((7, "poly"), (8, "rbf")):
 # %% [markdown]
 # ## 6. Optimisation
 #
-# **Definitions 1 to 5.** $P$ is convex: chords lie above it, tangents below, the Hessian has no negative eigenvalue. The
-# regulariser makes it strongly convex with $\mu = 1$. With a squared loss it is also $L$-smooth, and $L$ is one plus $2C$
-# times the largest eigenvalue of $X^\top X$: the Hessian of the squared hinge is $I + 2C\sum xx^\top$ over the samples with a
-# loss.
+# **Definitions 1 to 5.** $P$ is convex: chords lie above it, tangents below, the Hessian has no negative eigenvalue.
+# The regulariser makes it strongly convex with $\mu = 1$. With a squared loss it is also $L$-smooth, and $L$ is one
+# plus $2C$ times the largest eigenvalue of $X^\top X$: the Hessian of the squared hinge is $I + 2C\sum xx^\top$ over
+# the samples with a loss.
 
 # %%
 smooth = Problem(plane, y, np.ones(200), SquaredHinge(), None)
@@ -381,10 +386,11 @@ print(
 print(f"5: the gradient changes at most at the rate {max(rate):.1f} <= L = {L:.1f}")
 
 # %% [markdown]
-# **Gradient descent (algorithm 1)** steps along $-\eta\nabla P$. With $\eta = 1/L$, **theorem 6** bounds
-# $P(w_k) - P^*$ by $L|w_0 - w^*|^2/(2k)$, and **theorem 7**, for strongly convex functions, by
-# $\frac L2(1 - \mu/L)^k|w_0 - w^*|^2$ (printed without $\frac L2$). **Polyak (algorithm 2)** keeps a velocity, $v \leftarrow \beta v + \eta\nabla P(w)$,
-# $w \leftarrow w - v$; **Nesterov (algorithm 3)** takes the gradient at the point looked ahead to, $w - \beta v$.
+# **Gradient descent (algorithm 1)** steps along $-\eta\nabla P$. With $\eta = 1/L$, **theorem 6** bounds $P(w_k) -
+# P^*$ by $L|w_0 - w^*|^2/(2k)$, and **theorem 7**, for strongly convex functions, by $\frac L2(1 - \mu/L)^k|w_0 -
+# w^*|^2$ (printed without $\frac L2$). **Polyak (algorithm 2)** keeps a velocity, $v \leftarrow \beta v + \eta\nabla
+# P(w)$, $w \leftarrow w - v$; **Nesterov (algorithm 3)** takes the gradient at the point looked ahead to, $w - \beta
+# v$.
 
 # %%
 best = solve(smooth, tol=1e-10)
@@ -421,10 +427,10 @@ plot_convergence({name: record(hard, solver, tol=1e-8, max_iter=300) for name, s
 plt.show()
 
 # %% [markdown]
-# **SMO (6.3).** For a pair, the box and the equation leave a diagonal segment; its ends $L$ and $H$ in terms of $\alpha_2$ are
-# (83) if the labels differ and (84) if they agree. The curvature is $\eta = K_{11} + K_{22} - 2K_{12}$ (85), the top of the
-# parabola $\alpha_2 + y_2(E_1 - E_2)/\eta$ (86), clipped to $[L, H]$ (87), and $\alpha_1$ follows (88). Three hundred random pair
-# problems beside a search on a fine grid of the segment:
+# **SMO (6.3).** For a pair, the box and the equation leave a diagonal segment; its ends $L$ and $H$ in terms of
+# $\alpha_2$ are (83) if the labels differ and (84) if they agree. The curvature is $\eta = K_{11} + K_{22} - 2K_{12}$
+# (85), the top of the parabola $\alpha_2 + y_2(E_1 - E_2)/\eta$ (86), clipped to $[L, H]$ (87), and $\alpha_1$ follows
+# (88). Three hundred random pair problems beside a search on a fine grid of the segment:
 
 
 # %%
@@ -458,13 +464,14 @@ print("best of the grid minus the step, at most:", worst)
 
 # %% [markdown]
 # The optimality conditions (89) are those of [the notebook on SMO](sparse_kernel_machines.md). Section 6.3.2, SMO for
-# regression, is announced and not written; `SMO` covers it with the same steps, passing the kink of the tube in one of them.
+# regression, is announced and not written; `SMO` covers it with the same steps, passing the kink of the tube in one of
+# them.
 #
 # ## 7. Experiments
 #
-# All twelve tables, at $C = 1$ and $\epsilon = 0.1$: the report's numbers on the left, ours on the right, means over three
-# folds. `make report` runs every row. "default" and "augmented" are added; gaps are certified. Seconds are those of the
-# machine that made this page.
+# All twelve tables, at $C = 1$ and $\epsilon = 0.1$: the report's numbers on the left, ours on the right, means over
+# three folds. `make report` runs every row. "default" and "augmented" are added; gaps are certified. Seconds are those
+# of the machine that made this page.
 
 
 # %%
@@ -495,13 +502,15 @@ show_table(2)
 show_table(3)
 
 # %% [markdown]
-# **Table 4**: nonlinear SVC, Wolfe dual. The report's validation score of its polynomial machines is low because its program computed gamma again from the support vectors when predicting.
+# **Table 4**: nonlinear SVC, Wolfe dual. The report's validation score of its polynomial machines is low because its
+# program computed gamma again from the support vectors when predicting.
 
 # %%
 show_table(4)
 
 # %% [markdown]
-# **Table 5**: nonlinear SVC, Lagrangian dual. Only for the Gaussian kernel is $Q$ regular, so that both duals are one problem.
+# **Table 5**: nonlinear SVC, Lagrangian dual. Only for the Gaussian kernel is $Q$ regular, so that both duals are one
+# problem.
 
 # %%
 show_table(5)
@@ -519,7 +528,8 @@ show_table(6)
 show_table(7)
 
 # %% [markdown]
-# **Table 8**: linear SVR, Wolfe dual. The report's SMO has the same $w$ as libsvm and another $b$, averaged over all support vectors.
+# **Table 8**: linear SVR, Wolfe dual. The report's SMO has the same $w$ as libsvm and another $b$, averaged over all
+# support vectors.
 
 # %%
 show_table(8)
@@ -555,12 +565,12 @@ show_table(12)
 # for each, decided by all rows.
 #
 # - The primal suits many samples of few features, the dual the reverse. One library can choose: `solver="auto"` does.
-# - Custom primal solvers agree with liblinear where they converge; the number of iterations, not only the language, makes
-#   them slower.
+# - Custom primal solvers agree with liblinear where they converge; the number of iterations, not only the language,
+#   makes them slower.
 # - cvxopt is slower than SMO on large problems because it factors $n \times n$ matrices; on these small ones it is not.
 # - The C libraries use no low-rank approximation: certified gaps of libsvm fall as far as its tolerance is lowered.
-# - The plain Lagrangian dual makes nearly all samples support vectors because its inner system is singular, not because the
-#   formulation is wrong: the augmented rows have the optimum.
+# - The plain Lagrangian dual makes nearly all samples support vectors because its inner system is singular, not
+#   because the formulation is wrong: the augmented rows have the optimum.
 
 # %%
 rows = []
