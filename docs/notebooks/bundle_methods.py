@@ -12,12 +12,12 @@ import pandas as pd
 from scipy.optimize import linprog
 from scipy.optimize import minimize as scipy_minimize
 
-from maxmargin import Bundle, LinearSVC, RiskClassifier, minimize, solve
+from maxmargin import Bundle, LinearSVC, RiskClassifier, minimize, solve, trace
 from maxmargin.model.features import Design
 from maxmargin.model.losses import LOSSES, Hinge, MulticlassHinge, Multivariate, Softmax
 from maxmargin.model.problem import Problem
 from maxmargin.model.samples import wrap
-from maxmargin.plots import plot_losses
+from maxmargin.plots import plot_bundle_steps, plot_derivatives, plot_losses
 from maxmargin.solvers import OneSlack
 from maxmargin.solvers.bundle.cuts import Cuts
 from maxmargin.solvers.bundle.model import Model
@@ -143,20 +143,12 @@ functions = {
     "Gâteaux, not continuous": lambda x, y: x**3 * y / (x**6 + y**2),
     "continuous, not Fréchet": lambda x, y: x**2 * y / (x**4 + y**2) * np.hypot(x, y),
 }
-side = np.linspace(-1, 1, 200)
-grid = np.meshgrid(side, side)
-t = np.linspace(1e-3, 1, 200)
-curves = {"all slopes, not linear": (t, t), "Gâteaux, not continuous": (t, t**3), "continuous, not Fréchet": (t, t**2)}
-figure, panels = plt.subplots(1, 3, figsize=(10.5, 3.6), subplot_kw={"projection": "3d"})
-for panel, (name, function) in zip(panels, functions.items(), strict=True):
-    panel.plot_surface(*grid, function(*grid), cmap="viridis", rcount=60, ccount=60, alpha=0.8)
-    panel.plot(*curves[name], function(*curves[name]), color="crimson", linewidth=2.5, zorder=10)
-    panel.set_title(name, fontsize=10)
-    panel.tick_params(labelsize=7)
+plot_derivatives()
+plt.show()
 
 # %% [markdown]
-# The quotients $f(h)/|h|$ along the red curves and along straight lines, as $h$ shrinks. A Fréchet derivative of zero
-# would send every column to zero:
+# The quotients $f(h)/|h|$ along the curves of the picture and along straight lines, as $h$ shrinks. A Fréchet
+# derivative of zero would send every column to zero:
 
 # %%
 steps = np.array([1e-1, 1e-2, 1e-3, 1e-4])
@@ -212,7 +204,8 @@ pd.DataFrame(rows, columns=columns).round(4)
 #
 # Subgradients at some points $x_1, \dots, x_t$ give a model of the function that is nowhere above it,
 #
-# $$f^{(t)}(x) = \max_{t'} f(x_{t'}) + \langle\phi_{t'}, x - x_{t'}\rangle = \max_{t'} a_{t'} + \langle\phi_{t'}, x\rangle .$$
+# $$f^{(t)}(x) = \max_{t'} f(x_{t'}) + \langle\phi_{t'}, x - x_{t'}\rangle
+# = \max_{t'} a_{t'} + \langle\phi_{t'}, x\rangle .$$
 #
 # The method steps to the minimum of the model, asks there for a value and a subgradient, and adds the cut. The model
 # is a linear program. On a line, with everything written out:
@@ -260,11 +253,23 @@ pd.DataFrame(history, columns=["t", "x_t", "f(x_t)", "subgradient", "least of th
 # The least value of the model rises, and the least value of the function that was seen falls: between them lies the
 # optimum. `minimize` runs the same algorithm in any dimension and proves its answer by this gap:
 
+
 # %%
-found = minimize(
-    lambda x: (wavy(x[0])[0], np.array([wavy(x[0])[1]])), [-3.5], method="cutting-plane", bounds=(low, high)
-)
+def evaluate_wavy(x: np.ndarray) -> tuple[float, np.ndarray]:
+    """wavy, of an array with one entry."""
+    value, slope = wavy(x[0])
+    return value, np.array([slope])
+
+
+found = minimize(evaluate_wavy, [-3.5], method="cutting-plane", bounds=(low, high))
 print(f"x = {found.x[0]:.6f}, f = {found.fun:.8f}, proved: f* >= {found.lower_bound:.8f}, rounds: {found.n_iter}")
+
+# %% [markdown]
+# `trace` keeps every round: where the function was asked, the cut, the least value of the model, and whether the step
+# was serious (a new best point) or null.
+
+# %%
+trace(evaluate_wavy, "cutting-plane", x0=[-3.5], bounds=(low, high)).to_frame()
 
 # %% [markdown]
 # The **variant with line search** does not step to the minimum of the model, but to the best point on the way there. It
@@ -279,25 +284,7 @@ print(f"x = {found.x[0]:.6f}, f = {found.fun:.8f}, proved: f* >= {found.lower_bo
 # The same model with the three steps on it:
 
 # %%
-centre, zeta, radius, level = 2.6, 0.5, 1.2, 0.4
-cuts = np.array([[value - slope * each, slope] for each in (-3.5, 4.5, 2.6) for value, slope in [wavy(each)]])
-model = (cuts[:, :1] + cuts[:, 1:] * line).max(axis=0)
-near = np.abs(line - centre)
-targets = {
-    "proximal": line[np.argmin(model + zeta / 2 * near**2)],
-    "trust region": line[np.argmin(np.where(near <= radius, model, np.inf))],
-    "level": line[np.argmin(np.where(model <= level, near, np.inf))],
-}
-figure, panels = plt.subplots(1, 3, figsize=(10.5, 3.4), sharey=True)
-for panel, (name, target) in zip(panels, targets.items(), strict=True):
-    panel.plot(line, values, color="black")
-    panel.plot(line, model, color="tab:blue")
-    panel.plot(centre, wavy(centre)[0], "o", color="black")
-    panel.plot(target, np.interp(target, line, model), "v", color="tab:red", markersize=8)
-    panel.set(title=f"{name}: from {centre} to {target:.2f}", ylim=(-5, 8), xlabel="x")
-panels[0].plot(line, model + zeta / 2 * near**2, ":", color="tab:red")
-panels[1].axvspan(centre - radius, centre + radius, color="tab:red", alpha=0.1)
-panels[2].axhline(level, color="tab:red", linestyle=":")
+plot_bundle_steps(evaluate_wavy, [-3.5, 2.6], proximity=1.0, radius=1.2, level=0.4, limits=(low, high))
 plt.show()
 
 # %% [markdown]
@@ -338,14 +325,8 @@ for slope, offset in zip(Phi, a, strict=True):
 step = Model(bundle, (0.0,), None, None).minimise((zeta,), x_t, None)
 primal = (a + Phi @ step.x).max() + zeta / 2 * np.sum((step.x - x_t) ** 2)
 dual = -np.sum((Phi.T @ step.weights) ** 2) / (2 * zeta) + (a + Phi @ x_t) @ step.weights
-print(
-    "primal",
-    primal,
-    " dual",
-    dual,
-    " |x - (x_t - Phi' alpha / zeta)| =",
-    np.abs(step.x - x_t + Phi.T @ step.weights / zeta).max(),
-)
+print("primal", primal, " dual", dual)
+print("|x - (x_t - Phi' alpha / zeta)| =", np.abs(step.x - x_t + Phi.T @ step.weights / zeta).max())
 
 # %% [markdown]
 # ## 8. Bundle methods for SVMs

@@ -21,7 +21,14 @@ from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear
 from maxmargin.model.losses import Hinge
 from maxmargin.model.problem import Point, Problem
-from maxmargin.plots import plot_decision_boundary, plot_regression_tube
+from maxmargin.plots import (
+    plot_decision_boundary,
+    plot_kernel_time,
+    plot_rates,
+    plot_regression_tube,
+    plot_support_counts,
+    plot_working_sets,
+)
 
 plt.rcParams.update({"figure.dpi": 80, "figure.figsize": (7.0, 3.6), "figure.constrained_layout.use": True})
 rng = np.random.default_rng(0)
@@ -80,9 +87,8 @@ a = np.zeros(60)
 a[tube.support_] = tube.dual_coef_[0]
 f = K @ a + tube.intercept_[0]
 by_hand = 0.5 * a @ K @ a + 5.0 * np.maximum(0, np.abs(f - t) - 0.2).sum()
-print(
-    f"by hand {by_hand:.6f}, by the dual {tube.certificate_.primal:.6f}, by the kernel primal {primal.certificate_.primal:.6f}"
-)
+dual_way, primal_way = tube.certificate_.primal, primal.certificate_.primal
+print(f"by hand {by_hand:.6f}, by the dual {dual_way:.6f}, by the kernel primal {primal_way:.6f}")
 
 # %% [markdown]
 # ## 3. Support vector classification
@@ -127,10 +133,8 @@ plt.show()
 features = Gram.from_data(Linear(), X)
 for margin in (0.0, 1.0):
     problem = Problem(features, y, np.ones(60), Hinge(margin=margin), 0.0)
-    best = solve(problem, tol=1e-8)
-    print(
-        f"margin {margin:g}: P(w = 0) = {problem.primal(Point(np.zeros(60))):g}, least P = {best.certificate.primal:.6f}"
-    )
+    collapsed, best = problem.primal(Point(np.zeros(60))), solve(problem, tol=1e-8)
+    print(f"margin {margin:g}: P(w = 0) = {collapsed:g}, least P = {best.certificate.primal:.6f}")
 
 # %%
 side = np.linspace(-0.6, 0.6, 200)
@@ -161,9 +165,8 @@ while len(kept) < 200:
     tried += 1
     if distance > 0:
         kept.append(distance)
-print(
-    f"nearest sample of the machine: {hard.margin_width_[0] / 2:.4f}; best of 200 other separating planes: {max(kept):.4f}"
-)
+print(f"nearest sample of the machine: {hard.margin_width_[0] / 2:.4f}")
+print(f"nearest sample of the best of 200 other separating planes: {max(kept):.4f}")
 
 # %% [markdown]
 # ### Large margins, and homework 1
@@ -182,9 +185,8 @@ walls = [
     {"type": "eq", "fun": lambda z: z[2:] @ w + b + 1},
 ]
 nearest = scipy_minimize(lambda z: np.sum((z[:2] - z[2:]) ** 2), np.zeros(4), constraints=walls, tol=1e-14)
-print(
-    f"2/|w| = {2 / np.linalg.norm(w):.8f}, nearest points {np.sqrt(nearest.fun):.8f}, margin_width_ {machine.margin_width_[0]:.8f}"
-)
+print(f"2/|w| = {2 / np.linalg.norm(w):.8f}, margin_width_ = {machine.margin_width_[0]:.8f}")
+print(f"nearest points of the walls: {np.sqrt(nearest.fun):.8f} apart")
 
 # %% [markdown]
 # **Why 1?** Walls at $\pm a$ with the cost $aC$ give $(aw, ab)$: substitute $w = aw'$ and the whole objective is $a^2$
@@ -210,7 +212,8 @@ pd.DataFrame(rows, columns=["a", "w1", "w2", "w1 / a", "w2 / a", "b / a"]).round
 #
 # and what is left is a quadratic function over a box and one equation,
 #
-# $$\max_\alpha\ \mathbf 1^\top\alpha - \tfrac12\alpha^\top\tilde K\alpha, \qquad 0 \le \alpha \le C,\quad y^\top\alpha = 0,
+# $$\max_\alpha\ \mathbf 1^\top\alpha - \tfrac12\alpha^\top\tilde K\alpha,
+# \qquad 0 \le \alpha \le C,\quad y^\top\alpha = 0,
 # \qquad \tilde K_{ij} = y_i y_j k(x_i, x_j) .$$
 #
 # The library keeps $a_t = y_t\alpha_t$ (`dual_coef_`). All three conditions, and both values:
@@ -247,6 +250,11 @@ for panel, C in zip(panels, (0.02, 0.3, 30.0), strict=True):
 plt.show()
 columns = ["C", "no SV", "free", "bounded", "y f of those that are none", "y f of the free", "y f of the bounded"]
 pd.DataFrame(rows, columns=columns)
+
+# %%
+figure, ax = plt.subplots(figsize=(8.0, 3.8))
+plot_support_counts([SVC(gamma=0.3, C=C, tol=1e-8).fit(overlap, y) for C in np.logspace(-2, 2, 13)], ax=ax)
+plt.show()
 
 # %% [markdown]
 # **Solving for $b$.** Every free support vector lies on the margin, so each gives $b = y_t - w^\top\Phi(x_t)$; their
@@ -298,7 +306,7 @@ def run_smo(K: np.ndarray, y: np.ndarray, C: float, tol: float, max_steps: int =
     alpha, g, rows, states = np.zeros(n), np.ones(n), [], []  # lines 1 and 2
     for _ in range(max_steps):
         states.append(alpha.copy())
-        up, down = y * alpha < B, A < y * alpha
+        up, down = y * alpha < B, y * alpha > A
         i = np.flatnonzero(up)[::-1][np.argmax((y * g)[up][::-1])]  # line 4, the last of equals
         j = np.flatnonzero(down)[::-1][np.argmin((y * g)[down][::-1])]  # line 5
         m, M = y[i] * g[i], y[j] * g[j]
@@ -348,6 +356,16 @@ panels[1].set(xlabel="step", title="D* - D")
 plt.show()
 
 # %% [markdown]
+# Where $m$ and $M$ come from: the rates of all samples at the start, after twenty steps and at the end. At the optimum
+# no upward triangle is above a downward one.
+
+# %%
+figure, panels = plt.subplots(1, 3, figsize=(13.5, 4.4))
+for panel, k in zip(panels, (0, 20, len(traced) - 1), strict=True):
+    plot_rates(problem, traced, k, ax=panel)
+plt.show()
+
+# %% [markdown]
 # The true gain of a step is what counts. Here is the gain of the maximal violating pair as a share of the best that an
 # exhaustive search over all pairs would find, beside the second-order choice of Fan, Chen and Lin (2005), which keeps
 # $i$ and takes the partner of largest $(y_ig_i - y_jg_j)^2/(K_{ii} + K_{jj} - 2K_{ij})$. At some of the states of the
@@ -376,6 +394,15 @@ for k in range(0, len(steps) - 1, max(1, (len(steps) - 1) // 8)):
     second = int(np.argmax(np.where(slope > 0, slope**2 / np.maximum(K[i, i] + np.diag(K) - 2 * K[i], 1e-12), -1)))
     rows.append([k, gains.max(), gains[i, j] / gains.max(), gains[i, second] / gains.max()])
 pd.DataFrame(rows, columns=["step", "best gain", "maximal violating pair", "second order"]).round(4)
+
+# %% [markdown]
+# The same for every step of three selections, and how many steps each needs:
+
+# %%
+figure, ax = plt.subplots(figsize=(8.8, 4.6))
+selections = ("second-order", "mvp", "keerthi")
+plot_working_sets(problem, {each: trace(problem, SMO(selection=each), tol=1e-5) for each in selections}, ax=ax)
+plt.show()
 
 # %% [markdown]
 # Over a whole run the better partner saves steps:
@@ -413,16 +440,8 @@ solve(pose(40), SMO(), tol=1e-6)
 rows = []
 for n in (100, 200, 400, 800):
     smo, general = solve(pose(n), SMO(), tol=1e-6), solve(pose(n), QP(), tol=1e-6)
-    rows.append(
-        [
-            n,
-            smo.seconds,
-            general.seconds,
-            general.seconds / smo.seconds,
-            smo.certificate.relative_gap,
-            general.certificate.relative_gap,
-        ]
-    )
+    gaps = [smo.certificate.relative_gap, general.certificate.relative_gap]
+    rows.append([n, smo.seconds, general.seconds, general.seconds / smo.seconds, *gaps])
 table = pd.DataFrame(rows, columns=["n", "SMO, seconds", "cvxopt, seconds", "ratio", "gap of SMO", "gap of cvxopt"])
 exponents = [
     np.polyfit(np.log(table["n"]), np.log(table[column]), 1)[0] for column in ("SMO, seconds", "cvxopt, seconds")
@@ -445,11 +464,11 @@ def time_rows(n: int, cached: bool, d: int = 200, max_steps: int = 600) -> list:
     points = draw.normal(size=(n, d)) + 0.1 * labels[:, None]
     squares, scale = (points**2).sum(axis=1), 1.0 / (d * points.var())
     A, B, alpha, g = np.where(labels > 0, 0, -10.0), np.where(labels > 0, 10.0, 0), np.zeros(n), np.ones(n)
-    kernel_seconds, evaluated, rows, began = 0.0, 0, {}, time.perf_counter()
-    for step in range(1, max_steps + 1):
+    kernel_seconds, evaluated, rows, steps, began = 0.0, 0, {}, 0, time.perf_counter()
+    while steps < max_steps:
         rates = labels * g
         i = np.argmax(np.where(labels * alpha < B, rates, -np.inf))
-        j = np.argmin(np.where(A < labels * alpha, rates, np.inf))
+        j = np.argmin(np.where(labels * alpha > A, rates, np.inf))
         if rates[i] - rates[j] < 1e-3:
             break
         for k in (i, j):
@@ -464,20 +483,20 @@ def time_rows(n: int, cached: bool, d: int = 200, max_steps: int = 600) -> list:
         g -= length * labels * (rows[i] - rows[j])
         alpha[i] += labels[i] * length
         alpha[j] -= labels[j] * length
+        steps += 1
     seconds = time.perf_counter() - began
-    return [
-        "with" if cached else "without",
-        step,
-        evaluated,
-        kernel_seconds,
-        seconds - kernel_seconds,
-        kernel_seconds / seconds,
-    ]
+    shares = [kernel_seconds, seconds - kernel_seconds, kernel_seconds / seconds]
+    return ["with" if cached else "without", steps, evaluated, *shares]
 
 
 rows = [time_rows(1500, cached) for cached in (False, True)]
 columns = ["cache", "steps", "rows evaluated", "seconds of the kernel", "other seconds", "share of the kernel"]
 pd.DataFrame(rows, columns=columns).round(4)
+
+# %%
+figure, ax = plt.subplots(figsize=(8.0, 2.8))
+plot_kernel_time({f"{name} a cache": (kernel, kernel + other) for name, _, _, kernel, other, _ in rows}, ax=ax)
+plt.show()
 
 # %% [markdown]
 # **Homework (bonus).** *How much is the speed-up?* The library's cache keeps the rows used last, in as many megabytes

@@ -77,10 +77,8 @@ for name in ("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_i
     loss = LOSSES[name]()
     for f in (-0.5, 0.3, 2.4):
         value, (slope, _) = loss.value(np.array([f]), np.ones(1))[0], loss.subgradient(np.array([f]), np.ones(1))
-        central = (loss.value(np.array([f + 1e-6]), np.ones(1)) - loss.value(np.array([f - 1e-6]), np.ones(1)))[
-            0
-        ] / 2e-6
-        rows.append([name, f, value, slope[0], central])
+        right, left = loss.value(np.array([f + 1e-6]), np.ones(1)), loss.value(np.array([f - 1e-6]), np.ones(1))
+        rows.append([name, f, value, slope[0], (right - left)[0] / 2e-6])
 pd.DataFrame(rows, columns=["loss, y = 1", "f", "loss", "derivative in f", "central difference"]).round(4)
 
 # %% [markdown]
@@ -95,16 +93,8 @@ rows = []
 for intercept in ("free", "regularised"):
     for loss in ("hinge", "squared_hinge"):
         machine = LinearSVC(loss=loss, intercept=intercept, tol=1e-8).fit(X, y)
-        rows.append(
-            [
-                intercept,
-                loss,
-                *machine.coef_[0],
-                machine.intercept_[0],
-                machine.certificate_.primal,
-                machine.score(X, y),
-            ]
-        )
+        point, P = [*machine.coef_[0], machine.intercept_[0]], machine.certificate_.primal
+        rows.append([intercept, loss, *point, P, machine.score(X, y)])
 pd.DataFrame(rows, columns=["intercept", "loss", "w1", "w2", "b", "P", "accuracy"]).round(5)
 
 # %% [markdown]
@@ -119,7 +109,7 @@ def draw_surfaces(problems: dict[str, Problem]) -> None:
         "gradient descent": GradientDescent(), "Polyak": GradientDescent("polyak"),
         "Nesterov": GradientDescent("nesterov"), "AdaGrad": AdaGrad(),
     }  # fmt: skip
-    figure, panels = plt.subplots(1, 2, figsize=(11.0, 4.8))
+    _, panels = plt.subplots(1, 2, figsize=(11.0, 4.8))
     for panel, (title, problem) in zip(panels, problems.items(), strict=True):
         paths = {name: record(problem, solver, tol=1e-6, max_iter=40) for name, solver in solvers.items()}
         plot_loss_surface(problem, paths, ax=panel, resolution=60)
@@ -149,19 +139,12 @@ draw_surfaces(
 # %%
 wolfe = Problem(Gram.from_data(Linear(), X), y, np.ones(200), Hinge(), 0.0)
 program = QuadraticProgram.of(wolfe)
-print(
-    "Q is y y' K:",
-    np.allclose(program.Q, np.outer(y, y) * (X @ X.T)),
-    "  q:",
-    np.unique(program.q),
-    "  upper:",
-    np.unique(program.upper),
-)
+print("Q is y y' K:", np.allclose(program.Q, np.outer(y, y) * (X @ X.T)))
+print("q:", np.unique(program.q), "  upper:", np.unique(program.upper))
 optimum = {solver.name: solve(wolfe, solver, tol=1e-8) for solver in (QP(), SMO())}
 for name, result in optimum.items():
-    print(
-        f"{name:4}", f"P = {result.certificate.primal:.8f}, D = {result.certificate.dual:.8f}, steps: {result.n_iter}"
-    )
+    P, D = result.certificate.primal, result.certificate.dual
+    print(f"{name:4}", f"P = {P:.8f}, D = {D:.8f}, steps: {result.n_iter}")
 
 # %% [markdown]
 # A support vector with $0 < \alpha_s < C$ lies on its wall, $y_s(w^\top x_s + b) = 1$ (19, 20), which gives $b = y_s -
@@ -183,9 +166,8 @@ print("average over all support vectors, as printed:", each[np.abs(a) > 1e-9].me
 box = Problem(Gram.from_data(Linear(), X, 1.0), y, np.ones(200), Hinge(), None)
 program = QuadraticProgram.of(box)
 print("Q is y y' K + y y':", np.allclose(program.Q, np.outer(y, y) * (X @ X.T + 1)))
-print(
-    f"D = {solve(box, QP(), tol=1e-8).certificate.dual:.8f}, LinearSVC: {LinearSVC(loss='hinge', intercept='regularised', tol=1e-8).fit(X, y).certificate_.dual:.8f}"
-)
+machine = LinearSVC(loss="hinge", intercept="regularised", tol=1e-8).fit(X, y)
+print(f"D = {solve(box, QP(), tol=1e-8).certificate.dual:.8f}, LinearSVC: {machine.certificate_.dual:.8f}")
 
 # %% [markdown]
 # ### 3.1.3 Lagrangian dual
@@ -193,7 +175,8 @@ print(
 # Relax the constraints of the Wolfe dual with multipliers $\mu$ (free in sign), $\lambda_+ \ge 0$ and $\lambda_- \ge
 # 0$ (26):
 #
-# $$\max_{\mu, \lambda_\pm}\ \min_\alpha\ \tfrac12\alpha^\top Q\alpha + (q - \mu y + \lambda_+ - \lambda_-)^\top\alpha - \lambda_+^\top u .$$
+# $$\max_{\mu, \lambda_\pm}\ \min_\alpha\ \tfrac12\alpha^\top Q\alpha
+# + (q - \mu y + \lambda_+ - \lambda_-)^\top\alpha - \lambda_+^\top u .$$
 #
 # The inner minimum solves $Q\alpha = -(q - \mu y + \lambda_+ - \lambda_-)$ (27, 28), and the slopes of the multipliers
 # are $-y^\top\alpha$, $\alpha - u$ and $-\alpha$ (29 to 31). If $Q$ is singular, and with the linear kernel on 200
@@ -218,18 +201,21 @@ pd.DataFrame(rows, columns=["iteration", "relative residual", "duals above zero"
 
 # %% [markdown]
 # The residual never vanishes, so the value climbed is no bound and its optimum is not the Wolfe dual's: about every
-# sample becomes a support vector. `LagrangianDual("plain")` is this method; its gap stays open. `LagrangianDual()`
-# adds a proximal term to the inner problem, which makes it solvable, and does reach the Wolfe optimum. With a box only
-# (33 to 37), the multiplier $\mu$ is gone: $2n$ multipliers instead of $2n + 1$.
+# sample becomes a support vector. `LagrangianDual("plain", inner="minres")` is this method; its gap stays open.
+# `LagrangianDual()` adds a proximal term to the inner problem, which makes it solvable, and does reach the Wolfe
+# optimum. With a box only (33 to 37), the multiplier $\mu$ is gone: $2n$ multipliers instead of $2n + 1$.
 
 # %%
 rows = []
 for name, problem in (("free intercept (qp)", wolfe), ("box only (bcqp)", box)):
-    for method in ("plain", "augmented"):
-        result = solve(problem, LagrangianDual(method), tol=1e-6, max_iter=300)
+    for method, inner in (("plain", "minres"), ("plain", "normal_equations"), ("augmented", "")):
+        solver = LagrangianDual(method, inner=inner) if inner else LagrangianDual(method)
+        result = solve(problem, solver, tol=1e-6, max_iter=300)
         support = int((np.abs(result.point.a) > 1e-6).sum())
-        rows.append([name, method, result.n_iter, result.certificate.primal, result.certificate.relative_gap, support])
-pd.DataFrame(rows, columns=["problem", "method", "iterations", "P", "certified relative gap", "support vectors"])
+        certificate = result.certificate
+        rows.append([name, method, inner, result.n_iter, certificate.primal, certificate.relative_gap, support])
+columns = ["problem", "method", "inner", "iterations", "P", "certified relative gap", "support vectors"]
+pd.DataFrame(rows, columns=columns)
 
 # %% [markdown]
 # ## 4. Regression
@@ -272,27 +258,16 @@ draw_surfaces(
 # %%
 tube = Problem(Gram.from_data(Linear(), x), t, np.full(100, 10.0), EpsilonInsensitive(0.1), 0.0)
 program, K = QuadraticProgram.of(tube), x @ x.T
-print(
-    "Q:",
-    np.allclose(program.Q, np.block([[K, -K], [-K, K]])),
-    "  q:",
-    np.allclose(program.q, np.concatenate([0.1 - t, 0.1 + t])),
-)
+print("Q:", np.allclose(program.Q, np.block([[K, -K], [-K, K]])))
+print("q:", np.allclose(program.q, np.concatenate([0.1 - t, 0.1 + t])))
 result = solve(tube, SMO(), tol=1e-10)
 a = result.point.a
 free = (np.abs(a) > 1e-6) & (np.abs(a) < 10 - 1e-6)
-print(
-    "b of each free vector, y - sign(a) epsilon - <w, x>:",
-    (t - np.sign(a) * 0.1 - K @ a)[free].round(6),
-    "  b:",
-    round(float(result.point.b), 6),
-)
-print(
-    "prediction at x = 1 by (57):",
-    round(float(a @ x[:, 0] + result.point.b), 6),
-    "  by SVR:",
-    SVR(kernel="linear", C=10.0, epsilon=0.1, tol=1e-10).fit(x, t).predict([[1.0]]).round(6),
-)
+print("y - sign(a) epsilon - <w, x> of the free vectors:", (t - np.sign(a) * 0.1 - K @ a)[free].round(6))
+print("b:", round(float(result.point.b), 6))
+machine = SVR(kernel="linear", C=10.0, epsilon=0.1, tol=1e-10).fit(x, t)
+print("prediction at x = 1 by (57):", round(float(a @ x[:, 0] + result.point.b), 6))
+print("prediction at x = 1 by SVR: ", machine.predict([[1.0]]).round(6)[0])
 
 # %% [markdown]
 # On the lower side of the tube the sign of $\epsilon$ in (58, 59) is plus. With a box only, $Q + ee^\top$ (60). The
@@ -307,15 +282,8 @@ for kernel in (Linear(), RBF("scale")):
     Q = QuadraticProgram.of(problem).Q
     for method in ("plain", "augmented"):
         result = solve(problem, LagrangianDual(method), tol=1e-6, max_iter=300)
-        rows.append(
-            [
-                kernel.name,
-                f"{np.linalg.matrix_rank(Q, hermitian=True)} of {len(Q)}",
-                method,
-                result.certificate.primal,
-                result.certificate.relative_gap,
-            ]
-        )
+        rank = f"{np.linalg.matrix_rank(Q, hermitian=True)} of {len(Q)}"
+        rows.append([kernel.name, rank, method, result.certificate.primal, result.certificate.relative_gap])
 pd.DataFrame(rows, columns=["kernel", "rank of Q", "method", "P", "certified relative gap"])
 
 # %% [markdown]
@@ -336,11 +304,8 @@ kernels = {
 }
 for name, kernel in kernels.items():
     gram = Gram.from_data(kernel, Z)
-    print(
-        f"{name:10}",
-        "largest difference:",
-        np.abs(np.array([gram.scores(unit) for unit in np.eye(4)]) - by_hand[name]).max(),
-    )
+    rows = np.array([gram.scores(unit) for unit in np.eye(4)])
+    print(f"{name:10}", "largest difference:", np.abs(rows - by_hand[name]).max())
 
 # %% [markdown]
 # **Figures 7 and 8**: both kernels on the four clouds and on the sine.
@@ -380,9 +345,8 @@ pairs = rng.normal(size=(2000, 2, 2))
 chord = [0.5 * (evaluate(u)[0] + evaluate(v)[0]) - evaluate(0.5 * (u + v))[0] for u, v in pairs]
 tangent = [evaluate(u)[0] - evaluate(v)[0] - evaluate(v)[1] @ (u - v) - 0.5 * np.sum((u - v) ** 2) for u, v in pairs]
 rate = [np.linalg.norm(evaluate(u)[1] - evaluate(v)[1]) / np.linalg.norm(u - v) for u, v in pairs]
-print(
-    f"1: chord above P by at least {min(chord):.4f};  2 and 4: P above its tangent and |u - v|²/2 by at least {min(tangent):.4f}"
-)
+print(f"1: the chord is above P by at least {min(chord):.4f}")
+print(f"2 and 4: P is above its tangent and |u - v|²/2 by at least {min(tangent):.4f}")
 print(f"5: the gradient changes at most at the rate {max(rate):.1f} <= L = {L:.1f}")
 
 # %% [markdown]

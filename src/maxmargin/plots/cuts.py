@@ -93,7 +93,7 @@ def plot_cuts(trace: Trace, fun: Function | None = None, step: int = -1, *, limi
     ax.plot(places[step], values[step], "o", color=COLOURS[1], markersize=8, zorder=5, label="newest cut")
     bound = float(trace.dual[step])
     if np.isfinite(bound) and bound >= floor:
-        ax.axhline(bound, color=COLOURS[2], linestyle="--", linewidth=1.4, label="lower bound")
+        ax.axhline(bound, color=COLOURS[2], linestyle="--", linewidth=1.4, label="bound before this cut")
     ax.set(xlabel="x", ylabel="f and its model", xlim=(low, high), ylim=(floor, top + 0.05 * (top - floor)))
     add_legend(ax, columns=4)
     return ax

@@ -81,17 +81,17 @@ def cliff(x, y):
 
 
 def ridge(x, y):
-    """x^2 y sqrt(x^2 + y^2) / (x^4 + y^2), and 0 at the origin: continuous, Gateaux and not Frechet differentiable."""
+    """x^2 y sqrt(x^2 + y^2) / (x^4 + y^2), and 0 at the origin: continuous, Gâteaux and not Fréchet differentiable."""
     square = np.asarray(x**4 + y * y, float)
     return np.divide(x * x * y, square, out=np.zeros_like(square), where=square > 0) * np.sqrt(x * x + y * y)
 
 
 def plot_derivatives(axes=None):
-    """Three functions at the origin: derivatives in every direction, Gateaux and Frechet, each without the next.
+    """Three functions at the origin: derivatives in every direction, Gâteaux and Fréchet, each without the next.
 
     Above, the functions, with the curve along which they fail; below, what fails. First df(0; d) over the angle of d
     beside its best linear function; then f along the curve and along lines; then f(h)/|h| along the curve and along
-    lines, which is to vanish for a Frechet derivative of 0.
+    lines, which is to vanish for a Fréchet derivative of 0.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ def plot_derivatives(axes=None):
     if axes is None:
         _, axes = plt.subplots(2, 3, figsize=(13.5, 7.6), layout="constrained")
     titles = (
-        "x³ / (x² + y²)\nnot Gateaux differentiable",
-        "x³y / (x⁶ + y²)\nGateaux differentiable, not continuous",
-        "x²y √(x² + y²) / (x⁴ + y²)\nGateaux, not Frechet differentiable",
+        "x³ / (x² + y²)\nnot Gâteaux differentiable",
+        "x³y / (x⁶ + y²)\nGâteaux differentiable, not continuous",
+        "x²y √(x² + y²) / (x⁴ + y²)\nGâteaux, not Fréchet differentiable",
     )
     t = np.linspace(-1.0, 1.0, CURVE_POINTS)
     for ax, fun, curve, title in zip(axes[0], (bend, cliff, ridge), (None, t**3, t**2), titles, strict=True):
