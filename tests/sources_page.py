@@ -18,8 +18,8 @@ RANGE = re.compile(r"\b(eq|table|figure|definition|theorem|algorithm)s?\.? (\d+)
 INTRODUCTION = """# The sources, item by item
 
 This page lists every definition, algorithm, lemma, theorem, table, figure, homework and claim of the three documents
-that maxmargin grew from: where it lives, and the test that checks it. Names that begin with `maxmargin` can be imported;
-those with `experiments` make the report (`make report`). What the sources got wrong is on the page of
+that maxmargin grew from: where it lives, and the test that checks it. Names that begin with `maxmargin` can be
+imported; those with `experiments` make the report (`make report`). What the sources got wrong is on the page of
 [errata](errata.md); a note here says it in a line. Three [notebooks](notebooks/README.md) go through the documents in
 their own order.
 

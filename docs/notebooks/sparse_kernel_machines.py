@@ -24,6 +24,7 @@ from maxmargin.model.problem import Point, Problem
 from maxmargin.plots import (
     plot_decision_boundary,
     plot_kernel_time,
+    plot_perceptron_collapse,
     plot_rates,
     plot_regression_tube,
     plot_support_counts,
@@ -137,16 +138,9 @@ for margin in (0.0, 1.0):
     print(f"margin {margin:g}: P(w = 0) = {collapsed:g}, least P = {best.certificate.primal:.6f}")
 
 # %%
-side = np.linspace(-0.6, 0.6, 200)
 direction = X[y > 0].mean(axis=0) - X[y < 0].mean(axis=0)
-for margin, style in ((0.0, "--"), (1.0, "-")):
-    loss = [
-        np.maximum(0, margin - y * (X @ (s * direction / 4))).sum() + 0.5 * np.sum((s * direction / 4) ** 2)
-        for s in side
-    ]
-    plt.plot(side, loss, style, label=f"margin {margin:g}")
-plt.gca().set(xlabel="scale of w", ylabel="1/2 |w|² + sum of losses", ylim=(0, 80))
-plt.legend()
+along = X @ direction / np.sum(direction**2) * 4  # the samples, seen along the line from class to class
+plot_perceptron_collapse(along[:, None], y, [1.0], penalty=0.5)
 plt.show()
 
 # %% [markdown]
@@ -234,12 +228,12 @@ print(f"primal {0.5 * w @ w + slack.sum():.10f}, dual {alpha.sum() - 0.5 * a @ K
 # vectors become free or leave.
 
 # %%
-figure, panels = plt.subplots(1, 3, figsize=(11.5, 4.2))
+figure, panels = plt.subplots(1, 3, figsize=(14.5, 4.8))
 rows = []
 for panel, C in zip(panels, (0.02, 0.3, 30.0), strict=True):
     each = SVC(kernel="rbf", gamma=0.3, C=C, tol=1e-8).fit(overlap, y)
     plot_decision_boundary(each, overlap, y, ax=panel, resolution=150)
-    panel.set_title(f"C = {C:g}", pad=44)
+    panel.set_title(f"C = {C:g}")
     z = y * each.decision_function(overlap)
     none = np.setdiff1d(np.arange(60), each.support_)
     spans = [
@@ -343,15 +337,11 @@ print(f"the first {same} pairs are the same; D at the end: {steps['D'].iloc[-1]:
 traced.to_frame()[["i", "j", "g_i", "g_j", "lambda", "clipped", "m", "M", "violation", "D"]].iloc[1:9].round(4)
 
 # %%
-figure, panels = plt.subplots(1, 2, figsize=(10.5, 3.6))
-panels[0].plot(steps["m"], color="tab:red", label="m, the highest of I_up")
-panels[0].plot(steps["M"], color="tab:blue", label="M, the lowest of I_down")
-panels[0].axhline(machine.intercept_[0], color="black", linestyle=":", label="b")
-panels[0].set(xlabel="step", title="the interval closes on b", xscale="symlog")
-panels[0].legend()
-panels[1].semilogy(
-    machine.certificate_.primal - steps["D"].clip(upper=machine.certificate_.primal - 1e-12), color="black"
-)
+figure, panels = plt.subplots(1, 2, figsize=(10.5, 3.8))
+traced.plot(ax=panels[0])
+panels[0].axhline(machine.intercept_[0], color="black", linestyle=":")
+panels[0].set_title("m and M close on b, the dotted line")
+panels[1].semilogy(np.maximum(machine.certificate_.primal - steps["D"], 1e-12), color="black")
 panels[1].set(xlabel="step", title="D* - D")
 plt.show()
 
@@ -457,7 +447,7 @@ table.round({"SMO, seconds": 4, "cvxopt, seconds": 4, "ratio": 0})
 
 
 # %%
-def time_rows(n: int, cached: bool, d: int = 200, max_steps: int = 600) -> list:
+def time_rows(n: int, cached: bool, d: int = 200, max_steps: int = 4000) -> list:
     """Seconds of kernel rows and of everything else in the first steps of algorithm 6.2."""
     draw = np.random.default_rng(0)
     labels = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
