@@ -9,7 +9,7 @@ INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --constrain
 # The tests start Python hundreds of times: it compiles each module once, also where the shell says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-slow test-processors test-versions lint bench report clean
+.PHONY: setup demo test test-slow test-processors test-versions lint bench report notebooks clean
 
 setup: $(VENV)/.ready
 
@@ -75,6 +75,11 @@ bench: setup
 # make report, make report QUICK=1, make report OUT=/folder, make report ONLY="tables findings".
 report: setup
 	$(RUN) -m experiments $(if $(QUICK),--quick) $(if $(OUT),--out "$(OUT)") $(if $(ONLY),--only $(ONLY))
+
+# make notebooks, make notebooks NOTEBOOKS=bundle_methods: runs them, and writes docs/notebooks/*.md and build/notebooks/*.html.
+notebooks: setup
+	$(INSTALL) --editable ".[docs]"
+	$(RUN) tests/notebook_pages.py $(NOTEBOOKS)
 
 clean:
 	rm -rf $(VENV) .venv-versions build dist src/*.egg-info

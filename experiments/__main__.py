@@ -21,7 +21,7 @@ try:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from . import convergence, figures, findings, homework, introduction, risk, tables
+    from . import convergence, differences, figures, findings, homework, introduction, risk, tables
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing.name} is needed for the report: pip install 'maxmargin[report]'.")
 
@@ -30,8 +30,8 @@ from .page import Chapter, write_page, write_whole
 TITLE = "The report, run again"
 FOLDER = Path("build/report")
 CHAPTERS: dict[str, ModuleType] = {
-    "introduction": introduction, "tables": tables, "figures": figures, "convergence": convergence,
-    "findings": findings, "homework": homework, "risk": risk,
+    "introduction": introduction, "tables": tables, "differences": differences, "figures": figures,
+    "convergence": convergence, "findings": findings, "homework": homework, "risk": risk,
 }  # fmt: skip
 
 

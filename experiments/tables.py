@@ -141,9 +141,7 @@ they are the samples whose loss has a slope. The report also lists support vecto
 tables they repeat the column before, in its primal tables they count samples that were not trained on, so they are left
 out here; the published tables beside the program have them.
 
-The step of gradient descent is the report's 0.001 divided by n. Its tables show descent at C = 100, where 0.001 on the
-objective itself is thirteen times 1/L and every step would lead further away. So its program must have descended on
-P/n, which is the same thing.
+The step of gradient descent is the report's 0.001 divided by n; the next chapter says why.
 """
 
 SOLVERS = [
@@ -151,8 +149,8 @@ SOLVERS = [
     ["gd", 'GradientDescent(momentum, beta=0.4, step=0.001/n, stop="patience")', "4000 iterations"],
     ["cvxopt", 'QP("cvxopt")', "a gap of 1e-6"],
     ["smo", "SMO()", "the tol of SVC and SVR"],
-    ["bcqp", 'LagrangianDual("plain", step=0.5), intercept="regularised"', "1000 iterations"],
-    ["qp", 'LagrangianDual("plain", step=0.5), intercept="free"', "1000 iterations"],
+    ["bcqp", 'LagrangianDual("plain", step=0.5, inner="minres"), intercept="regularised"', "1000 iterations"],
+    ["qp", 'LagrangianDual("plain", step=0.5, inner="minres"), intercept="free"', "1000 iterations"],
     ["liblinear", "scikit-learn's LinearSVC and LinearSVR, dual=True", "1000 passes"],
     ["libsvm", "scikit-learn's SVC and SVR", f"{LIBSVM_STEPS:,} steps"],
     ["default", 'solver="auto"', "a gap of 1e-6"],

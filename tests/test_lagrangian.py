@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from linear_problems import PIECEWISE_LOSSES, find_optimum, make_linear_problem
 from reference_problems import INTERCEPTS, ROW_LOSSES, make_problem, say, solve_qp
+from scipy.sparse.linalg import minres
 from selection import leave_long
 from sklearn import svm
 
@@ -34,6 +35,7 @@ from maxmargin.solvers.quadratic_program import QuadraticProgram
 DOCS = Path(__file__).parent.parent / "docs" / "formulations.md"
 KERNELS = {"linear": Linear(), "poly": Polynomial(degree=3, coef0=1.0), "rbf": RBF(gamma=0.5)}
 AUGMENTED, PLAIN = LagrangianDual(), LagrangianDual("plain")
+LEAST_NORM = LagrangianDual("plain", inner="normal_equations")
 SMOOTH = (SquaredHinge(), SquaredEpsilonInsensitive(0.1), LeastSquares())
 every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
@@ -208,23 +210,56 @@ def test_a_thousand_samples():
 
 @every_intercept
 @every_kernel
+@pytest.mark.parametrize("solver", [PLAIN, LEAST_NORM], ids=["minres", "normal_equations"])
 @pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.1), Quantile(0.3)], ids=say)
-def test_the_gap_of_the_plain_method_is_true(loss, kernel, intercept):
+def test_the_gap_of_the_plain_method_is_true(loss, solver, kernel, intercept):
     """P >= P* >= D, far apart; and the residual of the last inner solve says why."""
     problem = make_problem(loss, KERNELS[kernel], intercept)
-    result = solve(problem, PLAIN, tol=1e-6, max_iter=300)
+    result = solve(problem, solver, tol=1e-6, max_iter=300)
     best = solve(problem, "smo", tol=1e-9).certificate
-    assert result.status in (Status.STALLED, Status.MAX_ITER)
+    ends = {Status.STALLED, Status.MAX_ITER}
+    if solver.inner == "minres":  # duals of 1e12 and more, whose scores float64 cannot hold
+        ends.add(Status.ROUNDING_LIMIT)
+    assert result.status in ends
     assert result.certificate.primal >= best.dual
     assert best.primal >= result.certificate.dual
     assert result.certificate.relative_gap > 1e-3
     assert 1e-3 < result.counters["residual"] <= 1.0 + 1e-6
 
 
+@pytest.mark.parametrize("intercept", ["free", "regularised"])
+def test_the_inner_solutions_minimise_the_residual(intercept):
+    """Both have the residual of LAPACK's least squares; normal equations also have its norm, MINRES need not."""
+    X, y = make_clouds(30)
+    runs = [solver.start(pose(Hinge(), X, y, 1.0, intercept), 0.0) for solver in (PLAIN, LEAST_NORM)]
+    Z = np.column_stack([X, np.ones(60)]) if intercept == "regularised" else X
+    Q = (y[:, None] * Z) @ (y[:, None] * Z).T
+    exact = np.linalg.lstsq(Q, np.ones(60), rcond=1e-10)[0]
+    residuals = [np.linalg.norm(Q @ run.v - 1.0) for run in runs]
+    least = np.linalg.norm(Q @ exact - 1.0)
+    assert residuals[1] == pytest.approx(least, rel=1e-6)
+    # the part of v in the null space, up to 1e12 times as large, leaves few digits to the rest
+    assert residuals[0] == pytest.approx(least, rel=0.05)
+    assert runs[1].v == pytest.approx(exact, abs=1e-4 * np.abs(exact).max())
+    assert np.linalg.norm(runs[0].v) > 10.0 * np.linalg.norm(exact)
+
+
+def test_minres_is_called_as_equation_32_says():
+    """SciPy's MINRES on Q v = r with Q written out by hand, from zero, at the multipliers of each of a few steps."""
+    X, y = make_clouds(20)
+    run = PLAIN.start(pose(Hinge(), X, y, 1.0), 0.0)
+    Q = run.program.Q
+    assert pytest.approx(np.outer(y, y) * (X @ X.T)) == Q
+    for _ in range(4):
+        right = -(-np.ones(40) - run.mu * y + run.above - run.below)
+        assert np.array_equal(run.v, minres(Q, right, rtol=1e-5, maxiter=500)[0])
+        run.take_step()
+
+
 def test_the_plain_method_does_not_know_C():
     """The report's finding: where v stays within its bounds C has no say, and every sample is a support vector."""
     X, y = make_clouds(50)
-    points = [solve(pose(Hinge(), X, y, C), PLAIN, tol=1e-6, max_iter=200).point for C in (10.0, 1000.0)]
+    points = [solve(pose(Hinge(), X, y, C), LEAST_NORM, tol=1e-6, max_iter=200).point for C in (10.0, 1000.0)]
     assert np.array_equal(points[0].a, points[1].a)
     assert (points[0].a != 0).all()
 
@@ -259,7 +294,7 @@ def test_the_value_is_no_bound_where_Q_is_singular():
     """It rises above the minimum: the part of the system that has no solution is left out."""
     problem = pose(Hinge(), *make_clouds(30), 1.0)
     best = -solve(problem, "smo", tol=1e-10).certificate.dual
-    run = PLAIN.start(problem, 0.0)
+    run = LEAST_NORM.start(problem, 0.0)
     run.advance(300, 10.0)
     assert run.value > best + 1.0
 
@@ -313,7 +348,7 @@ def test_estimators():
     assert len(machine.support_) == 80
 
 
-@pytest.mark.parametrize("solver", [AUGMENTED, PLAIN], ids=["augmented", "plain"])
+@pytest.mark.parametrize("solver", [AUGMENTED, PLAIN, LEAST_NORM], ids=["augmented", "plain", "normal_equations"])
 def test_limits(solver, monkeypatch):
     """Iterations, seconds and a raised flag end a run with its best point so far."""
     monkeypatch.setitem(solve.__globals__, "SLICE_SECONDS", 0.0)  # as if every step took long
@@ -335,7 +370,7 @@ def test_limits(solver, monkeypatch):
     assert np.isfinite(stopped.certificate.gap)
 
 
-@pytest.mark.parametrize("solver", [AUGMENTED, PLAIN], ids=["augmented", "plain"])
+@pytest.mark.parametrize("solver", [AUGMENTED, PLAIN, LEAST_NORM], ids=["augmented", "plain", "normal_equations"])
 def test_trajectories(solver):
     """Every step can be judged, and looking does not change the way."""
     problem = pose(SquaredHinge(), *make_clouds(20), 1.0)
@@ -352,12 +387,14 @@ def test_parameters():
     for step in (0.0, -1.0, np.inf, np.nan, "0.5"):
         with pytest.raises(ValueError, match=rf"step must be a positive number, got {step!r}"):
             LagrangianDual("plain", step)
+    with pytest.raises(ValueError, match=r"inner must be one of \['minres', 'normal_equations'\], got 'cg'"):
+        LagrangianDual("plain", inner="cg")
 
 
 def test_the_same_bits_again():
     """No clock, no chance."""
     problem = pose(Hinge(), *make_clouds(40), 1.0)
-    for solver in (AUGMENTED, PLAIN):
+    for solver in (AUGMENTED, PLAIN, LEAST_NORM):
         one, two = (solve(problem, solver, tol=1e-6, max_iter=50).point for _ in range(2))
         assert np.array_equal(one.a, two.a)
         assert one.b == two.b

@@ -18,12 +18,12 @@ from sklearn.model_selection import cross_validate
 from sklearn.svm import SVR, LinearSVC
 
 from experiments import __main__ as program
-from experiments import agreement, findings, introduction, tables, verdicts
+from experiments import agreement, differences, findings, introduction, relaxation, tables, verdicts
 from experiments.agreement import compare
 from experiments.cells import show_cell, show_column
 from experiments.clouds import make_clouds, make_four_clouds, make_line, make_sine
 from experiments.fits import Measured, Setting, Task, measure
-from experiments.mistakes import average_intercept, recompute_gamma
+from experiments.mistakes import Effect, average_intercept, recompute_gamma
 from experiments.page import Chapter, Figure, Table, Text, render_page, write_page
 from experiments.published import load_table
 from experiments.tables import TableRow, list_rows
@@ -380,8 +380,10 @@ def test_rule_of_low_rank(gap, verdict):
     task = Task("sine", "epsilon_insensitive", 100.0, "poly", 0.1)
     smo = make_record(10, "smo", {"fit_time": 3838.989156, "n_iter": 9325434}, task)
     libsvm = make_record(10, "libsvm", {"fit_time": 1.439916, "n_iter": 6416597}, task)
-    judged = verdicts.judge_low_rank([smo, libsvm], gap)
+    fits = [verdicts.DegreeFive(1.0, hand_made(n_iter=24_000.0), hand_made(n_iter=1000.0))]
+    judged = verdicts.judge_low_rank([smo, libsvm], gap, fits)
     assert judged.verdict == verdict
+    assert "24,000 and 1,000 at C = 1" in judged.why
     assert "1.45" in judged.why
     assert "1,834" in judged.why
 
@@ -411,7 +413,7 @@ def test_rule_of_the_gaussian_kernel(gaps, verdict):
     """A plain method that solves all rows, some, or none."""
     tasks = [Task("four clouds", "hinge", C, "rbf") for C in (1.0, 10.0)]
     records = [make_record(5, "lagrangian", task=task, gap=gap) for task, gap in zip(tasks, gaps, strict=True)]
-    assert verdicts.judge_gaussian([*records, make_record(5, "augmented")], {"Q": (3, 9)}).verdict == verdict
+    assert verdicts.judge_gaussian([*records, make_record(5, "augmented")], {"Q": (3, 9)}, [9, 48]).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -466,8 +468,10 @@ def test_rule_of_the_shape(tall, wide, verdict):
 @pytest.fixture
 def without_fits(monkeypatch):
     """Every fit is one that was made by hand."""
-    for module in (tables, agreement, findings):
+    for module in (tables, agreement, differences, findings):
         monkeypatch.setattr(module, "measure", lambda setting: hand_made(residual=1.0))
+    monkeypatch.setattr(differences, "relax_as_programmed", lambda task: relaxation.Relaxed(1.0, 0.9, 0.9, 100.0))
+    monkeypatch.setattr(differences, "recompute_gamma", lambda task: Effect(1.0, 1.0, 0.8, 0.7))
     monkeypatch.setattr(
         findings, "measure_shapes", lambda: {s: {"primal": 1, "dual": 2, "both": 1} for s in ("tall", "wide")}
     )
@@ -491,6 +495,22 @@ def test_full_mode_has_every_row_of_the_report(without_fits):
         table = full[f"table_{number:02d}"]
         assert len(table.rows) - len(table.added) == rows
         assert 0 < len(quick[table.name].rows) < len(table.rows)
+
+
+@pytest.mark.parametrize(
+    ("dual", "C"), [("bcqp", 1.0), ("bcqp", 10.0), ("qp", 10.0), ("qp", 100.0)], ids=lambda value: str(value)
+)
+def test_the_programs_steps_give_the_reports_scores(dual, C):
+    """Table 9, whose points are the report's own: r2 of both folds to five digits, which MINRES alone does not give."""
+    row = next(r for r in load_table(9) if (r["dual"], r["C"], r["epsilon"]) == (dual, C, 0.1))
+    made = relaxation.relax_as_programmed(tables.pose(9, row).task)
+    assert (made.train, made.val) == pytest.approx((row["train"], row["val"]), abs=3e-6)
+    assert made.n_sv == pytest.approx(row["train_n_sv"], abs=0.5)
+
+
+def test_the_programs_rule_stops_at_once_where_the_relaxation_is_no_bound():
+    """Table 3: one iteration in the report and here."""
+    assert relaxation.relax_as_programmed(tables.pose(3, load_table(3)[0]).task).n_iter == 1
 
 
 def test_added_rows():

@@ -35,6 +35,75 @@ def test_directional_derivatives_need_not_be_linear():
     assert abs(differentiate(steep, np.zeros(2), one + other) - apart) > 0.4
 
 
+def torn(x: np.ndarray) -> float:
+    """x1^3 x2 / (x1^6 + x2^2), and 0 at the origin."""
+    return x[0] ** 3 * x[1] / (x[0] ** 6 + x[1] ** 2) if x.any() else 0.0
+
+
+def bent(x: np.ndarray) -> float:
+    """x1^2 x2 / (x1^4 + x2^2) |x|, and 0 at the origin."""
+    return x[0] ** 2 * x[1] / (x[0] ** 4 + x[1] ** 2) * np.linalg.norm(x) if x.any() else 0.0
+
+
+@pytest.mark.parametrize("fun", [torn, bent])
+def test_gateaux_derivatives_of_zero(fun):
+    """Both have the slope 0 in every direction, which is linear: the quotient falls with the step."""
+    directions = [*np.random.default_rng(1).normal(size=(20, 2)), np.array([1.0, 0.0]), np.array([0.0, 1.0])]
+    for direction in directions:
+        slopes = [abs(fun(step * direction) / step) for step in (1e-3, 1e-5, 1e-7)]
+        assert slopes[2] <= slopes[1] <= slopes[0]
+        assert slopes[2] < 1e-5
+
+
+def test_a_gateaux_derivative_without_continuity():
+    """Along (t, t^3) the second example stays at 1/2 while its argument falls to the origin, where it is 0."""
+    for t in (1e-1, 1e-3, 1e-5):
+        assert torn(np.array([t, t**3])) == pytest.approx(0.5, rel=1e-12)
+
+
+def test_a_continuous_gateaux_derivative_that_is_not_frechets():
+    """The third example is continuous, |f(h)| <= |h|/2, but |f(h)| / |h| stays at 1/2 along (t, t^2)."""
+    for h in np.random.default_rng(2).normal(scale=1e-3, size=(200, 2)):
+        assert abs(bent(h)) <= 0.5 * np.linalg.norm(h) * (1.0 + 1e-12)
+    for t in (1e-1, 1e-3, 1e-5):
+        h = np.array([t, t**2])
+        assert bent(h) / np.linalg.norm(h) == pytest.approx(0.5, rel=1e-12)
+
+
+def test_frechets_derivative_is_the_jacobian():
+    """|f(x + h) - f(x) - A h| / |h| falls with h where A is the matrix of partial derivatives."""
+
+    def fun(x: np.ndarray) -> np.ndarray:
+        return np.array([np.sin(x[0]) * x[1], x[0] ** 2 + np.exp(x[1]), x[0] * x[1]])
+
+    x = np.array([0.7, -0.3])
+    jacobian = np.array([[np.cos(x[0]) * x[1], np.sin(x[0])], [2 * x[0], np.exp(x[1])], [x[1], x[0]]])
+    for h in np.random.default_rng(3).normal(size=(10, 2)):
+        rests = [
+            np.linalg.norm(fun(x + t * h) - fun(x) - t * jacobian @ h) / np.linalg.norm(t * h) for t in (1e-2, 1e-4)
+        ]
+        assert rests[1] < 0.02 * rests[0]
+
+
+def test_a_linear_operator_without_a_bound():
+    """A x = (i x_i) on bounded sequences: |A e_i| = i |e_i|, so no M serves them all."""
+    for i in (1, 10, 1000):
+        unit = np.zeros(1000)
+        unit[i - 1] = 1.0
+        assert np.abs(np.arange(1, 1001) * unit).max() == i * np.abs(unit).max()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_one_subgradient_where_there_is_a_derivative(name):
+    """A convex function is differentiable at a point exactly where its subdifferential has one element."""
+    loss, y = LOSSES[name](), np.array([1.0])
+    for f in POINTS[loss.target]:
+        low, high = (float(end[0]) for end in loss.subgradient(np.array([f]), y))
+        central = [loss.value(np.array([f + side * STEP]), y)[0] - loss.value(np.array([f]), y)[0] for side in (1, -1)]
+        smooth = abs(central[0] + central[1]) < 1e-4 * STEP
+        assert smooth == (high - low < 1e-9)
+
+
 def test_a_function_without_subgradients_is_found_out():
     """It is not convex: its gradients are no subgradients, and a cut above a known value shows it."""
 

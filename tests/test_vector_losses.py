@@ -14,7 +14,7 @@ from linear_problems import solve_elsewhere as solve_binary
 
 from maxmargin import Bundle, RiskClassifier, RiskRegressor
 from maxmargin.model.features import ClassDesign, Design
-from maxmargin.model.losses import Hinge, MulticlassHinge, Multivariate
+from maxmargin.model.losses import Hinge, MulticlassHinge, Multivariate, Softmax
 from maxmargin.model.problem import Problem
 from maxmargin.model.samples import wrap
 from maxmargin.solvers.loop import solve
@@ -166,6 +166,15 @@ def test_value_of_the_hinge_by_hand():
         max(0.0, 0.8 * (-0.5 - 0.0 + 0.0), 1.9 * (0.4 - 0.0 + 2.1)),
     ]
     np.testing.assert_allclose(value, by_hand, rtol=1e-14)
+
+
+def test_softmax_by_hand():
+    """log sum exp f - f_y and softmax(f) - e_y: Schmidt-Thieme (n.d.), table 6."""
+    f, y, c = np.random.default_rng(7).normal(size=(3, 8)), np.arange(8) % 3, np.linspace(0.5, 2.0, 8)
+    terms = Softmax().terms(y, c)
+    shares = np.exp(f) / np.exp(f).sum(axis=0)
+    np.testing.assert_allclose(terms.value(f), c * (np.log(np.exp(f).sum(axis=0)) - f[y, np.arange(8)]), rtol=1e-13)
+    np.testing.assert_allclose(-terms.response(f)[0], c * (shares - np.eye(3)[:, y]), atol=1e-13)
 
 
 def test_losses_are_equal_where_their_matrices_are():

@@ -19,6 +19,7 @@ from .run import LagrangianRun
 __all__ = ["LagrangianDual"]
 
 METHODS = {"augmented": AugmentedRun, "plain": PlainRun}
+INNER_SOLVERS = ("minres", "normal_equations")
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,23 @@ class LagrangianDual(Solver):
         The proximal method of multipliers with Newton steps, or projected AdaGrad over MINRES.
     step : float
         Step of AdaGrad, for the plain method.
+    inner : {"minres", "normal_equations"}
+        Where Q is singular, the least-squares solution that the plain method takes for the minimum: MINRES on Q v = r,
+        to the letter of Meoli (2021, equations 32 and 67), or the solution of least norm, by MINRES on Q Q v = Q r.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC, LagrangianDual
+    >>> X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+    >>> SVC(kernel="linear", solver=LagrangianDual("augmented")).fit(X, y).predict([[1.5], [2.5]])
+    array([0, 1])
+    >>> LagrangianDual("plain", inner="normal_equations").inner
+    'normal_equations'
     """
 
     method: str = "augmented"
     step: float = 0.5
+    inner: str = "minres"
     name: ClassVar[str] = "lagrangian_dual"
     formulation: ClassVar[str] = "Lagrangian dual"
     takes: ClassVar[Takes] = replace(TAKES, subject="The Lagrangian dual")
@@ -49,6 +63,9 @@ class LagrangianDual(Solver):
             raise ValueError(f"LagrangianDual's method must be one of {sorted(METHODS)}, got {self.method!r}.")
         if not (isinstance(self.step, Real) and 0 < self.step < np.inf):
             raise ValueError(f"LagrangianDual's step must be a positive number, got {self.step!r}.")
+
+        if self.inner not in INNER_SOLVERS:
+            raise ValueError(f"LagrangianDual's inner must be one of {list(INNER_SOLVERS)}, got {self.inner!r}.")
 
     def refuse(self, problem: Problem) -> str | None:
         """Refuse too many duals for a matrix of all pairs, or no duals at all."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...model.problem import Point, Problem
@@ -14,7 +16,7 @@ from .run import LagrangianRun
 
 ADAGRAD_OFFSET = 1e-8  # keeps AdaGrad's root, which starts at zero, positive
 REGULAR_REL_TOL = 1e-10  # relative residual of MINRES where Q is regular
-# and where it may be singular: a tighter one only adds noise along the smallest eigenvalues
+# and where it may be singular: a tighter one only adds noise along the smallest eigenvalues; it is SciPy's default too
 SINGULAR_REL_TOL = 1e-5
 MAX_INNER_PRODUCTS = 500  # products with Q per inner solve; the next solve starts from its result
 ITERATIONS_WITHOUT_RISE_LIMIT = 5  # iterations without a rise of the dual value, if Q may be singular
@@ -27,9 +29,15 @@ class PlainRun(LagrangianRun):
 
     The inner minimum solves Q v = r with r = -(q - mu sign + above - below). If every loss has curvature, Q is
     regular: the value is a smooth concave function, and its ascent converges. Otherwise Q may be singular. Then the
-    value is -infinity unless r lies in the range of Q, and v is the least-squares solution of least norm: MINRES on
-    Q Q v = Q r, a system that always has solutions (on Q v = r itself it would diverge along the null space). The
-    function that is maximised is then a different one, which leaves out the part of r outside the range.
+    value is -infinity unless r lies in the range of Q, and v is a least-squares solution. `solver.inner` says which:
+
+    "minres" : MINRES on Q v = r, from zero, as equations 32 and 67 of Meoli (2021) have it: |Q v - r| is minimal over
+        the Krylov space of r. It says nothing of the part of v in the null space of Q, which grows until MINRES stops
+        (Choi, Paige and Saunders 2011, section 2), and which the multipliers climb along.
+    "normal_equations" : MINRES on Q Q v = Q r, from the last v, a system that always has solutions, so that the part
+        of v in the null space stays as it was: zero, since v begins at zero. This is the solution of least norm.
+
+    Either way the function that is maximised is a different one, which leaves out the part of r outside the range.
     `counters["residual"]` is the size of that part, |Q v - r| / |r|.
 
     The run ends at tol; or, if Q may be singular, when the value has not risen for five iterations, the rule of Meoli
@@ -51,22 +59,31 @@ class PlainRun(LagrangianRun):
 
     def minimise(self) -> None:
         """v for the present multipliers, the residual, the value of the Lagrangian there, and P and D."""
-        program, m = self.program, len(self.v)
+        program = self.program
         right = self.mu * program.sign - program.q - self.above + self.below
-        matrix, wanted, rtol = program.Q, right, REGULAR_REL_TOL
-        if self.problem.kinked:
-            matrix = LinearOperator((m, m), lambda v: program.Q @ (program.Q @ np.ravel(v)), dtype=float)
-            wanted, rtol = program.Q @ right, SINGULAR_REL_TOL
-        with abortable():
-            self.v, _ = run_on_own_thread(
-                lambda: minres(matrix, wanted, x0=self.v, rtol=rtol, maxiter=MAX_INNER_PRODUCTS)
-            )
+        self.v = self.solve_inner(right)
         image = program.Q @ self.v
         size = float(np.linalg.norm(right))
         self.counters["residual"] = float(np.linalg.norm(image - right)) / size if size > 0 else 0.0
         relaxed = self.mu * (program.balance or 0.0) - float(self.above @ self.upper)
         self.value = 0.5 * float(self.v @ image) - float(self.v @ right) + relaxed
         self.primal, self.dual = self.evaluate(self.point())
+
+    def solve_inner(self, right: np.ndarray) -> np.ndarray:
+        """The solution of Q v = right where Q is regular, else the least-squares solution that `solver.inner` names."""
+        Q, m = self.program.Q, len(self.v)
+        if not self.problem.kinked:
+            return self.call_minres(Q, right, self.v, REGULAR_REL_TOL)
+        if self.solver.inner == "minres":
+            return self.call_minres(Q, right, None, SINGULAR_REL_TOL)
+        square = LinearOperator((m, m), lambda v: Q @ (Q @ np.ravel(v)), dtype=float)
+        return self.call_minres(square, Q @ right, self.v, SINGULAR_REL_TOL)
+
+    def call_minres(self, matrix, right: np.ndarray, start: np.ndarray | None, rtol: float) -> np.ndarray:
+        """SciPy's MINRES, at most MAX_INNER_PRODUCTS steps."""
+        with abortable():
+            v, _ = run_on_own_thread(lambda: minres(matrix, right, x0=start, rtol=rtol, maxiter=MAX_INNER_PRODUCTS))
+        return v
 
     def take_step(self) -> None:
         """One ascent step of the multipliers, and one inner minimum."""
@@ -91,3 +108,14 @@ class PlainRun(LagrangianRun):
     def point(self) -> Point:
         """The duals, possibly outside their bounds, and the intercept, which is -mu by stationarity."""
         return Point(self.program.signed(self.v), 0.0 if self.program.balance is None else -self.mu)
+
+    def describe_step(self, before: None) -> dict[str, Any]:
+        """The multipliers, v, the value of the Lagrangian there, the residual of the inner system, what is violated."""
+        program, v = self.program, self.v
+        imbalance = 0.0 if program.balance is None else program.balance - float(program.sign @ v)
+        outside = np.where(self.finite, np.maximum(v - self.upper, 0.0), 0.0) + np.maximum(-v, 0.0)
+        return {
+            "step": "multipliers", "mu": self.mu, "above": self.above, "below": self.below, "v": v,
+            "value": self.value, "residual": float(self.counters["residual"]), "imbalance": imbalance,
+            "bound_violation": float(outside.max(initial=0.0)),
+        }  # fmt: skip
