@@ -99,7 +99,12 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
 
     def pose_first_problem(self, X: Any, y: Any) -> Problem:
         """The first of the problems of a fit."""
-        return self._pose_problems(self._validate(X, y, None)).problem(0)
+        return self.pose_problems(X, y).problem(0)
+
+    def pose_problems(self, X: Any, y: Any) -> FitProblems:
+        """All problems of a fit, none of them solved."""
+        self._validate_params()
+        return self._pose_problems(self._validate(X, y, None))
 
     # ---- solving ------------------------------------------------------------------------------------------
 
