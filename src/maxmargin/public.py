@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .guarantees.risk import LeaveOneOut, RiskBounds, risk_bounds
     from .guarantees.tuning import CertifiedTuning, certify_tuning
     from .insight.diagnosis import Diagnosis, diagnose
+    from .insight.step_trace import Trace
+    from .insight.tracing import trace
     from .solvers import (
         QP,
         SMO,
@@ -65,6 +67,8 @@ MODULES = {
     "guarantees.risk": ("LeaveOneOut", "RiskBounds", "risk_bounds"),
     "guarantees.tuning": ("CertifiedTuning", "certify_tuning"),
     "insight.diagnosis": ("Diagnosis", "diagnose"),
+    "insight.step_trace": ("Trace",),
+    "insight.tracing": ("trace",),
     "solvers": (
         "AdaGrad",
         "Bundle",
@@ -100,9 +104,9 @@ __all__ = [
     "LagrangianDual", "LeaveOneOut", "LinearSVC", "LinearSVCCV", "LinearSVR", "LinearSVRCV", "MetricSVC", "Minimum",
     "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result",
     "RiskBounds", "RiskClassifier", "RiskClassifierCV", "RiskRegressor", "RiskRegressorCV", "Status",
-    "StructuredBundle", "StructuredModel", "StructuredSVM", "certify", "certify_tuning", "diagnose", "explain",
-    "export_onnx", "load", "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve",
-    "write_libsvm",
+    "StructuredBundle", "StructuredModel", "StructuredSVM", "Trace", "certify", "certify_tuning", "diagnose",
+    "explain", "export_onnx", "load", "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve",
+    "trace", "write_libsvm",
 ]  # fmt: skip
 
 

@@ -112,6 +112,10 @@ class Estimator(ABC):
         """What a fitted estimator predicts of f(x): f(x) itself, or exp(f(x))."""
         return "identity"
 
-    def pose_first_problem(self, X: Any, y: Any) -> Problem:
-        """The first of the problems that a fit on these data would solve; not for family "structured"."""
+    def pose_problem(self, X: Any, y: Any, number: int) -> Problem:
+        """One of the problems that a fit on these data would solve, by its number; not for family "structured"."""
         raise NotImplementedError(f"{type(self).__name__} poses no problem over rows of features.")
+
+    def pose_first_problem(self, X: Any, y: Any) -> Problem:
+        """The first of them."""
+        return self.pose_problem(X, y, 0)

@@ -142,6 +142,30 @@ class Run(ABC):
         """Numbers worth keeping in `Result.counters`, such as kernel rows evaluated."""
         return Counter()
 
+    def advance_once(self) -> Outcome:
+        """The least work after which the run can be looked at without changing its way: one iteration, or a round."""
+        return self.advance(1, np.inf)
+
+    def mark_step(self) -> Any:
+        """What `describe_step` has to know of the state before the next step; only runs that are traced are asked."""
+        return None
+
+    def describe_step(self, before: Any) -> dict[str, Any]:
+        """What a textbook prints of the step since `mark_step`: numbers, words and arrays, by the names of columns.
+
+        Parameters
+        ----------
+        before : object
+            What `mark_step` returned.
+
+        Returns
+        -------
+        dict
+            Names from `insight.step_columns`, so that a name means the same for all solvers; empty where there is
+            nothing to say.
+        """
+        return {}
+
     def pack(self) -> dict[str, Any] | None:
         """The state as arrays, from which `Solver.resume` goes on; None where a run can only start at a point again."""
         return None

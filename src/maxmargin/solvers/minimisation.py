@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..runtime.deadline import Clock
 from ..runtime.interrupt import Interrupt, watch_interrupt
 from .advancing import Advancing
 from .bundle.cuts import Cuts
-from .bundle.descent import Descent, Optimality, Round
+from .bundle.descent import Cut, Descent, Optimality, Round
 from .bundle.functions import FunctionOracle
 from .bundle.rules import RULES
 from .bundle.state import STATE_KEYS, pack, unpack
@@ -137,7 +137,8 @@ def minimize(
         Cuts that are held at most, 4 or more: older ones are let go, or aggregated into their mean. The default is
         d + 10, and at least 100; none for a linear program, which needs them all.
     callback : callable, optional
-        Called with a `Round` after each; a true return value stops.
+        Called with a `Round` after each, which has copies of the best x so far and of the newest cut; a true return
+        value stops.
     checkpoint : path, optional
         A file that receives the bundle every few seconds and at the end.
     resume : Minimum or path, optional
@@ -155,7 +156,8 @@ def minimize(
     with watch_interrupt() as interrupt:
         descent = start_descent(fun, x0, method, float(ridge), lo, hi, max_cuts, resume)
         work = Minimisation(descent, tol, store, interrupt)
-        status, history = advance_to_end(work, clock, interrupt, max_iter, callback)
+        watch = None if callback is None else work.show_to(callback)
+        status, history = advance_to_end(work, clock, interrupt, max_iter, watch)
         if store is not None:
             store.save(lambda: pack(descent))
     return Minimum(
@@ -188,6 +190,16 @@ class Minimisation(Advancing):
             descent.n_iter, descent.oracle.n_calls, seconds, descent.least, descent.bound, descent.serious,
             descent.cuts.m, float(descent.rule.proximity),
         )  # fmt: skip
+
+    def show_to(self, callback: Callable[[Round], bool | None]) -> Callable[[Round], bool | None]:
+        """The callback, given x and the newest cut beside the line of the history, which need not hold them all."""
+
+        def watch(line: Round) -> bool | None:
+            cut = cast(Cut, self.descent.newest)
+            kept = Cut(cut.x.copy(), cut.value, cut.slope.copy(), cut.offset)
+            return callback(line._replace(x=self.descent.best.x.copy(), cut=kept))
+
+        return watch
 
     def decide(self, outcome: Outcome) -> Status | None:
         """Converged, or no nearer for many rounds; Ctrl-C comes before both."""

@@ -287,6 +287,10 @@ class QPRun(Run):
         """The best point so far."""
         return self.best
 
+    def describe_step(self, before: None) -> dict[str, Any]:
+        """The size of the program, and the gap of the best point."""
+        return {"step": "iteration of the backend", "variables": len(self.program.q), "gap_seen": self.gap}
+
     def refresh(self, scores: np.ndarray) -> None:
         """The judge found a wider gap than the run did: aim at a smaller one."""
         self.tol *= 0.5

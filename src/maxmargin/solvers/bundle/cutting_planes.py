@@ -41,7 +41,8 @@ class CuttingPlane(Rule):
 
     def step(self, descent: Descent) -> None:
         """Ask at the minimum of the model."""
-        place = descent.locate(self.minimise(descent).x)
+        descent.tried = self.minimise(descent)
+        place = descent.locate(descent.tried.x)
         better = descent.update_best(place)
         descent.add_cut(place)
         self.widen(better)
@@ -60,7 +61,8 @@ class LineSearch(CuttingPlane):
     def step(self, descent: Descent) -> None:
         """Search the line to the minimum of the model."""
         oracle = descent.oracle
-        goal = oracle.locate(self.minimise(descent).x)
+        descent.tried = self.minimise(descent)
+        goal = oracle.locate(descent.tried.x)
         better = descent.update_best(oracle.search(descent.best, goal, descent.model))
         # Franc and Sonnenburg: a cut at the best place itself would lack what the model's minimum has to tell.
         beyond = descent.pull_back(oracle.between(descent.best, goal, CUT_STEP_SHARE))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,10 +21,20 @@ MAX_FLOAT = np.finfo(float).max
 EXPLODED_VALUE_FACTOR = 1e6
 
 
+class Cut(NamedTuple):
+    """r(y) >= offset + <slope, y> for all y, with equality at x, where the risk r has this value."""
+
+    x: np.ndarray
+    value: float
+    slope: np.ndarray
+    offset: float
+
+
 class Round(NamedTuple):
     """A line of the history of a bundle method.
 
     `value` is the least value so far and `lower_bound` the largest bound; `serious` says whether the centre moved.
+    What a callback is given has `x`, the best place so far, and `cut`, the newest cut, too; the history has not.
     """
 
     n_iter: int
@@ -35,6 +45,8 @@ class Round(NamedTuple):
     serious: bool
     n_cuts: int
     proximity: float
+    x: np.ndarray | None = None
+    cut: Cut | None = None
 
 
 class Optimality(NamedTuple):
@@ -72,6 +84,8 @@ class Descent:
         self.plain: np.ndarray | None = None  # of the best bound, by the ridge or by a linear program
         self.optimality = Optimality(np.inf, np.inf)
         self.measured: Place | None = None
+        self.tried: Step | None = None  # the minimum of the model at which, or towards which, the last step asked
+        self.newest: Cut | None = None
         if best is None:
             self.add_cut(self.best)
             rule.begin(self)
@@ -117,6 +131,7 @@ class Descent:
     def add_cut(self, place) -> None:
         """The cut at a place joins the bundle."""
         slope, offset, key = self.oracle.cut(place)
+        self.newest = Cut(place.x, place.value, slope, offset)
         if self.cuts.m:
             self.oracle.check(self.best, place, slope, self.cuts)
         size = abs(place.value) + float(np.abs(slope) @ np.abs(place.x))  # of which the offset is the difference
@@ -200,6 +215,28 @@ class Descent:
         if better:
             self.move_to(place)
         return better
+
+    # ---- what a trace asks --------------------------------------------------------------------------------
+
+    def mark_step(self) -> tuple[Place, float]:
+        """The centre, and F there."""
+        return self.best, self.least
+
+    def describe_step(self, before: tuple[Place, float]) -> dict[str, Any]:
+        """x_t, F and a subgradient of it there, the cut of r, the model at x_t, what it promised, and what came of it.
+
+        The model is max_k offset_k + <phi_k, x> + ridge/2 |x|^2 over the cuts before the step.
+        """
+        centre, least = before
+        cut, tried = cast(Cut, self.newest), cast(Step, self.tried)
+        model = tried.height + self.model.quadratic(tried.x)
+        value = cut.value + self.model.quadratic(cut.x)
+        return {
+            "step": "serious" if self.serious else "null", "centre": centre.x, "x_t": cut.x, "value": value,
+            "subgradient": cut.slope + self.model.spread(self.model.ridges) * cut.x, "cut_slope": cut.slope,
+            "cut_offset": cut.offset, "x_model": tried.x, "model": model, "promised": least - model,
+            "fall": least - self.value(self.best), "proximity": float(self.rule.proximity), "n_cuts": self.cuts.m,
+        }  # fmt: skip
 
     # ---- bounded memory -----------------------------------------------------------------------------------
 

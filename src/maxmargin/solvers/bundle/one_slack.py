@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class OneSlackRun(Run):
         self.constraints = Cuts(problem.features.samples.d + 1)  # rows q_c with offsets |c|_1 / n
         self.n_iter, self.alpha = 0, None
         self.primal, self.dual, self.best = np.inf, -np.inf, None
-        self.violation = np.inf
+        self.w, self.xi, self.loss, self.violation = np.zeros(problem.features.samples.d + 1), 0.0, np.inf, np.inf
         self.stall_detector = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
         self.add(np.ones(problem.n, bool))  # (2), (3)
 
@@ -89,7 +90,7 @@ class OneSlackRun(Run):
         c = self.y * f < 1.0  # (8)
         loss = float((self.share * np.maximum(1.0 - self.y * f, 0.0)).sum())  # = |c|_1 / n - <w, q_c>
         self.add(c)
-        self.violation = loss - xi  # (11)
+        self.w, self.xi, self.loss, self.violation = w, xi, loss, loss - xi  # (11)
         self.n_iter += 1
         if 0.5 * float(w @ w) + self.gamma_n * loss < self.primal:
             self.primal, self.best = 0.5 * float(w @ w) + self.gamma_n * loss, w
@@ -151,6 +152,19 @@ class OneSlackRun(Run):
         """The best w, and the duals of the multipliers."""
         w = np.zeros(self.problem.features.samples.d + 1) if self.best is None else self.best
         return Point(np.clip(self.a, self.problem.row.lo, self.problem.row.hi), 0.0, w)
+
+    def describe_step(self, before: None) -> dict[str, Any]:
+        """w and xi of the constraints so far, the newest constraint q_c and |c|_1 / n, and by how much it is violated.
+
+        With gamma n for the slope, P >= 1/2 |w|^2 + gamma n (|c|_1 / n - <w, q_c>) is a cut.
+        """
+        constraints, alpha = self.constraints, self.alpha
+        return {
+            "step": "constraint", "w": self.w, "xi": self.xi, "loss": self.loss, "violation": self.violation,
+            "q_c": constraints.slopes[-1].copy(), "share_c": float(constraints.offsets[-1]),
+            "model": 0.5 * float(self.w @ self.w) + self.gamma_n * self.xi, "alpha_sum": float(alpha.sum()),
+            "n_cuts": constraints.m,
+        }  # fmt: skip
 
     def refresh(self, scores: np.ndarray) -> None:
         """The judge found the gap wider than the run did: aim lower."""

@@ -45,7 +45,7 @@ class Proximal(Rule):
     def step(self, descent: Descent) -> None:
         """A serious step if F falls by a tenth of what the model promised, else a null step: only a cut."""
         self.seek_bound(descent)
-        step = self.find(descent)
+        step = descent.tried = self.find(descent)
         descent.take(step)
         promised = descent.least - (step.height + descent.model.quadratic(step.x))
         place = descent.locate(step.x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..stalling import StallDetector
 from .cuts import Cuts
 from .descent import Descent, take_rounds
 from .model import choose_faint_ridge
+from .oracle import Place
 from .risk import RiskOracle
 from .rules import RULES
 
@@ -140,6 +141,14 @@ class BundleRun(Run):
         mixture = loss_oracle.mixture(kept)
         b = np.array(b) if self.oracle.tails else best.b if self.oracle.free else 0.0
         return Point(loss_oracle.mix(kept, self.problem.shape), b, coef.copy(), mixture)
+
+    def mark_step(self) -> tuple[Place, float]:
+        """The centre, and P there."""
+        return self.descent.mark_step()
+
+    def describe_step(self, before: tuple[Place, float]) -> dict[str, Any]:
+        """Where the cut was made, and what the model said of it."""
+        return self.descent.describe_step(before)
 
     def refresh(self, scores: np.ndarray) -> None:
         """The judge found the gap wider than the run did: aim lower."""

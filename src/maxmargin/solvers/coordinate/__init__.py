@@ -294,6 +294,22 @@ class CoordinateRun(Run):
         """The solver's own view of P and D, as of the last gap check."""
         return Progress(self.n_iter, seconds, self.primal, self.dual, self.active)
 
+    def mark_step(self) -> tuple[np.ndarray, int]:
+        """The duals before the pass, and the rows that take part in it."""
+        return self.a, self.active
+
+    def describe_step(self, before: tuple[np.ndarray, int]) -> dict[str, Any]:
+        """The rows of the pass, those whose duals moved, the widest violation met, and the gap seen on the way.
+
+        The intercept is b0 + tau (sum a - balance), or the contribution of the constant feature.
+        """
+        a, active = before
+        return {
+            "step": "pass", "active": active, "moved": int(np.count_nonzero(self.a != a)), "w": self.w.copy(),
+            "intercept": float(self.numbers[INTERCEPT]), "violation": float(self.numbers[MAX_VIOLATION]),
+            "gap_seen": float(self.numbers[SEEN_GAP]),
+        }  # fmt: skip
+
     def point(self) -> Point:
         """The duals, w and the intercept."""
         a = self.problem.feasible(self.a)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...model.problem import Point, Problem
@@ -58,6 +60,10 @@ class BatchRun(FirstOrderRun):
         super().check_gap()
         self.raise_bound(self.problem.feasible(self.average))
 
+    def describe_step(self, before: Iterate) -> dict[str, Any]:
+        """The mean of the iterates before the pass and after it, and the step of the last batch."""
+        return super().describe_step(before) | {"step": "pass over batches", "w_next": self.place.u}
+
     def take_batch(self, index: np.ndarray, share: float) -> None:
         """One move along the gradient of some samples; their duals enter the mean over the passes."""
         objective, here = self.objective, self.mover.look_ahead(self.u)
@@ -68,6 +74,7 @@ class BatchRun(FirstOrderRun):
         if self.solver.coordinatewise and not objective.linear:
             gradient = objective.features.scores(gradient)
         self.average[..., index] += share * (a - self.average[..., index])
-        self.u = self.mover.move(self.u, gradient, self.steps.choose(self, self.place))
+        self.last_step = self.steps.choose(self, self.place)
+        self.u = self.mover.move(self.u, gradient, self.last_step)
         self.moves += 1
         self.middle = self.u if self.middle is None else self.middle + 2.0 / (self.moves + 1.0) * (self.u - self.middle)

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from copy import copy
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...model.problem import Point, Problem
 from ...runtime.interruptible import Interrupted, abortable
 from ..result import Outcome, Progress
 from ..stalling import StallDetector
-from .objective import Objective
+from .objective import Iterate, Objective
 
 BOUND_CHECK_SPACING = 1.05  # factor between the iterations of one gap check and the next
 GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 80  # gap checks without a fall by a tenth before a run gives up
@@ -41,6 +41,7 @@ class FirstOrderRun(Run):
         self.steps = solver.choose_steps(self.objective)
         self.mover, self.dual_mover = solver.make_mover(self.objective), solver.make_dual_mover(self.objective)
         self.n_iter, self.next_gap_check = 0, 1
+        self.last_step: float | np.ndarray = 0.0
         self.stall_detector = StallDetector(GAP_CHECKS_WITHOUT_PROGRESS_LIMIT)
         self.own_rule_detector = StallDetector(solver.patience)
         self.a, self.bound = self.average, -np.inf
@@ -80,7 +81,7 @@ class FirstOrderRun(Run):
     def take_step(self) -> None:
         """One move along the gradient; the duals make the same move."""
         here = self.place
-        step = self.steps.choose(self, here)
+        step = self.last_step = self.steps.choose(self, here)
         if self.problem.kinked:
             self.average = self.dual_mover.move(self.average, self.dual_mover.look_ahead(self.average) - here.a, step)
         self.u = self.mover.move(self.u, here.slope if self.solver.coordinatewise else here.gradient, step)
@@ -132,6 +133,23 @@ class FirstOrderRun(Run):
             return self.own_rule_detector.exhausted
         scale = max(abs(self.best.value), abs(self.bound), self.problem.floor)
         return self.gap <= 0.9 * self.tol * scale
+
+    # ---- what a trace asks --------------------------------------------------------------------------------
+
+    def mark_step(self) -> Iterate:
+        """Where the gradient of the step is taken."""
+        return self.place
+
+    def describe_step(self, before: Iterate) -> dict[str, Any]:
+        """u where the gradient was taken, P and its gradient there, the step, and u after it.
+
+        u holds w, or its coefficients on the phi(x_i) where there is a kernel, and then the intercepts of classes.
+        """
+        return {
+            "step": "gradient", "w": before.u, "value": before.value, "gradient": before.gradient,
+            "gradient_norm": float(np.sqrt(before.steepness)), "step_length": self.last_step, "w_next": self.u,
+            "best": self.best.value,
+        }  # fmt: skip
 
     # ---- the contract of a run ----------------------------------------------------------------------------
 

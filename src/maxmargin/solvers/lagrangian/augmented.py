@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from typing import Any
 
 import numpy as np
 
@@ -219,3 +220,17 @@ class AugmentedRun(LagrangianRun):
     def point(self) -> Point:
         """The best point at the end of a round so far."""
         return self.best
+
+    def mark_step(self) -> int:
+        """Rounds so far."""
+        return int(self.counters["rounds"])
+
+    def describe_step(self, before: int) -> dict[str, Any]:
+        """The multipliers, the scales of penalty and proximal term, and how far a is from z and from its balance."""
+        a = self.anchor + self.shift
+        return {
+            "step": "newton" if self.counters["rounds"] == before else "newton, then new multipliers",
+            "mu": -self.b, "multipliers": self.multiplier, "penalty": self.penalty_scale,
+            "proximity": self.proximal_scale, "residual": float(np.abs(a - self.z).max(initial=0.0)),
+            "imbalance": self.balance - float(a.sum()) if self.free else 0.0,
+        }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...model.problem import Point, Problem
@@ -91,3 +93,14 @@ class PlainRun(LagrangianRun):
     def point(self) -> Point:
         """The duals, possibly outside their bounds, and the intercept, which is -mu by stationarity."""
         return Point(self.program.signed(self.v), 0.0 if self.program.balance is None else -self.mu)
+
+    def describe_step(self, before: None) -> dict[str, Any]:
+        """The multipliers, v, the value of the Lagrangian there, the residual of the inner system, what is violated."""
+        program, v = self.program, self.v
+        imbalance = 0.0 if program.balance is None else program.balance - float(program.sign @ v)
+        outside = np.where(self.finite, np.maximum(v - self.upper, 0.0), 0.0) + np.maximum(-v, 0.0)
+        return {
+            "step": "multipliers", "mu": self.mu, "above": self.above, "below": self.below, "v": v,
+            "value": self.value, "residual": float(self.counters["residual"]), "imbalance": imbalance,
+            "bound_violation": float(outside.max(initial=0.0)),
+        }  # fmt: skip

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -109,6 +110,14 @@ class FeatureSpaceRun(Run):
     def progress(self, seconds: float) -> Progress:
         """The inner solver's own view of P and D."""
         return self.inner.progress(seconds)
+
+    def mark_step(self) -> Any:
+        """What the inner run has to know."""
+        return self.inner.mark_step()
+
+    def describe_step(self, before: Any) -> dict[str, Any]:
+        """The step of the inner run."""
+        return self.inner.describe_step(before)
 
     def count(self) -> Counter:
         """What the inner run counts."""

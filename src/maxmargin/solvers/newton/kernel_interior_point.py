@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,6 +136,15 @@ class KernelInteriorRun(Run):
     def progress(self, seconds: float) -> Progress:
         """The solver's own view of P and D."""
         return Progress(self.n_iter, seconds, self.best.primal, self.best.dual, self.problem.n)
+
+    def describe_step(self, before: None) -> dict[str, Any]:
+        """The mean complementarity mu, what the duals lack of their balance, and the duals themselves."""
+        barrier = self.barrier
+        return {
+            "step": "predictor and corrector", "barrier": barrier.complementarity(0.0, 0.0, 0.0, 0.0),
+            "imbalance": float(np.abs(barrier.missing).max()) if barrier.free else 0.0,
+            "a_interior": barrier.collect(barrier.a), "b_interior": barrier.b,
+        }  # fmt: skip
 
     def count(self) -> Counter:
         """Cholesky factorisations: one per step."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -310,6 +311,24 @@ class NewtonRun(Run):
     def is_stuck(self) -> bool:
         """Whether the gap has not fallen by a tenth for ROUNDS_WITHOUT_PROGRESS_LIMIT rounds."""
         return self.stall_detector.is_stalled(self.gap) or not np.isfinite(self.gap)
+
+    # ---- what a trace asks --------------------------------------------------------------------------------
+
+    def mark_step(self) -> np.ndarray | None:
+        """w and b before the step; None while an eighth of the rows is solved."""
+        return None if self.coarse is not None else self.whole.u.copy()
+
+    def describe_step(self, before: np.ndarray | None) -> dict[str, Any]:
+        """w and b, how far they moved, the gradient there, the rows with curvature, and the width of the kinks."""
+        if self.coarse is not None:
+            return {"step": "on some of the rows", "samples": self.coarse.problem.n}
+        whole = self.whole
+        moved = 0.0 if before is None else float(np.linalg.norm(whole.u - before))
+        width = {"width": float(whole.oracle.width)} if self.kinked else {}
+        return {
+            "step": "newton", "w": whole.u.copy(), "moved_by": moved, "gradient": whole.gradient.copy(),
+            "gradient_norm": float(np.linalg.norm(whole.gradient)), "curved": int(whole.response.curved), **width,
+        }  # fmt: skip
 
     # ---- the contract of a run ----------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -171,6 +172,23 @@ class SiftingRun(Run):
         """The gap that is small enough."""
         size = max(abs(self.primal), abs(self.dual), self.problem.floor)
         return 0.9 * self.tol * size
+
+    # ---- what a trace asks --------------------------------------------------------------------------------
+
+    def mark_step(self) -> Barrier | None:
+        """The barrier that the step is taken on; None if it is yet to be opened."""
+        return self.barrier
+
+    def describe_step(self, before: Barrier | None) -> dict[str, Any]:
+        """w and b, the mean complementarity mu, the residual of w = Z'a, and the rows that take part."""
+        barrier = self.barrier if before is None else before
+        if barrier is None:
+            return {"step": "predictor and corrector"}
+        return {
+            "step": "predictor and corrector", "w": barrier.u.copy(), "barrier": barrier.mu,
+            "residual": float(np.linalg.norm(barrier.residual())), "gap_seen": barrier.gap,
+            "active": barrier.a.shape[1], "closed": self.barrier is not barrier,
+        }  # fmt: skip
 
     # ---- the contract of a run ----------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,21 @@ DUAL, FLOOR, HELD = 0, 3, 4
 STEPS_WITHOUT_PROGRESS_LIMIT = 1_000_000  # steps without a fall of the gap by a tenth before a run gives up
 FLOAT32_STEPS_WITHOUT_PROGRESS_LIMIT = 30_000  # such steps with scores in float32, after which they are made exact
 MAX_ROUNDING_SHARE = 0.3  # of the violation that is left: an error of the scores beyond this hides it
+MAX_RATE = 1e29  # a rate beyond this is a stand-in for infinity, 1e30 or 1e300: the dual is at its bound
 ROUNDING_DEVIATIONS = 4.0  # of a sum of rounding errors, each at most as large as the bound, that are allowed for
+
+
+class StepStart(NamedTuple):
+    """What was known before a step: duals, rates up - f and low - f, m and M, and the kernel rows that were held."""
+
+    active: np.ndarray
+    a: np.ndarray
+    rates: tuple[np.ndarray, np.ndarray]
+    m: float
+    M: float
+    violation: float
+    held: np.ndarray | None
+    n_iter: int
 
 
 class ActiveRun(Run):
@@ -101,10 +116,15 @@ class ActiveRun(Run):
             return float((m - M).max())
         return float(max((self.up - self.f).max(), (self.f - self.low).max()))
 
+    def store_rows(self) -> np.ndarray:
+        """The duals of all samples, one row for each layer."""
+        self.a_full[:, self.active] = self.a
+        return self.a_full
+
     def store(self) -> np.ndarray:
         """The duals of all samples, in the shape the problem has."""
-        self.a_full[:, self.active] = self.a
-        return self.a_full[0] if self.flat else self.a_full
+        rows = self.store_rows()
+        return rows[0] if self.flat else rows
 
     def shrink(self) -> None:
         """Set aside the samples that no pair can want: blocked or beyond M upwards, blocked or beyond m downwards."""
@@ -197,6 +217,52 @@ class ActiveRun(Run):
         self.precision_exhausted = self.single_precision
         return Outcome.DONE if self.single_precision else Outcome.STALLED
 
+    # ---- what a trace asks --------------------------------------------------------------------------------
+
+    def mark_step(self) -> StepStart:
+        """Duals and scores before the step, m and M among them, and which kernel rows are held."""
+        m, M = (restore_infinity(float(part[0, 0])) for part in self.extremes())
+        rates = (self.up - self.f, self.low - self.f)
+        violation = restore_infinity(self.spread())
+        return StepStart(self.active, self.a.copy(), rates, m, M, violation, self.held_rows(), self.n_iter)
+
+    def held_rows(self) -> np.ndarray | None:
+        """Whether the kernel row of each active sample is held; None where that is not known."""
+        return None
+
+    def describe_step(self, before: StepStart) -> dict[str, Any]:
+        """i, j, their rates, how far they moved and whether a bound stopped them; m and M before the step, D after."""
+        values = {"m": before.m, "M": before.M} if self.paired and len(self.a) == 1 else {}
+        values |= {"violation": before.violation, "D_run": float(self.numbers[DUAL]), "active": len(self.active)}
+        after = np.array(before.a)
+        after[:] = self.a if len(self.active) == len(before.active) else self.store_rows()[:, before.active]
+        layers, moved = np.nonzero(after != before.a)
+        if len(moved) > 2 or len(moved) == 0:
+            return {"step": "none" if len(moved) == 0 else "many duals", "moved": len(moved), **values}
+        kind = "pair" if self.paired else "single"
+        return {"step": kind, **self.describe_moves(before, after, layers, moved), **values}
+
+    def describe_moves(
+        self, before: StepStart, after: np.ndarray, layers: np.ndarray, moved: np.ndarray
+    ) -> dict[str, Any]:
+        """Of one or two duals that have moved: the one that rose is i, the one that fell is j."""
+        found: dict[str, Any] = dict.fromkeys(("i", "j", "g_i", "g_j", "lambda") if self.paired else ("i", "g_i"))
+        clipped = False
+        for layer, k in zip(layers, moved, strict=True):
+            rises = after[layer, k] > before.a[layer, k]
+            sample = before.active[k]
+            letter = "i" if rises or not self.paired else "j"
+            bound = self.row[4 if rises else 3][layer, sample]
+            clipped |= bool(after[layer, k] == bound)
+            found |= {letter: int(sample), f"g_{letter}": float(before.rates[0 if rises else 1][layer, k])}
+            found["lambda"] = float(abs(after[layer, k] - before.a[layer, k]))
+            if len(before.a) > 1:
+                found["layer"] = int(layer)
+        if not self.paired:
+            found["lambda"] = float(after[layers[0], moved[0]] - before.a[layers[0], moved[0]])
+        held = {} if before.held is None else {"cache_hit": bool(before.held[moved].all())}
+        return {**found, "clipped": clipped, **held}
+
     # ---- what the loop asks -------------------------------------------------------------------------------
 
     @property
@@ -241,3 +307,8 @@ class ActiveRun(Run):
         counters["rows"] = self.problem.features.counters["rows"] - self.rows_before
         counters["negative_curvature"] = int(self.counts[NEGATIVE])
         return counters
+
+
+def restore_infinity(rate: float) -> float:
+    """The rate, with infinity where it is one of its finite stand-ins."""
+    return float(np.copysign(np.inf, rate)) if abs(rate) > MAX_RATE else rate

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
 from ...model.row_cache import RowStore
 from ...runtime.interruptible import Interrupted, abortable
 from ..result import Outcome
-from .active import FLOAT32_TOL_FACTOR, POLISH_MAX_TOL, ActiveRun
+from .active import DUAL, FLOAT32_TOL_FACTOR, POLISH_MAX_TOL, ActiveRun, StepStart
 from .polish import polish
 
 MAX_WORKING_SET_SAMPLES = 1024  # samples of a working set
@@ -188,6 +189,19 @@ class BlockRun(ActiveRun):
         else:
             single_steps(*state, None, *limits)
         return a
+
+    def advance_once(self) -> Outcome:
+        """One round."""
+        return self.advance(BLOCK_STEPS_PER_SAMPLE * self.size, 0.0)
+
+    def describe_step(self, before: StepStart) -> dict[str, Any]:
+        """The working set of the round, its pair steps, m and M before it, D after it."""
+        values = {"m": before.m, "M": before.M} if self.paired and len(self.a) == 1 else {}
+        moved = int(np.count_nonzero((self.store_rows()[:, before.active] != before.a).any(axis=0)))
+        return {
+            "step": "block", "working_set": self.size, "moved": moved, "pair_steps": self.n_iter - before.n_iter,
+            **values, "violation": before.violation, "D_run": float(self.numbers[DUAL]), "active": len(self.active),
+        }  # fmt: skip
 
     def count(self) -> Counter:
         """Rows found in the store when they were needed were hits, the others misses."""

@@ -197,6 +197,10 @@ class PairRun(ActiveRun):
         """K[index, active]."""
         return self.cache.features.block(index)
 
+    def held_rows(self) -> np.ndarray:
+        """Whether the kernel row of each active sample is in the cache."""
+        return self.cache.slot >= 0
+
     def shrink_every(self) -> int:
         """LIBSVM's rhythm: every n steps, at most 1000. Where samples are few, a step is too cheap to be worth it."""
         shrinks = (
