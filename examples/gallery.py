@@ -133,16 +133,21 @@ def shrink(picture):
     return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
+def save_still(figure, path):
+    """The figure as a small file."""
+    pixels = BytesIO()
+    figure.savefig(pixels, dpi=110)
+    plt.close("all")
+    shrink(Image.open(pixels).convert("RGB")).save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size // 1000} kB")
+
+
 def main():
     """All pictures, as small files."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in DRAWINGS.items():
-        path, pixels = folder / f"{name}.png", BytesIO()
-        draw().savefig(pixels, dpi=110)
-        plt.close("all")
-        shrink(Image.open(pixels).convert("RGB")).save(path, optimize=True)
-        print(f"{path}: {path.stat().st_size // 1000} kB")
+        save_still(draw(), folder / f"{name}.png")
 
 
 if __name__ == "__main__":
