@@ -45,7 +45,7 @@ VARIANTS: dict[str, Solver] = {
 
 
 def list_solvers() -> list[str]:
-    """"auto", the solvers of the registry whose data are in memory, and behind each of them its variants."""
+    """ "auto", the solvers of the registry whose data are in memory, and behind each of them its variants."""
     plain = [name for name, make in SOLVERS.items() if "memory" in make.forms]
     with_variants = [[name, *(each for each in VARIANTS if each.startswith(f"{name},"))] for name in plain]
     return ["auto", *(name for names in with_variants for name in names)]
@@ -65,8 +65,9 @@ def spell_solver(name: str) -> str:
     if name not in VARIANTS:
         return repr(name)
     solver = VARIANTS[name]
-    changed = {each.name: getattr(solver, each.name) for each in fields(solver) if each.default != getattr(solver, each.name)}  # type: ignore[arg-type]
-    return f"{type(solver).__name__}({', '.join(f'{key}={value!r}' for key, value in changed.items())})"
+    chosen = {each.name: (getattr(solver, each.name), each.default) for each in fields(solver)}  # type: ignore[arg-type]
+    changed = [f"{key}={value!r}" for key, (value, default) in chosen.items() if value != default]
+    return f"{type(solver).__name__}({', '.join(changed)})"
 
 
 def describe_model(name: str) -> dict[str, Any]:

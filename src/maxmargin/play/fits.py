@@ -1,7 +1,7 @@
 """A fit as a stream of messages: `begin` for each solver, a `frame` for each step that was judged, `end`.
 
-The solvers, the loop and the judge are those of every fit; the problems are those that the estimator poses. A message is
-a dict that JSON can hold, so that a page can be sent it, and a file can keep it.
+The solvers, the loop and the judge are those of every fit; the problems are those that the estimator poses. A message
+is a dict that JSON can hold, so that a page can be sent it, and a file can keep it.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Panel(NamedTuple):
 def stream_fit(request: FitRequest, send: Send, interrupt: Interrupt) -> None:
     """Solve the problems of a fit with each solver of a request, and send what happens.
 
-    What a solver or an estimator refuses becomes a message `refused` with its sentence; the other solver still runs. The
-    last message is `done`.
+    What a solver or an estimator refuses becomes a message `refused` with its sentence; the other solver still runs.
+    The last message is `done`.
 
     Parameters
     ----------

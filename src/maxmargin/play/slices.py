@@ -1,7 +1,8 @@
 """The risk in one dimension: along the line from where a run starts to where it ends, with a cut at every step.
 
-With f_i(t) = f_i(start) + t (f_i(end) - f_i(start)), the risk R(t) = sum_i c_i l(f_i(t); y_i) is convex, and a cut that
-is made at scores f lies below it: R(f) + sum_i g_i (f_i(t) - f_i), g_i a subgradient of c_i l at f_i. It is a line in t.
+With f_i(t) = f_i(start) + t (f_i(end) - f_i(start)), the risk R(t) = sum_i c_i l(f_i(t); y_i) is convex, and a cut
+that is made at scores f lies below it: R(f) + sum_i g_i (f_i(t) - f_i), g_i a subgradient of c_i l at f_i. It is a line
+in t.
 """
 
 from __future__ import annotations
