@@ -39,7 +39,12 @@ async def serve(port: int, open_page: Callable[[str], object] | None) -> None:
     from ..play.server import PlayServer
     from ..play.warm_up import warm_up
 
-    server = PlayServer(port)
+    try:
+        server = PlayServer(port)
+    except OSError as error:
+        raise OSError(
+            f"--port {port} cannot be had: {error.strerror or error}. Choose another, or leave it out for one that is free."
+        ) from None
     server.start()
     print(f"{server.url}\nCtrl-C ends it.", flush=True)
     threading.Thread(target=warm_up, daemon=True).start()
