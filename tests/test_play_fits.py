@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from maxmargin import SVC
+from maxmargin import SMO, SVC
 from maxmargin.play.fits import list_messages, stream_fit
 from maxmargin.play.requests import read_request
 from maxmargin.play.screens import Screen, Window
@@ -97,7 +97,7 @@ def test_a_solver_that_refuses_leaves_the_other_one_alone():
     messages = fit(make_points(2), "SVC", ["newton", "smo"], kernel="rbf")
     refused = pick(messages, "refused")
     assert [message["panel"] for message in refused] == [0]
-    assert "newton" in refused[0]["sentence"]
+    assert "Newton's method works on linear machines" in refused[0]["sentence"]
     assert "\n" not in refused[0]["sentence"]
     assert {message["panel"] for message in pick(messages, "frame")} == {1}
     assert messages[-1] == {"kind": "done"}
@@ -106,7 +106,8 @@ def test_a_solver_that_refuses_leaves_the_other_one_alone():
 @pytest.mark.parametrize(
     ("points", "model", "parameters", "word"),
     [([[0.0, 0.0, 1], [1.0, 1.0, 1]], "SVC", {}, "class"), (make_points(2), "SVC", {"C": -1.0}, "C"),
-     (make_points(2), "NuSVC", {"nu": 2.0}, "nu"), ([[0.0, 0.0], [1.0, -1.0]], "RiskRegressor", {"loss": "poisson"}, "y"),
+     (make_points(2), "NuSVC", {"nu": 2.0}, "nu"),
+     ([[0.0, 0.0], [1.0, -1.0]], "RiskRegressor", {"loss": "poisson"}, "y"),
      (make_points(2), "LinearSVC", {"loss": "cubic"}, "loss")],
 )  # fmt: skip
 def test_what_an_estimator_refuses_is_one_sentence(points, model, parameters, word):
@@ -122,8 +123,9 @@ def test_the_code_of_a_fit_repeats_it(capsys):
     exec(pick(messages, "begin")[0]["code"], names)
     assert "relative gap" in capsys.readouterr().out
     last = pick(messages, "frame")[-1]
-    assert names["model"].certificate_.primal == pytest.approx(last["primal"], rel=1e-9)
-    assert names["model"].n_iter_ == last["iteration"]
+    certificate = names["model"].certificate_  # the page judges more often, and stops at another step
+    assert max(certificate.dual, last["dual"]) <= min(certificate.primal, last["primal"])
+    assert (names["model"].C, names["model"].gamma, names["model"].solver) == (2.0, 0.5, SMO(selection="mvp"))
 
 
 def test_an_interrupt_ends_the_stream_without_a_word():
@@ -143,4 +145,4 @@ def test_what_takes_too_long_says_so():
     request = {"points": make_points(2), "model": "LinearSVC", "parameters": {"loss": "hinge", "tol": 1e-15},
                "solvers": ["gradient_descent"], "max_seconds": 0.05}  # fmt: skip
     messages = list(list_messages(read_request(request)))
-    assert pick(messages, "end")[0]["status"] == "time_limit"
+    assert pick(messages, "end")[0]["status"] == "max_seconds"

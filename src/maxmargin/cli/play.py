@@ -42,9 +42,8 @@ async def serve(port: int, open_page: Callable[[str], object] | None) -> None:
     try:
         server = PlayServer(port)
     except OSError as error:
-        raise OSError(
-            f"--port {port} cannot be had: {error.strerror or error}. Choose another, or leave it out for one that is free."
-        ) from None
+        reason = error.strerror or str(error)
+        raise OSError(f"--port {port}: {reason}. Choose another, or leave it out for one that is free.") from None
     server.start()
     print(f"{server.url}\nCtrl-C ends it.", flush=True)
     threading.Thread(target=warm_up, daemon=True).start()

@@ -167,7 +167,8 @@ class FitHandler(GuardedHandler, WebSocketHandler):
         try:
             content = json.loads(message)
         except ValueError:
-            content = None
+            self.jobs.send({"request": None, "kind": "refused", "panel": None, "sentence": "A request must be JSON."})
+            return
         if isinstance(content, dict) and content.get("kind") == "cancel":
             self.jobs.cancel()
         else:
