@@ -29,6 +29,7 @@ LAYERS = (
     ("tuning",),
     ("guarantees",),
     ("files",),
+    ("play",),
     ("model_selection",),
     ("public",),
     ("cli",),
@@ -44,7 +45,7 @@ COMPILED_GUESTS = ("model", "structures", "blocks", "certificates", "solvers", "
 ROOMS = {
     "matplotlib": ("plots",), "numba": ("compiled",), "dask": ("blocks.dask",), "distributed": ("blocks.dask",),
     "pyarrow": ("blocks", "files"), "cvxopt": ("solvers",), "qpsolvers": ("solvers",),
-    "onnx": ("files",), "onnxruntime": ("files",), "IPython": ("insight",),
+    "onnx": ("files",), "onnxruntime": ("files",), "IPython": ("insight",), "tornado": ("play",),
 }  # fmt: skip
 
 

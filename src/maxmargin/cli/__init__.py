@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": "which solver a fit would take and why, its memory and its time",
     "compile": "compile ahead what fits call, for images and places that are read-only",
     "demo": "fit a small real data set, or write some to files to play with",
+    "play": "draw points in the browser, and watch the solvers at work",
     "bench": "measure this machine, where the repository is at hand",
 }
 

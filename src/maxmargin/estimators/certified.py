@@ -97,9 +97,14 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
     def _finish_fit(self, problems: Any, budget: Budget, observation: Observation) -> None:
         """What a machine adds once it is fitted."""
 
+    def pose_problems(self, X: Any, y: Any) -> FitProblems:
+        """All problems of a fit, none of them solved."""
+        self._validate_params()
+        return self._pose_problems(self._validate(X, y, None))
+
     def pose_problem(self, X: Any, y: Any, number: int) -> Problem:
         """One of the problems of a fit, by its number."""
-        problems = self._pose_problems(self._validate(X, y, None))
+        problems = self.pose_problems(X, y)
         if not 0 <= number < len(problems):
             raise ValueError(f"number must be at least 0 and less than {len(problems)}, got {number!r}.")
         problem: Problem = problems.problem(number)
