@@ -22,12 +22,6 @@ def run(argv: list[str], program: str) -> int:
     if not 0 <= arguments.port <= LARGEST_PORT:
         parser.error(f"--port must lie between 0 and {LARGEST_PORT}, got {arguments.port}")
     try:
-        import tornado  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "The page is served by Tornado, which is not installed: pip install 'maxmargin[play]'."
-        ) from None
-    try:
         asyncio.run(serve(arguments.port, None if arguments.no_browser else webbrowser.open))
     except KeyboardInterrupt:
         print("Stopped.")

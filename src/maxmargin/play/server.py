@@ -14,6 +14,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+try:
+    import tornado  # noqa: F401
+except ImportError:
+    raise ImportError("Tornado, which serves the page, is not installed: pip install 'maxmargin[play]'.") from None
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
