@@ -86,7 +86,8 @@ function writeNumbers() {
     ["free support vectors", (_, frame) => frame.support.split("1").length - 1], ["at their bound", (_, frame) => frame.support.split("2").length - 1]];
   const shown = state.runs.map((run) => [run, findFrame(run, transport.step)]).filter(([, frame]) => frame);
   for (const name of new Set(shown.flatMap(([, frame]) => Object.keys(frame.record ?? {})))) rows.push([name, (_, frame) => writeValue(frame.record?.[name])]);
-  return `<table>${rows.map(([title, read]) => `<tr><th>${escapeText(title)}</th>${shown.map(([run, frame]) => `<td>${escapeText(read(run, frame))}</td>`).join("")}</tr>`).join("")}</table>`;
+  const write = ([title, read]) => `<div><dt>${escapeText(title.replaceAll("_", " "))}</dt>${shown.map(([run, frame]) => `<dd>${escapeText(read(run, frame))}</dd>`).join("")}</div>`;
+  return shown.length ? `<dl class="of-${shown.length}">${rows.map(write).join("")}</dl>` : "<p>None yet.</p>";
 }
 
 function writeValue(value) {
