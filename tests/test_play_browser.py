@@ -98,6 +98,7 @@ def test_the_first_fit_shows_boundary_margin_and_support_vectors(tab):
     assert len(tab.asked) == 1  # the page itself, and nothing else
 
 
+@pytest.mark.slow
 def test_points_are_drawn_erased_and_taken_back(tab):
     box = tab.page.locator(".plane svg").bounding_box()
     corner = (box["x"] + 0.25 * box["width"], box["y"] + 0.9 * box["height"])
@@ -137,6 +138,7 @@ def test_two_solvers_stand_side_by_side(tab):
     assert tab.count("#numbers dl.of-2") == 1
 
 
+@pytest.mark.slow
 def test_a_solver_that_refuses_says_why_beside_one_that_does_not(tab):
     tab.choose("second", "newton")
     assert "Newton's method works on linear machines" in tab.text(".panel:nth-child(2) .refused")
@@ -161,6 +163,7 @@ def test_bad_input_is_answered_and_mended(tab):
     assert tab.text("#alert") == "There are no points yet: draw some, or choose an example."
 
 
+@pytest.mark.slow
 def test_everything_is_exported(tab):
     heads = {}
     for title in ("Picture, SVG", "Picture, PNG", "Data, CSV", "Python code"):
@@ -183,8 +186,14 @@ def test_a_long_fit_can_be_watched_and_stopped(tab):
     tab.page.click("button:text-is('Stop')")
     tab.wait()
     assert tab.text("#status") == "Stopped."
+    tab.page.fill("input[name=tol]", "1e-13")
+    tab.page.press("input[name=tol]", "Tab")
+    tab.page.click("button:text-is('Stop')")  # before the fit has begun
+    tab.page.wait_for_timeout(500)
+    assert tab.text("#status") == "Stopped."
 
 
+@pytest.mark.slow
 def test_curves_have_a_tube(tab):
     tab.page.check("input[value=curve]", force=True)
     tab.wait()
@@ -203,6 +212,7 @@ def test_keys_alone_draw_and_fit(tab):
     assert tab.points == 120
 
 
+@pytest.mark.slow
 def test_keys_reach_every_control(tab):
     reached = set()
     for _ in range(60):
@@ -212,6 +222,7 @@ def test_keys_reach_every_control(tab):
             "theme", "undo", "clear", "step-first", "step-play", "against"} <= reached  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_tabs_do_not_disturb_each_other(tab, browser, url):
     other = Tab(browser, url)
     other.choose("example", "three clouds")
@@ -222,7 +233,7 @@ def test_two_tabs_do_not_disturb_each_other(tab, browser, url):
     other.context.close()
 
 
-@pytest.mark.parametrize("width", [320, 390, 800])
+@pytest.mark.parametrize("width", [320, *(pytest.param(width, marks=pytest.mark.slow) for width in (390, 800))])
 def test_a_narrow_window_needs_no_sideways_scrolling(browser, url, width):
     narrow = Tab(browser, url, viewport={"width": width, "height": 844})
     narrow.choose("second", "smo, maximal violating pair")
@@ -231,6 +242,7 @@ def test_a_narrow_window_needs_no_sideways_scrolling(browser, url, width):
     narrow.context.close()
 
 
+@pytest.mark.slow
 def test_dark_and_light(browser, url):
     dark = Tab(browser, url, color_scheme="dark")
     ground = "getComputedStyle(document.body).backgroundColor"
