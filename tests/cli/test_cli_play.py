@@ -90,6 +90,7 @@ def test_help_says_how_it_ends(capsys):
 
 def test_without_tornado_it_says_what_to_install(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tornado", None)
+    monkeypatch.delitem(sys.modules, "maxmargin.play.server", raising=False)
     assert_refused(capsys, Exit.BAD_INPUT, "pip install 'maxmargin[play]'", "play", "--no-browser")
 
 

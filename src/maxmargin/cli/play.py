@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import webbrowser
 from collections.abc import Callable
 
@@ -22,12 +21,6 @@ def run(argv: list[str], program: str) -> int:
     if not 0 <= arguments.port <= LARGEST_PORT:
         parser.error(f"--port must lie between 0 and {LARGEST_PORT}, got {arguments.port}")
     try:
-        import tornado  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "The page is served by Tornado, which is not installed: pip install 'maxmargin[play]'."
-        ) from None
-    try:
         asyncio.run(serve(arguments.port, None if arguments.no_browser else webbrowser.open))
     except KeyboardInterrupt:
         print("Stopped.")
@@ -37,7 +30,6 @@ def run(argv: list[str], program: str) -> int:
 async def serve(port: int, open_page: Callable[[str], object] | None) -> None:
     """Answer until the task is cancelled, which Ctrl-C does."""
     from ..play.server import PlayServer
-    from ..play.warm_up import warm_up
 
     try:
         server = PlayServer(port)
@@ -46,7 +38,6 @@ async def serve(port: int, open_page: Callable[[str], object] | None) -> None:
         raise OSError(f"--port {port}: {reason}. Choose another, or leave it out for one that is free.") from None
     server.start()
     print(f"{server.url}\nCtrl-C ends it.", flush=True)
-    threading.Thread(target=warm_up, daemon=True).start()
     if open_page is not None:
         open_page(server.url)
     try:

@@ -10,22 +10,28 @@ import asyncio
 import hmac
 import json
 import secrets
-from collections.abc import Callable
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+try:
+    import tornado  # noqa: F401
+except ImportError:
+    raise ImportError("Tornado, which serves the page, is not installed: pip install 'maxmargin[play]'.") from None
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ..runtime.interrupt import Interrupt
-from .fits import stream_fit, to_json
+from .fits import Send, stream_fit, to_json
 from .page import make_live_page
-from .requests import read_request
+from .requests import FitRequest, read_request
+from .warm_up import warm_up
 
 ADDRESS = "127.0.0.1"
 TOKEN_BYTES = 24
+LOADING_SECONDS = 0.05  # between two looks whether compiled code has been loaded
 MAX_MESSAGE_BYTES = 1 << 19  # of a request; thousands of points take a tenth of that
 NOT_ALLOWED = "This address needs the token that `maxmargin play` has printed with it."
 
@@ -45,6 +51,7 @@ class PlayServer:
         self.sockets = bind_sockets(port, ADDRESS)
         self.port: int = self.sockets[0].getsockname()[1]
         self.http: HTTPServer | None = None
+        self.loading = threading.Thread(target=warm_up, daemon=True)
 
     @property
     def url(self) -> str:
@@ -57,7 +64,8 @@ class PlayServer:
         return f"{ADDRESS}:{self.port}", f"localhost:{self.port}"
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Begin to answer, and to load compiled code."""
+        self.loading.start()
         settings = {"server": self}
         routes = [("/", PageHandler, settings), ("/fits", FitHandler, settings)]
         application = Application(routes, websocket_max_message_size=MAX_MESSAGE_BYTES, default_handler_class=NoPage)
@@ -74,10 +82,13 @@ class PlayServer:
 
 
 class FitJobs:
-    """The fits of one page, one at a time: a new one cancels the one that runs."""
+    """The fits of one page, one at a time: a new one cancels the one that runs.
 
-    def __init__(self, send: Callable[[dict[str, Any]], None]):
-        self.send, self.interrupt = send, Interrupt()
+    The first one waits until `loading` has ended, so that the seconds of a solver are its own.
+    """
+
+    def __init__(self, send: Send, loading: threading.Thread):
+        self.send, self.loading, self.interrupt = send, loading, Interrupt()
         self.worker = ThreadPoolExecutor(1, "maxmargin-play")
 
     def begin(self, message: Any) -> None:
@@ -93,7 +104,14 @@ class FitJobs:
         except ValueError as error:
             send({"kind": "refused", "panel": None, "sentence": str(error)})
             return
-        self.worker.submit(stream_fit, request, send, self.interrupt)
+        self.worker.submit(self.fit, request, send, self.interrupt)
+
+    def fit(self, request: FitRequest, send: Send, interrupt: Interrupt) -> None:
+        """Stream a fit, when compiled code has been loaded."""
+        while self.loading.is_alive() and not interrupt:
+            self.loading.join(LOADING_SECONDS)
+        if not interrupt:
+            stream_fit(request, send, interrupt)
 
     def cancel(self) -> None:
         """Raise the flag of the fit that runs; the next one has a flag of its own."""
@@ -152,7 +170,11 @@ class FitHandler(GuardedHandler, WebSocketHandler):
     def open(self, *args: str, **kwargs: str) -> None:
         """A page is there."""
         loop = asyncio.get_running_loop()
-        self.jobs = FitJobs(lambda content: loop.call_soon_threadsafe(self.deliver, json.dumps(to_json(content))))
+
+        def send(content: dict[str, Any]) -> None:
+            loop.call_soon_threadsafe(self.deliver, json.dumps(to_json(content)))
+
+        self.jobs = FitJobs(send, self.server.loading)
         self.server.jobs.add(self.jobs)
 
     def deliver(self, text: str) -> None:

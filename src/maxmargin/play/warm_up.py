@@ -11,6 +11,6 @@ POINTS = [[0.0, 0.0, 0], [1.0, 0.0, 0], [0.0, 1.0, 1], [1.0, 1.5, 1]]
 
 def warm_up() -> None:
     """Fit four points with a kernel machine and with a linear one, and throw away what they say."""
-    for model in ("SVC", "LinearSVC"):
-        message = {"points": POINTS, "model": model, "solvers": ["auto"]}
+    for model, solver in (("SVC", "smo"), ("LinearSVC", "auto")):
+        message = {"points": POINTS, "model": model, "solvers": [solver]}
         stream_fit(read_request(message), lambda _: None, Interrupt())

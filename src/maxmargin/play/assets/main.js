@@ -86,7 +86,8 @@ function writeNumbers() {
     ["free support vectors", (_, frame) => frame.support.split("1").length - 1], ["at their bound", (_, frame) => frame.support.split("2").length - 1]];
   const shown = state.runs.map((run) => [run, findFrame(run, transport.step)]).filter(([, frame]) => frame);
   for (const name of new Set(shown.flatMap(([, frame]) => Object.keys(frame.record ?? {})))) rows.push([name, (_, frame) => writeValue(frame.record?.[name])]);
-  return `<table>${rows.map(([title, read]) => `<tr><th>${escapeText(title)}</th>${shown.map(([run, frame]) => `<td>${escapeText(read(run, frame))}</td>`).join("")}</tr>`).join("")}</table>`;
+  const write = ([title, read]) => `<div><dt>${escapeText(title)}</dt>${shown.map(([run, frame]) => `<dd>${escapeText(read(run, frame))}</dd>`).join("")}</div>`;
+  return shown.length ? `<dl class="of-${shown.length}">${rows.map(write).join("")}</dl>` : "<p>None yet.</p>";
 }
 
 function writeValue(value) {
@@ -159,6 +160,13 @@ function fit() {
   scheduleRedraw();
 }
 
+function stop() {
+  clearTimeout(state.waiting); // a fit that was about to begin
+  state.waiting = null;
+  connection.cancel();
+  say("done", "Stopped.");
+}
+
 function fitSoon() {
   if (!controls.automatic.checked) return scheduleRedraw();
   clearTimeout(state.waiting);
@@ -210,7 +218,7 @@ function addExports() {
 
 function startLive() {
   controls = new Controls(find("controls"), content.live, {
-    fit, stop: () => { connection.cancel(); say("done", "Stopped."); }, change: fitSoon, undo, kind: changeKind,
+    fit, stop, change: fitSoon, undo, kind: changeKind,
     clear: () => changePoints([]), example: (name, n) => changePoints(makeExample(state.kind, name, n)),
   });
   connection = new Connection(takeMessage, (sentence) => complain(sentence));
