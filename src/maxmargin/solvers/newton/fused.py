@@ -25,8 +25,9 @@ from ...runtime.threads import STRIPS, run_strips
 from ..result import Outcome, Progress
 from .oracle import FORMULAS
 from .run import NewtonRun
+from .system import find_far_rows
 
-MAX_FEATURES = 64  # up to which the matrix of all rows takes no longer than a few readings of them
+MAX_FEATURES = 32  # up to which the matrix of all rows takes no longer than a few readings of them
 MIN_ROWS, MIN_ROWS_PER_FEATURE = 8_000, 160  # below which rows are too few for a start on some of them
 DRAWN_ROW_RATIO = 8  # one row in so many, drawn at random, is solved first
 STRIP_ENTRIES = 1 << 16  # of X, at least, in a strip: a tenth of a millisecond, a few times what a thread costs
@@ -35,7 +36,7 @@ STRIP_ENTRIES = 1 << 16  # of X, at least, in a strip: a tenth of a millisecond,
 SAMPLE_SHARE = 0.1
 KEPT_SHARE = 0.02  # of the distance in P: as long as a step leaves less, the next one has the same matrix
 GAP_SHARE = 0.9  # of tol: the gap that a run aims at, so that the judge agrees
-SLOPE_SHARE = 0.3  # of the first slope: the largest slope at which a step ends
+SLOPE_SHARE = 0.1  # of the first slope: the largest slope at which a step ends
 LONGEST_GROWTH, SHORTEST_SHARE = 4.0, 0.1  # of a step that is too short, and of a bracket: limits of a search
 MAX_LOOKS = 30  # passes of one line search
 BALANCED_SHARE = 1e-13  # of sum |a|: what duals that balance sum to
@@ -79,24 +80,29 @@ class RowPass(NamedTuple):
 
 
 class FusedRows:
-    """The rows of a problem, or some of them with larger weights."""
+    """The rows of a problem, or some of them with larger weights.
 
-    def __init__(self, kind: int, X: np.ndarray, constant: float, free: bool, parts: list[np.ndarray]):
-        self.kind, self.X, self.constant, self.free, self.parts = kind, X, constant, free, parts
+    Rows that are `far` from the origin stand for none but themselves: a rare feature may be theirs alone.
+    """
+
+    def __init__(
+        self, kind: int, X: np.ndarray, constant: float, free: bool, parts: list[np.ndarray], far: np.ndarray
+    ):
+        self.kind, self.X, self.constant, self.free, self.parts, self.far = kind, X, constant, free, parts, far
         self.a = np.empty(len(X))
 
     def draw(self, seed: int) -> FusedRows:
-        """One row in DRAWN_ROW_RATIO, drawn at random, each of as much weight as that many."""
+        """One row in DRAWN_ROW_RATIO, drawn at random, each of as much weight as that many, and all that are far."""
         n, ratio = len(self.X), DRAWN_ROW_RATIO
-        drawn = np.flatnonzero(np.random.default_rng(seed).integers(0, ratio, n, dtype=np.uint8) == 0)
-        factor = n / len(drawn)
-        p, d, e, lo, hi = self.parts
+        drawn = np.flatnonzero((np.random.default_rng(seed).integers(0, ratio, n, dtype=np.uint8) == 0) | self.far)
+        far = self.far[drawn]
+        factor = np.where(far, 1.0, float(ratio))
+        p, d, e, lo, hi = (part[drawn] for part in self.parts)
         if self.kind:  # p holds y, and all others c
-            c = factor * d[drawn]
-            parts = [p[drawn], c, c, c, c]
+            d = e = lo = hi = factor * d
         else:
-            parts = [p[drawn], d[drawn] / factor, e[drawn], factor * lo[drawn], factor * hi[drawn]]
-        return FusedRows(self.kind, self.X[drawn], self.constant, self.free, parts)
+            d, lo, hi = d / factor, factor * lo, factor * hi
+        return FusedRows(self.kind, self.X[drawn], self.constant, self.free, [p, d, e, lo, hi], far)
 
     def evaluate(self, u: np.ndarray, formed: bool) -> RowPass:
         """One pass over all rows at u, in strips on all cores; with the matrix where it is to be `formed`."""
@@ -154,8 +160,9 @@ class FusedRun(Run):
             parts = [y, c, c, c, c]
         else:
             kind, parts = small_newton.ROWS, [np.ascontiguousarray(part) for part in problem.row]
-        levels = [FusedRows(kind, X, self.constant, self.free, parts)]
-        while cold and has_many_rows(len(levels[-1].X), self.samples.d):
+        far = find_far_rows(self.samples) if cold else np.zeros(len(X), bool)
+        levels = [FusedRows(kind, X, self.constant, self.free, parts, far)]
+        while cold and has_many_rows(len(levels[-1].X) - np.count_nonzero(levels[-1].far), self.samples.d):
             levels.append(levels[-1].draw(len(levels)))
         return levels
 
@@ -218,11 +225,14 @@ class FusedRun(Run):
             self.place(found)
 
     def search(self) -> RowPass | None:
-        """The pass where |slope| is at most SLOPE_SHARE of the first one, by secants within a bracket; None without."""
+        """The pass where |slope| is at most SLOPE_SHARE of the first one, by secants within a bracket; None without.
+
+        Of all rows only the full step is tried.
+        """
         u, step, first = self.now.u, self.step, -2.0 * self.distance
         formed = self.share > KEPT_SHARE or len(self.levels) > 1
         t, low, high, low_slope = 1.0, 0.0, np.inf, first
-        for _ in range(MAX_LOOKS):
+        for _ in range(MAX_LOOKS if len(self.levels) > 1 else 1):  # along the scores of all rows looks cost less
             found = self.levels[-1].evaluate(u + t * step, formed)
             slope = float(found.gradient @ step)
             if abs(slope) <= SLOPE_SHARE * abs(first) and found.primal < np.inf:

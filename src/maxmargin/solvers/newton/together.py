@@ -21,6 +21,7 @@ from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
 from . import InteriorPoint, Newton
+from .fused import has_many_rows
 from .system import DRAWN_ROWS_PER_FEATURE, ROW_DRAW_RATIO, draw_weighted_rows
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
@@ -62,10 +63,11 @@ def can_solve_together(problems: SmallDesigns, tol: float) -> bool:
 
     With kinks and a small tol the loop is better: its methods end at the optimum itself, once they know the kinks.
     """
-    row = problems.row
+    row, samples = problems.row, problems.features.samples
+    if not problems.kinked and has_many_rows(samples.n, samples.d):
+        return False  # `FusedRun` starts on some of the rows, and has all cores for the others
     if row is None:
         known = type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
-        samples = problems.features.samples
         return known and (samples.size <= MAX_FORMULA_ENTRIES or samples.n <= MAX_FORMULA_ROWS)
     return tol >= CLOSE_TOL if problems.kinked else bool(row.d.all())
 
