@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +18,14 @@ import pytest
 from long_fits import LONG, ONCE, Interruption, fit_quietly, interrupt_fit, load_compiled, make_clouds
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info
-from time_allowances import SLACK_SECONDS, OwnTimer
+from time_allowances import HANG_SECONDS, SLACK_SECONDS, OwnTimer
 
 from maxmargin import SVC, LinearSVC, Status
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF
 from maxmargin.model.losses import Hinge
 from maxmargin.model.problem import Problem
+from maxmargin.runtime.threads import wait_for_workers
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.loop import solve
 
@@ -277,3 +280,23 @@ def test_threads_do_not_hear_of_it():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         assert other.result(timeout=60).result_.converged
+
+
+def test_interrupt_delivered_to_a_worker():
+    """Ctrl-C that the system gives to a worker interrupts the main thread, which waits for that worker."""
+    waited_for, done = threading.Event(), threading.Event()
+
+    def interrupt_oneself() -> None:
+        waited_for.wait(HANG_SECONDS)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        done.wait(HANG_SECONDS)
+
+    with ThreadPoolExecutor(1) as pool:
+        worker = pool.submit(interrupt_oneself)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                waited_for.set()
+                wait_for_workers([worker])
+            assert not worker.done()
+        finally:
+            done.set()

@@ -7,6 +7,7 @@ the order in which they are solved: each starts from the duals of the one before
 
 import numpy as np
 
+from .active_samples import take_phases
 from .compiler import njit
 from .lanes import view_rows
 from .single_rows import gather_row
@@ -24,7 +25,7 @@ from .small_problems import (
     take_stretches,
 )
 from .small_systems import fill
-from .smo import DUAL, HELD, OPTIONS, update_all_rates
+from .smo import CONVERGED, DUAL, HELD, OPTIONS, STALLED, update_all_rates
 
 
 @njit(**OPTIONS)
@@ -54,14 +55,34 @@ def scale_duals(duals, f, p, d, e, lo, hi):
 
 
 @njit(**OPTIONS)
+def take_steps_of_cell(
+    rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, balanced, tol, steps,
+    numbers, counts, intercepts,
+):  # fmt: skip
+    """Pair steps over all samples in float64, from duals and scores as they are."""
+    square = 0.0
+    for layer in range(a.shape[0]):
+        for i in range(f.shape[0]):
+            square += a[layer, i] * f[i]
+    numbers[DUAL] = -0.5 * square - sum_conjugates(a, p, d, e)
+    numbers[HELD] = 1.0 if balanced else 0.0
+    update_all_rates(a, p, d, e, lo, hi, up, low)
+    take_stretches(
+        rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, tol, steps, numbers,
+        counts, intercepts,
+    )  # fmt: skip
+
+
+@njit(**OPTIONS)
 def solve_cells(
-    start, stop, first_cell, last_cell, warm, matrix, diagonal, index, ends, buffer, a, p, d, e, lo, hi, balance,
-    balanced, tol, limits, numbers, counts, intercepts,
+    start, stop, first_cell, last_cell, warm, matrix, diagonal, index, ends, buffer, places, a, f, p, d, e, lo, hi,
+    balance, balanced, tol, limits, numbers, counts, intercepts,
 ):  # fmt: skip
     """Pair steps for the cells first_cell to last_cell of the problems start to stop, to gaps within tol.
 
-    The first cell starts from its own duals if `warm`, else from those of the cell before it, if there is one. Where
-    duals are `balanced`, they sum to something else than zero, and each cell starts anew.
+    The first cell starts from its own duals and scores if `warm`, else from those of the cell before it, if there is
+    one. Where duals are `balanced`, they sum to something else than zero, and each cell starts anew. With `places` for
+    rows in float32, a problem takes its steps in phases; what they say of its rows must be that of the call before.
     """
     layers = a.shape[1]
     for k in range(start, stop):
@@ -74,10 +95,10 @@ def solve_cells(
         fill(slot, -1)
         fill(holder, -1)
         fill(stamp, -1)
-        work, f, scratch, intercept = np.zeros((9, layers, n)), np.zeros(n), np.empty(n), np.zeros(layers)
+        work, scores, scratch, intercept = np.zeros((9, layers, n)), np.zeros(n), np.empty(n), np.zeros(layers)
         p_c, d_c, e_c, lo_c, hi_c = work[0], work[1], work[2], work[3], work[4]
         duals, up, low, curvature = work[5], work[6], work[7], work[8]
-        counted, begun = counts[first_cell, k].copy(), False
+        counted = counts[first_cell, k].copy()
         for cell in range(first_cell, last_cell):
             take_columns(p[cell], begin, p_c)
             take_columns(d[cell], begin, d_c)
@@ -87,32 +108,33 @@ def solve_cells(
             for layer in range(layers):
                 for i in range(n):
                     curvature[layer, i] = d_c[layer, i] + diagonal[own[i]]
-            values, begins_anew = numbers[cell, k].copy(), balanced or not begun
-            if begins_anew:
-                origin = cell if warm else cell - 1
-                if balanced and not warm:
-                    for layer in range(layers):
-                        fill(duals[layer], 0.0)
-                        fill_to_balance(duals[layer], lo_c[layer], hi_c[layer], balance[cell, k, layer])
-                elif origin >= 0:
-                    take_columns(a[origin], begin, duals)
-                fill(f, 0.0)
-                start_scores(duals, source, rows, slot, holder, stamp, counted, scratch, f)
-            if not balanced and not (warm and begins_anew):
-                scale_duals(duals, f, p_c, d_c, e_c, lo_c, hi_c)
-            begun, square = True, 0.0
-            for layer in range(layers):
+            values, origin = numbers[cell, k].copy(), cell if warm else cell - 1
+            if balanced and not warm:
+                for layer in range(layers):
+                    fill(duals[layer], 0.0)
+                    fill_to_balance(duals[layer], lo_c[layer], hi_c[layer], balance[cell, k, layer])
+                fill(scores, 0.0)
+                start_scores(duals, source, rows, slot, holder, stamp, counted, scratch, scores)
+            elif origin >= 0:
+                take_columns(a[origin], begin, duals)
                 for i in range(n):
-                    square += duals[layer, i] * f[i]
-            values[DUAL] = -0.5 * square - sum_conjugates(duals, p_c, d_c, e_c)
-            values[HELD] = 1.0 if balanced else 0.0
-            update_all_rates(duals, p_c, d_c, e_c, lo_c, hi_c, up, low)
-            take_stretches(
-                rows, slot, holder, stamp, source, f, duals, p_c, d_c, e_c, lo_c, hi_c, up, low, curvature, scratch,
-                tol, limits[k], values, counted, intercept,
-            )  # fmt: skip
+                    scores[i] = f[origin, begin + i]
+            if not balanced and not warm:
+                scale_duals(duals, scores, p_c, d_c, e_c, lo_c, hi_c)
+            code = STALLED
+            if places.shape[0] > 0:
+                code = take_phases(
+                    matrix, own, buffer.view(np.float32), places, scores, duals, p_c, d_c, e_c, lo_c, hi_c, up, low,
+                    curvature, scratch, tol, limits[k], values, counted, intercept,
+                )  # fmt: skip
+            if code != CONVERGED:
+                take_steps_of_cell(
+                    rows, slot, holder, stamp, source, scores, duals, p_c, d_c, e_c, lo_c, hi_c, up, low, curvature,
+                    scratch, balanced, tol, limits[k], values, counted, intercept,
+                )  # fmt: skip
             for layer in range(layers):
                 put(duals[layer], a[cell, layer], begin)
+            put(scores, f[cell], begin)
             put(intercept, intercepts[cell, k], 0)
             put(counted, counts[cell, k], 0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import accumulate
 from typing import NamedTuple, TypeVar, overload
@@ -15,6 +15,7 @@ from ..model.class_pairs import PairRows
 from ..model.features import Gram
 from ..runtime.interpreter import InterpreterTurn
 from ..runtime.interrupt import Interrupt
+from ..runtime.threads import wait_for_workers
 
 TaskResult = TypeVar("TaskResult")
 # of a budget and of a second: so long after its end, problems that have not begun may have a certificate
@@ -149,9 +150,7 @@ def run_side_by_side(
         return outcomes
     pool, done = ThreadPoolExecutor(budget.workers, thread_name_prefix="maxmargin-task"), False
     try:
-        workers = [pool.submit(drain) for _ in range(budget.workers)]
-        for worker in wait(workers, return_when=FIRST_EXCEPTION).done:
-            worker.result()
+        wait_for_workers([pool.submit(drain) for _ in range(budget.workers)])
         done = True
         return outcomes
     finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
@@ -104,10 +104,23 @@ def run_on_pool(strips: Strips, work: Callable[[int], None], count: int) -> None
     finally:
         interrupt_state.in_strip = False
         begun = [other for other in others if not other.cancel()]
-        for other in begun:
-            other.exception()
+        while wait(begun, POLL_SECONDS).not_done:
+            pass  # see wait_for_workers
     for other in begun:
         other.result()
+
+
+def wait_for_workers(workers: Sequence[Future[None]]) -> None:
+    """Wait until all workers are done; the error of one is raised at once.
+
+    Python looks at signals in the main thread alone, and the system may deliver Ctrl-C to another one. A main thread
+    that sleeps until the workers are done would hear of it only then, so it wakes up again and again.
+    """
+    left = set(workers)
+    while left:
+        done, left = wait(left, POLL_SECONDS, FIRST_EXCEPTION)
+        for worker in done:
+            worker.result()
 
 
 @cache

@@ -26,6 +26,7 @@ WHOLE_CHAIN_MAX_SAMPLES = 600  # samples of a problem up to which its chain is o
 STEPS_PER_SAMPLE, MIN_STEPS = 100, 20_000  # pair steps of a cell, after which it is left as it is
 SINGLE_STORAGE_ERROR = 1.0001 * 2.0**-24  # of a float64 number that was rounded to float32
 FLOOR_PLACE = 3
+SOLVED_SHARE_OF_GAP = 0.97  # of the gap that is asked for: the judge allows for rounding on top of what the solver sees
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class SolvedCells:
         self.has_balance = folds[0].rows[0].has_balance
         shape = (self.cells, len(self.lengths))
         self.a = np.zeros((self.cells, self.layers, len(self.index)))
+        self.f = np.zeros((self.cells, len(self.index)))  # the solver's scores, for the cells that start there
         self.b = np.zeros((*shape, self.layers))
         self.counts = np.zeros((*shape, 7), np.int64)
         self.diagonal = np.ascontiguousarray(features.diagonal, np.float64)
@@ -131,26 +133,27 @@ class SolvedCells:
         numbers = np.zeros((self.cells, len(lengths), 5))
         for cell in range(first, last):
             numbers[cell, :, FLOOR_PLACE] = self.problems[cell].floors
-        order = np.argsort(-lengths, kind="stable").tolist() if lengths.min() > WHOLE_CHAIN_MAX_SAMPLES else None
+        groups = group_problems(self.lengths)
 
-        def advance(start: int, stop: int) -> None:
-            most = int(lengths[start:stop].max()) if order is None else int(lengths.max())
+        def advance(number: int, _: int) -> None:
+            start, stop = groups[number]
+            most = int(lengths[start:stop].max())
+            short = most <= WHOLE_CHAIN_MAX_SAMPLES
             rows = max(2, min(most, ROW_BUFFER_BYTES // 8 // most))
             buffer = open_tile(rows, most, np.dtype(float), "rows").ravel()
-            for k in range(start, stop) if order is not None else [start]:
-                one, end = (order[k], order[k] + 1) if order is not None else (start, stop)
-                whole = most <= WHOLE_CHAIN_MAX_SAMPLES
-                for begin, finish in [(first, last)] if whole else [(t, t + 1) for t in range(first, last)]:
-                    if is_over():
-                        return
-                    solve_cells(
-                        one, end, begin, finish, warm, self.matrix, self.diagonal, self.index, self.ends, buffer,
-                        self.a, *self.rows, self.balance, self.has_balance, tol, limits, numbers, self.counts, self.b,
-                    )  # fmt: skip
-                    balance_cells(one, end, begin, finish, self.ends, self.a, *self.rows[3:], self.balance)
+            in_phases = not short and self.layers == 1 and not self.has_balance
+            places = np.zeros(1 + 3 * most if in_phases else 0, np.int64)
+            for begin, end in [(first, last)] if short else [(cell, cell + 1) for cell in range(first, last)]:
+                if is_over():
+                    return
+                solve_cells(
+                    start, stop, begin, end, warm, self.matrix, self.diagonal, self.index, self.ends, buffer, places,
+                    self.a, self.f, *self.rows, self.balance, self.has_balance, SOLVED_SHARE_OF_GAP * tol, limits,
+                    numbers, self.counts, self.b,
+                )  # fmt: skip
+                balance_cells(start, stop, begin, end, self.ends, self.a, *self.rows[3:], self.balance)
 
-        work = float(lengths.mean()) ** 2
-        run_strips(advance, len(lengths), max(1, int(STRIP_KERNEL_VALUES // work)))
+        run_strips(advance, len(groups), 1)
 
     # ---- the judge ----------------------------------------------------------------------------------------
 
@@ -236,6 +239,21 @@ class SolvedCells:
         counted = table.any(axis=1)
         part = self.matrix[np.ix_(rows, used[counted])]
         return np.asarray(part @ table[counted].astype(part.dtype, copy=False), np.float64)
+
+
+def group_problems(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """Problems that a core takes at a time, as (first, last + 1), the longest first; large ones are alone."""
+    groups, start, work = [], 0, 0
+    for number, length in enumerate([*lengths, None]):
+        if length is None or length > WHOLE_CHAIN_MAX_SAMPLES or work > STRIP_KERNEL_VALUES:
+            groups += [(start, number)] if number > start else []
+            start, work = number, 0
+        if length is not None:
+            work += length**2
+            if length > WHOLE_CHAIN_MAX_SAMPLES:
+                groups.append((number, number + 1))
+                start, work = number + 1, 0
+    return sorted(groups, key=lambda group: -sum(length**2 for length in lengths[slice(*group)]))
 
 
 def find_worst(numbers: np.ndarray) -> Certificate | None:

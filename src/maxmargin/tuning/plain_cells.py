@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from traceback import format_exc
@@ -22,7 +22,7 @@ from ..runtime.deadline import Clock
 from ..runtime.interrupt import Interrupt, obey_interrupt, watch_interrupt
 from ..runtime.scikit_learn import effective_n_jobs
 from ..runtime.scikit_learn_search import clone, config_context, get_config, list_metrics, score_estimator
-from ..runtime.threads import CORES, POLL_SECONDS, is_main
+from ..runtime.threads import CORES, is_main, wait_for_workers
 from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM
 from .cells import CellOutcome, SearchData, SearchOutcome, SearchSettings
 from .chains import Chain, name_last_step
@@ -85,12 +85,7 @@ class PlainSearch:
         """The same on several threads, each with one core; the first error ends them all."""
         pool = ThreadPoolExecutor(workers, thread_name_prefix="maxmargin-cell")
         try:
-            futures = [pool.submit(self.drain, left) for _ in range(workers)]
-            # Python looks at signals in this thread alone, and some systems deliver them to another.
-            while wait(futures, POLL_SECONDS).not_done:
-                pass
-            for future in futures:
-                future.result()
+            wait_for_workers([pool.submit(self.drain, left) for _ in range(workers)])
         finally:
             self.stop.failed = True  # nothing more is wanted, whatever ended it
             pool.shutdown(wait=False, cancel_futures=True)
