@@ -85,9 +85,7 @@ class FusedRows:
     Rows that are `far` from the origin stand for none but themselves: a rare feature may be theirs alone.
     """
 
-    def __init__(
-        self, kind: int, X: np.ndarray, constant: float, free: bool, parts: list[np.ndarray], far: np.ndarray
-    ):
+    def __init__(self, kind: int, X: np.ndarray, constant: float, free: bool, parts: list[np.ndarray], far: np.ndarray):
         self.kind, self.X, self.constant, self.free, self.parts, self.far = kind, X, constant, free, parts, far
         self.a = np.empty(len(X))
 
@@ -123,7 +121,9 @@ class FusedRows:
         sums, pulled, matrix = (sum(parts) for parts in zip(*(found[k] for k in sorted(found)), strict=True))
         ridge, last, tail = 0.0 if self.free else 1.0, u[-1], pulled[-1]
         primal = 0.5 * float(u[:-1] @ u[:-1] + ridge * last**2) + sums[LOSSES]
-        dual = -0.5 * float(pulled[:-1] @ pulled[:-1] + ridge * tail**2) - sums[CONJUGATES] - (1.0 - ridge) * last * tail
+        dual = (
+            -0.5 * float(pulled[:-1] @ pulled[:-1] + ridge * tail**2) - sums[CONJUGATES] - (1.0 - ridge) * last * tail
+        )
         gradient = u - pulled
         gradient[-1] = ridge * last - tail
         return RowPass(u, float(primal), float(dual), gradient, pulled, matrix if formed else None)
