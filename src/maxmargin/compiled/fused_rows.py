@@ -16,32 +16,31 @@ LOSSES, CONJUGATES, CURVED = range(3)  # the sums over the rows
 
 
 @njit(**OPTIONS)
-def project_rows(X, first, count, u, constant, f):
-    """f = Z u for some rows."""
+def project_rows(X, u, constant, f):
+    """f = Z u."""
     d = X.shape[1]
     offset = constant * u[d]
-    for i in range(count):
-        total = offset
+    for i in range(X.shape[0]):
+        total = 0.0
         for j in range(d):
-            total += X[first + i, j] * u[j]
-        f[i] = total
+            total += X[i, j] * u[j]
+        f[i] = total + offset
 
 
 @njit(**OPTIONS)
-def combine_rows(X, first, count, constant, a, pulled):
-    """pulled += Z'a for some rows, four at a time."""
-    d = X.shape[1]
-    whole, total = count - count % 4, 0.0
+def combine_rows(X, constant, a, pulled):
+    """pulled += Z'a, four rows at a time."""
+    n, d = X.shape
+    whole, total = n - n % 4, 0.0
     for i in range(0, whole, 4):
         one, two, three, four = a[i], a[i + 1], a[i + 2], a[i + 3]
         if one != 0.0 or two != 0.0 or three != 0.0 or four != 0.0:
-            k = first + i
             for j in range(d):
-                pulled[j] += one * X[k, j] + two * X[k + 1, j] + three * X[k + 2, j] + four * X[k + 3, j]
-    for i in range(whole, count):
+                pulled[j] += one * X[i, j] + two * X[i + 1, j] + three * X[i + 2, j] + four * X[i + 3, j]
+    for i in range(whole, n):
         for j in range(d):
-            pulled[j] += a[i] * X[first + i, j]
-    for i in range(count):
+            pulled[j] += a[i] * X[i, j]
+    for i in range(n):
         total += a[i]
     pulled[d] += constant * total
 
@@ -49,12 +48,13 @@ def combine_rows(X, first, count, constant, a, pulled):
 @njit(**OPTIONS)
 def pack_row(X, i, constant, weight, first, plain, scaled):
     """z_i and weight z_i at their place among the packed rows."""
-    d = U(X.shape[1])
-    for j in range(d):
+    d = X.shape[1]
+    for j in range(U(d)):
         plain[first + j] = X[i, j]
-    plain[first + d] = constant
-    for j in range(d + U(1)):
-        scaled[first + j] = weight * plain[first + j]
+    for j in range(U(d)):
+        scaled[first + j] = weight * X[i, j]
+    plain[first + U(d)] = constant
+    scaled[first + U(d)] = weight * constant
 
 
 @njit(**OPTIONS)
@@ -82,14 +82,14 @@ def pass_rows(kind, X, constant, u, p, d, e, lo, hi, formed, a, sums, pulled, M)
     for start in range(0, n, CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, n)
         count = stop - start
-        project_rows(X, start, count, u, constant, f)
+        project_rows(X[start:stop], u, constant, f[:count])
         losses, conjugates = respond(
             kind, f[:count], p[start:stop], d[start:stop], e[start:stop], lo[start:stop], hi[start:stop],
             a[start:stop], curvature[:count],
         )  # fmt: skip
         sums[LOSSES] += losses
         sums[CONJUGATES] += conjugates
-        combine_rows(X, start, count, constant, a[start:stop], pulled)
+        combine_rows(X[start:stop], constant, a[start:stop], pulled)
         if not formed:
             continue
         for i in range(count):
