@@ -59,7 +59,7 @@ def has_many_rows(n: int, d: int) -> bool:
 
 
 class RowPass(NamedTuple):
-    """What a pass over the rows found at u: P, D, the gradient, Z'a, and the lower half of the matrix if it was asked."""
+    """What a pass over the rows found at u: P, D, the gradient, Z'a, and the lower half of the matrix where formed."""
 
     u: np.ndarray
     primal: float
@@ -151,7 +151,7 @@ class FusedRun(Run):
 
     def open_levels(self, cold: bool) -> list[FusedRows]:
         """All rows, then one in eight of them, and so on; the last level is where steps are taken."""
-        from ...compiled import smooth_rows, small_newton
+        from ...compiled import small_newton, smooth_rows
 
         problem, X = self.problem, make_writable(self.samples.X)
         if problem.row is None:

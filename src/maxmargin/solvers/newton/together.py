@@ -17,11 +17,11 @@ from ...certificates.certificate import Certificate
 from ...certificates.small_designs import SmallDesigns
 from ...model.losses.smooth import ExponentialTerms, LogisticTerms, PoissonTerms
 from ...model.problem import Point
+from ...model.samples.rows import make_writable
 from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
 from . import InteriorPoint, Newton
-from .fused import has_many_rows
 from .system import DRAWN_ROWS_PER_FEATURE, ROW_DRAW_RATIO, draw_weighted_rows
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
@@ -64,8 +64,6 @@ def can_solve_together(problems: SmallDesigns, tol: float) -> bool:
     With kinks and a small tol the loop is better: its methods end at the optimum itself, once they know the kinks.
     """
     row, samples = problems.row, problems.features.samples
-    if not problems.kinked and has_many_rows(samples.n, samples.d):
-        return False  # `FusedRun` starts on some of the rows, and has all cores for the others
     if row is None:
         known = type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
         return known and (samples.size <= MAX_FORMULA_ENTRIES or samples.n <= MAX_FORMULA_ROWS)
@@ -136,40 +134,35 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
 
 
 def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
-    """Newton's method for the problems start to stop."""
+    """Newton's method for the problems start to stop: of many rows for each feature, some are solved first."""
     aim = tol if tol >= CLOSE_TOL else max(CLOSE_SHARE * tol, LEAST_AIM)
-    if problems.row is None:
-        return make_formula_steps(problems, aim, solutions)
-    from ...compiled.small_newton import ROWS, minimise_all
-
+    kind, real, rows = describe_rows(problems)
     n, size = problems.Z.shape
-    max_steps = limit_steps(ROW_PASSES * n * size + size**3)
-    curvature, real = start_curvature(problems), problems.loss.target == "real"
+    max_steps = limit_steps(n * size**2 if problems.row is None else ROW_PASSES * n * size + size**3)
+    if n >= ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size:
+        from ...compiled.sampled_newton import minimise_all_sampled
+
+        samples = problems.features.samples
+        X, drawn = make_writable(np.ascontiguousarray(samples.X, np.float64)), draw_weighted_rows(samples)
+        return lambda start, stop: minimise_all_sampled(
+            start, stop, kind, X, problems.Z, *drawn, problems.free, real, problems.c, *rows, aim, max_steps, *solutions
+        )
+    from ...compiled.small_newton import minimise_all
+
+    curvature = start_curvature(problems)
     return lambda start, stop: minimise_all(
-        start, stop, ROWS, problems.Z, problems.free, real, problems.c, *problems.row, aim, max_steps, *curvature,
-        *solutions,
-    )  # fmt: skip
+        start, stop, kind, problems.Z, problems.free, real, problems.c, *rows, aim, max_steps, *curvature, *solutions
+    )
 
 
-def make_formula_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
-    """The same for losses without five numbers: of many rows for each feature, some are solved first."""
+def describe_rows(problems: SmallDesigns) -> tuple[int, bool, tuple[np.ndarray, ...]]:
+    """The kind of the loss, whether scores begin at the mean of its targets, and five arrays of numbers of its rows."""
     from ...compiled import small_newton, smooth_rows
 
-    kind = getattr(smooth_rows, FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))])
-    n, size = problems.Z.shape
-    y, c, max_steps = problems.y, problems.c, limit_steps(n * size**2)
-    if n < ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size:
-        curvature = np.zeros(n), np.zeros((size, size))
-        return lambda start, stop: small_newton.minimise_all(
-            start, stop, kind, problems.Z, problems.free, False, c, y, c, c, c, c, tol, max_steps, *curvature,
-            *solutions,
-        )  # fmt: skip
-    from ...compiled.sampled_newton import minimise_all_sampled
-
-    drawn, factors = draw_weighted_rows(problems.features.samples)
-    return lambda start, stop: minimise_all_sampled(
-        start, stop, kind, problems.Z, drawn, factors, problems.free, y, c, tol, max_steps, *solutions
-    )
+    if problems.row is not None:
+        return small_newton.ROWS, problems.loss.target == "real", tuple(problems.row)
+    name = FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))]
+    return getattr(smooth_rows, name), False, (problems.y, *[problems.c] * 4)
 
 
 def limit_steps(products: int) -> int:
@@ -178,9 +171,12 @@ def limit_steps(products: int) -> int:
 
 
 def start_curvature(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
-    """The curvature that all classes have at w = 0 and the matrix of it, formed once; zeros for a single problem."""
+    """The curvature that all classes have at w = 0 and the matrix of it, formed once; zeros for a single problem.
+
+    The same zeros for losses without five numbers, whose curvature changes everywhere at the first step.
+    """
     n, size = problems.Z.shape
-    if len(problems) == 1:
+    if problems.row is None or len(problems) == 1:
         return np.zeros(n), np.zeros((size, size))
     curvature = 1.0 / problems.row.d[0]
     return curvature, (problems.Z.T * curvature) @ problems.Z
