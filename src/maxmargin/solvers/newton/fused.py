@@ -28,6 +28,7 @@ from .run import NewtonRun
 from .system import find_far_rows
 
 MAX_FEATURES = 32  # up to which the matrix of all rows takes no longer than a few readings of them
+FUSED_MIN_ROWS = 1 << 16  # below which steps with a search along the scores take no longer
 MIN_ROWS, MIN_ROWS_PER_FEATURE = 8_000, 160  # below which rows are too few for a start on some of them
 DRAWN_ROW_RATIO = 8  # one row in so many, drawn at random, is solved first
 STRIP_ENTRIES = 1 << 16  # of X, at least, in a strip: a tenth of a millisecond, a few times what a thread costs
@@ -47,7 +48,8 @@ def can_fuse(problem: Problem) -> bool:
     """Whether passes over the rows of a problem are compiled: dense rows, few features, and a known smooth loss."""
     samples: Any = problem.features.samples
     dense = type(samples) is Dense and samples.X.dtype == np.float64 and samples.X.flags.c_contiguous
-    if not (dense and has_many_rows(samples.n, samples.d)) or problem.balance not in (None, 0.0):
+    many = samples.n >= FUSED_MIN_ROWS and has_many_rows(samples.n, samples.d)
+    if not (dense and many) or problem.balance not in (None, 0.0):
         return False
     row = problem.row
     return type(problem.terms) in FORMULAS if row is None else bool((row.d > 0.0).all() and np.isfinite(row.d).all())

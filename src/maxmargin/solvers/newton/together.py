@@ -35,6 +35,7 @@ MAX_FEATURES_OF_FEW_ROWS = 100  # features that may be more than the rows
 # Steps of a problem before it is left to the loop: as many as take so many products, within limits.
 STEPS_PRODUCTS, MIN_STEPS, MAX_STEPS = 4_000_000_000, 60, 400
 ROW_PASSES = 8  # over all rows in a step of Newton's method, whose matrix changes by a few rows
+SAMPLED_MIN_ROWS = 50_000  # of losses whose matrix changes by few rows at a step, to be solved on some of them first
 THREADS_MIN_PRODUCTS = 4_000_000  # of all problems, below which threads take longer to wake up than to help
 CALL_PRODUCTS = 200_000_000  # of a compiled call, after which the clock is looked at: a few hundredths of a second
 EXPECTED_STEPS = 10  # of a problem
@@ -139,7 +140,8 @@ def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) 
     kind, real, rows = describe_rows(problems)
     n, size = problems.Z.shape
     max_steps = limit_steps(n * size**2 if problems.row is None else ROW_PASSES * n * size + size**3)
-    if n >= ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size:
+    least = ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size
+    if n >= (least if problems.row is None else max(least, SAMPLED_MIN_ROWS)):
         from ...compiled.sampled_newton import minimise_all_sampled
 
         samples = problems.features.samples
