@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin import RiskClassifier, RiskRegressor
+from maxmargin import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 from maxmargin.compiled.sampled_newton import find_direction
 from maxmargin.model.samples import wrap
 from maxmargin.solvers.newton import system, together
@@ -59,6 +59,27 @@ def test_optimum_of_all_rows(loss, kind, intercept, no_loop, monkeypatch):
     exact = fit(loss, *rows, intercept=intercept, tol=1e-9)
     assert len(calls) == 1
     assert sampled.certificate_.relative_gap <= 1e-9
+    np.testing.assert_allclose(sampled.coef_, exact.coef_, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(sampled.intercept_, exact.intercept_, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("kind", ["plain", "rare feature", "one large row"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared_epsilon_insensitive", "huber"])
+def test_optimum_of_all_rows_with_five_numbers(loss, kind, intercept, no_loop, monkeypatch):
+    """The same for losses of which only some rows are curved, with weights of samples."""
+    X, labels, counts = make_rows(kind)
+    makers = {"squared_hinge": LinearSVC, "squared_epsilon_insensitive": LinearSVR, "huber": RiskRegressor}
+    weights, fits, calls = np.random.default_rng(1).uniform(0.1, 2.0, len(X)), [], []
+    draw = together.draw_weighted_rows
+    monkeypatch.setattr(together, "draw_weighted_rows", lambda samples: calls.append(samples) or draw(samples))
+    for least in (1, 10**6):
+        monkeypatch.setattr(together, "SAMPLED_MIN_ROWS", least)
+        model = makers[loss](loss=loss, intercept=intercept, tol=1e-9)
+        fits.append(model.fit(X, labels if loss == "squared_hinge" else counts, sample_weight=weights))
+        assert len(calls) == 1
+        assert model.certificate_.relative_gap <= 1e-9
+    sampled, exact = fits
     np.testing.assert_allclose(sampled.coef_, exact.coef_, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(sampled.intercept_, exact.intercept_, rtol=1e-5, atol=1e-7)
 

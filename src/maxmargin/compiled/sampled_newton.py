@@ -5,13 +5,27 @@
 The rows that are drawn are solved first, which gives u and the factors of their matrix. For m rows of d features that
 matrix is off by about sqrt(d/m), and secants of the steps on all rows mend it: B is the limited-memory matrix of
 Broyden, Fletcher, Goldfarb and Shanno with the factored matrix in place of the identity (Nocedal and Wright 2006,
-algorithm 7.4). A step reads the rows three times; their matrix would take as long as twenty readings of 20 features.
+algorithm 7.4). A step is one pass over the rows; with their matrix it would take several times as long.
 """
 
 import numpy as np
 
 from .compiler import njit
-from .small_newton import CONVERGED, EXACT, GAP_SHARE, OPTIONS, STEPS, balance, measure_gap, minimise, respond, search
+from .fused_rows import CONJUGATES, LOSSES, pass_rows
+from .small_newton import (
+    CONVERGED,
+    EXACT,
+    GAP_SHARE,
+    OPTIONS,
+    ROWS,
+    STEPS,
+    absorb_imbalance,
+    balance,
+    measure_gap,
+    measure_targets,
+    minimise,
+    respond,
+)
 from .small_systems import (
     add_multiple,
     add_squares,
@@ -59,30 +73,39 @@ def find_direction(gradient, L, steps, changes, count, shares, step):
 
 
 @njit(**OPTIONS)
-def minimise_by_secants(kind, Z, free, y, c, tol, scale, L, u, a, told):
-    """Steps on all rows from u with the factors L until the gap is within tol; False where they are slow."""
-    n, size = Z.shape
-    ridge = 0.0 if free else 1.0
-    f, trial, move, curvature = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+def keep_secant(step, change, count):
+    """The number of secants with this one, the last, if the gradient has changed along its step."""
+    lengths = np.sqrt(dot(step, step) * dot(change, change))
+    return count + 1 if dot(step, change) > LEAST_CURVATURE_SHARE * lengths else count
+
+
+@njit(**OPTIONS)
+def minimise_by_secants(kind, X, Z, free, p, d, e, lo, hi, tol, scale, L, u, a, told):
+    """Full steps on all rows from u with the factors L until the gap is within tol; False where they are slow.
+
+    A step is one pass over the rows. One that makes the gap wider is taken back.
+    """
+    size = Z.shape[1]
+    ridge, constant, no_matrix = 0.0 if free else 1.0, Z[0, size - 1], np.empty((0, 0))
     pulled, gradient, before, step = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     steps, changes, shares, count = np.empty((SECANTS, size)), np.empty((SECANTS, size)), np.empty(SECANTS), 0
-    project(Z, u, f)
-    losses, conjugates = respond(kind, f, y, c, c, c, c, a, curvature)
-    last_gap, moved, stepped = np.inf, True, False
+    sums, last_gap, moved, stepped = np.empty(3), np.inf, True, False
+    pass_rows(kind, X, constant, u, p, d, e, lo, hi, False, a, sums, pulled, no_matrix)
     for _ in range(MAX_SECANT_STEPS):
-        combine(a, Z, pulled)
-        gap, values = measure_gap(u, ridge, pulled, losses, conjugates, told)
+        gap, values = measure_gap(u, ridge, pulled, sums[LOSSES], sums[CONJUGATES], told)
         if gap <= GAP_SHARE * tol * values:
             if not (free and moved):
                 told[CONVERGED] = 1.0
                 return True
-            shift, losses, conjugates = balance(kind, free, f, y, c, c, c, c, scale, trial, a, curvature)
+            shift, sums[LOSSES], sums[CONJUGATES] = balance_at(kind, Z, u, p, d, e, lo, hi, scale, a)
             u[size - 1] += shift
             steps[count % SECANTS, size - 1] += shift
-            copy(trial, f)
+            combine(a, Z, pulled)
             moved = False
             continue
         if not gap <= SLOW_SHARE * last_gap:
+            if stepped and not gap <= last_gap:
+                add_multiple(-1.0, steps[count % SECANTS], u)
             return False
         last_gap = gap
         copy(gradient, before)
@@ -92,66 +115,88 @@ def minimise_by_secants(kind, Z, free, y, c, tol, scale, L, u, a, told):
             k = count % SECANTS
             for j in range(size):
                 changes[k, j] = gradient[j] - before[j]
-            product = dot(steps[k], changes[k])
-            lengths = np.sqrt(dot(steps[k], steps[k]) * dot(changes[k], changes[k]))
-            count += 1 if product > LEAST_CURVATURE_SHARE * lengths else 0
+            count = keep_secant(steps[k], changes[k], count)
         find_direction(gradient, L, steps, changes, count, shares, step)
-        project(Z, step, move)
-        slope, leant, curve = dot(gradient, step), dot(pulled, step), dot(step, step)
-        curve -= (1.0 - ridge) * step[size - 1] * step[size - 1]
-        if not slope < 0.0:
-            return False
-        t, losses, conjugates = search(kind, f, move, slope, leant, curve, y, c, c, c, c, trial, a, curvature)
-        if not t > 0.0:
+        if not dot(gradient, step) < 0.0:
             return False
         told[STEPS] += 1.0
-        add_multiple(t, step, u)
-        copy(trial, f)
-        for j in range(size):
-            steps[count % SECANTS, j] = t * step[j]
+        add_multiple(1.0, step, u)
+        copy(step, steps[count % SECANTS])
+        pass_rows(kind, X, constant, u, p, d, e, lo, hi, False, a, sums, pulled, no_matrix)
         moved = stepped = True
     return False
 
 
 @njit(**OPTIONS)
-def solve_sample(kind, Z, free, y, c, max_steps, scale, u, L, told):
+def balance_at(kind, Z, u, p, d, e, lo, hi, scale, a):
+    """`balance` at the scores of u: by how much the intercept moves, the sums there, and the duals in a."""
+    n = Z.shape[0]
+    f, trial, curvature = np.empty(n), np.empty(n), np.empty(n)
+    project(Z, u, f)
+    return balance(kind, True, f, p, d, e, lo, hi, scale, trial, a, curvature)
+
+
+@njit(**OPTIONS)
+def solve_sample(kind, Z, free, p, d, e, lo, hi, max_steps, scale, u, L, told):
     """The problem of the rows that were drawn, from u, and the factors of its matrix there; whether there is both."""
     n, size = Z.shape
     a, curvature, f, rows = np.empty(n), np.zeros(n), np.empty(n), np.empty(n, np.int64)
     M, scratch = np.zeros((size, size)), np.empty((size, size))
-    minimise(kind, Z, free, y, c, c, c, c, SAMPLE_TOL, max_steps, scale, False, u, a, curvature.copy(), M.copy(), told)
+    minimise(
+        kind, Z, free, p, d, e, lo, hi, SAMPLE_TOL, max_steps, scale, False, u, a, curvature.copy(), M.copy(), told
+    )  # fmt: skip
     if told[CONVERGED] == 0.0:
         return False
     told[CONVERGED] = 0.0
     project(Z, u, f)
-    respond(kind, f, y, c, c, c, c, a, curvature)
+    respond(kind, f, p, d, e, lo, hi, a, curvature)
     for i in range(n):
         rows[i] = i
     add_squares(Z, curvature, rows, n, M)
     return factor_with_ridge(M, 1.0, 1e-14 if free else 1.0, L, scratch)
 
 
+@njit(**OPTIONS)
+def weigh_drawn(kind, drawn, factors, p, d, e, lo, hi, part):
+    """The five numbers of the rows `drawn`, each of `factors` times its weight, into the rows of `part`."""
+    for i in range(drawn.shape[0]):
+        k, factor = drawn[i], factors[i]
+        part[0, i], part[2, i] = p[k], e[k]
+        part[1, i] = d[k] / factor if kind == ROWS else d[k] * factor
+        part[3, i], part[4, i] = factor * lo[k], factor * hi[k]
+
+
 @njit(**EXACT)
 def minimise_all_sampled(
-    start, stop, kind, Z, drawn, factors, free, y, c, tol, max_steps, u, a, told
+    start, stop, kind, X, Z, drawn, factors, free, real, c, p, d, e, lo, hi, tol, max_steps, u, a, told
 ):  # fmt: skip
     """The problems start to stop: those of the rows `drawn`, each of `factors` times its weight, then those of all.
 
-    Where the sample does not stand for all rows, `minimise` goes on with the whole matrix.
+    X are the rows of Z without the constant. Where the sample does not stand for all rows, `minimise` goes on with the
+    whole matrix; duals that must balance do, as in `minimise_all`.
     """
     size, m = Z.shape[1], drawn.shape[0]
     held, M, L = np.zeros(Z.shape[0]), np.zeros((size, size)), np.empty((size, size))
-    part, part_y, part_c = np.empty((m, size)), np.empty(m), np.empty(m)
+    part, row = np.empty((m, size)), np.empty((5, m))
     for i in range(m):
         copy(Z[drawn[i]], part[i])
     for k in range(start, stop):
-        for i in range(m):
-            part_y[i], part_c[i] = y[k, drawn[i]], factors[i] * c[k, drawn[i]]
+        centre, scale = measure_targets(real, free, p[k], c[k])
+        weigh_drawn(kind, drawn, factors, p[k], d[k], e[k], lo[k], hi[k], row)
         fill(u[k], 0.0)
-        begun = solve_sample(kind, part, free, part_y, part_c, MAX_SAMPLE_STEPS, 1.0, u[k], L, told[k])
-        if begun and minimise_by_secants(kind, Z, free, y[k], c[k], tol, 1.0, L, u[k], a[k], told[k]):
-            continue
+        u[k, size - 1] = centre if free else 0.0
+        begun = solve_sample(
+            kind, part, free, row[0], row[1], row[2], row[3], row[4], MAX_SAMPLE_STEPS, scale, u[k], L, told[k]
+        )  # fmt: skip
         if not begun:
             fill(u[k], 0.0)
-        limit = max_steps + int(told[k, STEPS])
-        minimise(kind, Z, free, y[k], c[k], c[k], c[k], c[k], tol, limit, 1.0, begun, u[k], a[k], held, M, told[k])
+            u[k, size - 1] = centre if free else 0.0
+        if not begun or not minimise_by_secants(
+            kind, X, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, scale, L, u[k], a[k], told[k]
+        ):  # fmt: skip
+            limit = max_steps + int(told[k, STEPS])
+            minimise(
+                kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, limit, scale, begun, u[k], a[k], held, M, told[k]
+            )  # fmt: skip
+        if free and kind == ROWS:
+            absorb_imbalance(a[k], lo[k], hi[k])

@@ -11,6 +11,7 @@ from ...contracts.traits import Takes
 from ...model.problem import Point, Problem
 from .absolute import ProximalNewton
 from .blocks import BlockNewtonRun, refuse_width
+from .fused import FusedRun, can_fuse
 from .run import NewtonRun
 from .sifting import SiftingRun
 from .system import NORMAL_MATRIX_MAX_FEATURES
@@ -27,10 +28,11 @@ class NewtonSolver(Solver):
         """Refuse too many features for a matrix that is summed over blocks."""
         return refuse_width(problem.traits)
 
-    def start(self, problem: Any, tol: float, warm: Any = None) -> NewtonRun | BlockNewtonRun:
+    def start(self, problem: Any, tol: float, warm: Any = None) -> NewtonRun | FusedRun | BlockNewtonRun:
         """A run at `warm`, or at zero."""
-        kind = BlockNewtonRun if problem.traits.form == "blocks" else NewtonRun
-        return kind(self, problem, tol, warm)
+        if problem.traits.form == "blocks":
+            return BlockNewtonRun(self, problem, tol, warm)
+        return (FusedRun if can_fuse(problem) else NewtonRun)(self, problem, tol, warm)
 
     def resume(self, problem: BlockProblem, tol: float, state: dict[str, Any]) -> BlockNewtonRun:
         """A run in the state that `pack` returned."""

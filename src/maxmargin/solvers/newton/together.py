@@ -17,6 +17,7 @@ from ...certificates.certificate import Certificate
 from ...certificates.small_designs import SmallDesigns
 from ...model.losses.smooth import ExponentialTerms, LogisticTerms, PoissonTerms
 from ...model.problem import Point
+from ...model.samples.rows import make_writable
 from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
@@ -34,6 +35,7 @@ MAX_FEATURES_OF_FEW_ROWS = 100  # features that may be more than the rows
 # Steps of a problem before it is left to the loop: as many as take so many products, within limits.
 STEPS_PRODUCTS, MIN_STEPS, MAX_STEPS = 4_000_000_000, 60, 400
 ROW_PASSES = 8  # over all rows in a step of Newton's method, whose matrix changes by a few rows
+SAMPLED_MIN_ROWS = 50_000  # of losses whose matrix changes by few rows at a step, to be solved on some of them first
 THREADS_MIN_PRODUCTS = 4_000_000  # of all problems, below which threads take longer to wake up than to help
 CALL_PRODUCTS = 200_000_000  # of a compiled call, after which the clock is looked at: a few hundredths of a second
 EXPECTED_STEPS = 10  # of a problem
@@ -62,10 +64,9 @@ def can_solve_together(problems: SmallDesigns, tol: float) -> bool:
 
     With kinks and a small tol the loop is better: its methods end at the optimum itself, once they know the kinks.
     """
-    row = problems.row
+    row, samples = problems.row, problems.features.samples
     if row is None:
         known = type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
-        samples = problems.features.samples
         return known and (samples.size <= MAX_FORMULA_ENTRIES or samples.n <= MAX_FORMULA_ROWS)
     return tol >= CLOSE_TOL if problems.kinked else bool(row.d.all())
 
@@ -134,40 +135,36 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
 
 
 def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
-    """Newton's method for the problems start to stop."""
+    """Newton's method for the problems start to stop: of many rows for each feature, some are solved first."""
     aim = tol if tol >= CLOSE_TOL else max(CLOSE_SHARE * tol, LEAST_AIM)
-    if problems.row is None:
-        return make_formula_steps(problems, aim, solutions)
-    from ...compiled.small_newton import ROWS, minimise_all
-
+    kind, real, rows = describe_rows(problems)
     n, size = problems.Z.shape
-    max_steps = limit_steps(ROW_PASSES * n * size + size**3)
-    curvature, real = start_curvature(problems), problems.loss.target == "real"
+    max_steps = limit_steps(n * size**2 if problems.row is None else ROW_PASSES * n * size + size**3)
+    least = ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size
+    if n >= (least if problems.row is None else max(least, SAMPLED_MIN_ROWS)):
+        from ...compiled.sampled_newton import minimise_all_sampled
+
+        samples = problems.features.samples
+        X, drawn = make_writable(np.ascontiguousarray(samples.X, np.float64)), draw_weighted_rows(samples)
+        return lambda start, stop: minimise_all_sampled(
+            start, stop, kind, X, problems.Z, *drawn, problems.free, real, problems.c, *rows, aim, max_steps, *solutions
+        )
+    from ...compiled.small_newton import minimise_all
+
+    curvature = start_curvature(problems)
     return lambda start, stop: minimise_all(
-        start, stop, ROWS, problems.Z, problems.free, real, problems.c, *problems.row, aim, max_steps, *curvature,
-        *solutions,
-    )  # fmt: skip
+        start, stop, kind, problems.Z, problems.free, real, problems.c, *rows, aim, max_steps, *curvature, *solutions
+    )
 
 
-def make_formula_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
-    """The same for losses without five numbers: of many rows for each feature, some are solved first."""
+def describe_rows(problems: SmallDesigns) -> tuple[int, bool, tuple[np.ndarray, ...]]:
+    """The kind of the loss, whether scores begin at the mean of its targets, and five arrays of numbers of its rows."""
     from ...compiled import small_newton, smooth_rows
 
-    kind = getattr(smooth_rows, FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))])
-    n, size = problems.Z.shape
-    y, c, max_steps = problems.y, problems.c, limit_steps(n * size**2)
-    if n < ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size:
-        curvature = np.zeros(n), np.zeros((size, size))
-        return lambda start, stop: small_newton.minimise_all(
-            start, stop, kind, problems.Z, problems.free, False, c, y, c, c, c, c, tol, max_steps, *curvature,
-            *solutions,
-        )  # fmt: skip
-    from ...compiled.sampled_newton import minimise_all_sampled
-
-    drawn, factors = draw_weighted_rows(problems.features.samples)
-    return lambda start, stop: minimise_all_sampled(
-        start, stop, kind, problems.Z, drawn, factors, problems.free, y, c, tol, max_steps, *solutions
-    )
+    if problems.row is not None:
+        return small_newton.ROWS, problems.loss.target == "real", tuple(problems.row)
+    name = FORMULAS[type(problems.loss.terms(problems.y[:1], problems.c[:1]))]
+    return getattr(smooth_rows, name), False, (problems.y, *[problems.c] * 4)
 
 
 def limit_steps(products: int) -> int:
@@ -176,9 +173,12 @@ def limit_steps(products: int) -> int:
 
 
 def start_curvature(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
-    """The curvature that all classes have at w = 0 and the matrix of it, formed once; zeros for a single problem."""
+    """The curvature that all classes have at w = 0 and the matrix of it, formed once; zeros for a single problem.
+
+    The same zeros for losses without five numbers, whose curvature changes everywhere at the first step.
+    """
     n, size = problems.Z.shape
-    if len(problems) == 1:
+    if problems.row is None or len(problems) == 1:
         return np.zeros(n), np.zeros((size, size))
     curvature = 1.0 / problems.row.d[0]
     return curvature, (problems.Z.T * curvature) @ problems.Z
