@@ -57,7 +57,7 @@ class Trace(Trajectory):
     steps : list of dict
         What the solver says of each step; `insight.step_columns` explains the names.
     states : list of State
-        After each step.
+        After each step. `points` is empty for a function, and in a trace that was read from a file.
     setting : dict
         What was solved: data, labels, bounds of the duals, kernel, loss, intercept; numbers, words and lists only.
     status, message : str

@@ -207,9 +207,11 @@ def trace_function(
         work = TracedMinimisation(descent, tol, interrupt, clock, callback)
         work.write_row({"step": "start", **describe_start(descent)})
         status, _ = advance_to_end(work, clock, interrupt, max_steps, lambda progress: work.stopped)
-    columns = [np.array([row[name] for row in work.rows]) for name in ("n_iter", "seconds", "P", "D")]
+    n_iter, seconds, primal, dual = (
+        np.array([row[name] for row in work.rows]) for name in ("n_iter", "seconds", "P", "D")
+    )
     return Trace(
-        method, *columns, [state.x for state in work.states], work.steps, work.states,
+        method, n_iter, seconds, primal, dual, [], work.steps, work.states,
         describe_function(descent), status.value, work.monitor.describe_status(status),
     )  # fmt: skip
 
