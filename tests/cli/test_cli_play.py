@@ -62,6 +62,7 @@ def test_ctrl_c_ends_it_while_a_fit_runs(program):
         ended = await asyncio.get_running_loop().run_in_executor(None, press_ctrl_c, process)
         while await page.read_message() is not None:
             pass
+        page.close()
         return ended
 
     code, out, err = asyncio.run(asyncio.wait_for(begin_and_stop(), SECONDS))

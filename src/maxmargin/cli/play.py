@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import webbrowser
 from collections.abc import Callable
 
@@ -34,13 +35,13 @@ async def serve(port: int, open_page: Callable[[str], object] | None) -> None:
     try:
         server = PlayServer(port)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = os.strerror(error.errno) if error.errno else str(error)
         raise OSError(f"--port {port}: {reason}. Choose another, or leave it out for one that is free.") from None
     server.start()
-    print(f"{server.url}\nCtrl-C ends it.", flush=True)
-    if open_page is not None:
-        open_page(server.url)
     try:
+        print(f"{server.url}\nCtrl-C ends it.", flush=True)
+        if open_page is not None:
+            open_page(server.url)
         await asyncio.Event().wait()
     finally:
         await server.close()

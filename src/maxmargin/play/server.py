@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import json
 import secrets
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,7 +20,6 @@ try:
 except ImportError:
     raise ImportError("Tornado, which serves the page, is not installed: pip install 'maxmargin[play]'.") from None
 from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
@@ -48,8 +48,8 @@ class PlayServer:
     def __init__(self, port: int = 0):
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self.jobs: set[FitJobs] = set()
-        self.sockets = bind_sockets(port, ADDRESS)
-        self.port: int = self.sockets[0].getsockname()[1]
+        self.socket = listen(port)
+        self.port: int = self.socket.getsockname()[1]
         self.http: HTTPServer | None = None
         self.loading = threading.Thread(target=warm_up, daemon=True)
 
@@ -70,7 +70,7 @@ class PlayServer:
         routes = [("/", PageHandler, settings), ("/fits", FitHandler, settings)]
         application = Application(routes, websocket_max_message_size=MAX_MESSAGE_BYTES, default_handler_class=NoPage)
         self.http = HTTPServer(application)
-        self.http.add_sockets(self.sockets)
+        self.http.add_socket(self.socket)
 
     async def close(self) -> None:
         """End all fits and all connections."""
@@ -79,6 +79,13 @@ class PlayServer:
         if self.http is not None:
             self.http.stop()
             await self.http.close_all_connections()
+
+
+def listen(port: int) -> socket.socket:
+    """A socket at a port of this machine; where the port cannot be had, nothing is left open."""
+    listening = socket.create_server((ADDRESS, port))
+    listening.setblocking(False)
+    return listening
 
 
 class FitJobs:
