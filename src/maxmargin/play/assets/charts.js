@@ -22,11 +22,16 @@ function drawText(x, y, text, theme, attributes = {}) {
   return makeElement("text", { x: trim(x), y: trim(y), fill: theme.quiet, "font-size": 12, "font-family": "system-ui, sans-serif", ...attributes }, text);
 }
 
+// A number in the middle below its line, unless it would be cut off at the edge.
+function anchorTick(at) {
+  return at > SIZE.width - SIZE.right - 20 ? "end" : at < SIZE.left + 1 ? "start" : "middle";
+}
+
 function drawTicks(ticks, place, horizontal, theme) {
   return ticks.map(([value, text]) => {
     const at = place(value);
     const line = horizontal ? [[at, SIZE.top], [at, SIZE.height - SIZE.bottom]] : [[SIZE.left, at], [SIZE.width - SIZE.right, at]];
-    const [x, y, anchor] = horizontal ? [at, SIZE.height - SIZE.bottom + 16, "middle"] : [SIZE.left - 6, at + 4, "end"];
+    const [x, y, anchor] = horizontal ? [at, SIZE.height - SIZE.bottom + 16, anchorTick(at)] : [SIZE.left - 6, at + 4, "end"];
     return makeElement("path", { d: makePath(line), stroke: theme.line, fill: "none" }) + drawText(x, y, text, theme, { "text-anchor": anchor });
   }).join("");
 }
