@@ -5,6 +5,7 @@ python tests/notebook_pages.py runs all of them; python tests/notebook_pages.py 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ FOLDER = ROOT / "docs" / "notebooks"
 PAGES = ROOT / "build" / "notebooks"  # HTML, which is not kept
 NOTEBOOKS = ("bundle_methods", "three_formulations", "sparse_kernel_machines")
 CELL_SECONDS = 300  # that a cell may take before it counts as hung
+INLINE = "module://matplotlib_inline.backend_inline"  # pictures are shown below their cells
 STYLE = re.compile(r"<style scoped>.*?</style>\n*", re.S)
 
 
@@ -36,7 +38,7 @@ def run_notebook(name: str) -> NotebookNode:
     ipc = Config({"KernelManager": {"transport": "ipc"}})  # no port that others on the machine could reach
     place = {"metadata": {"path": str(ROOT)}}
     client = NotebookClient(notebook, timeout=CELL_SECONDS, kernel_name="python3", resources=place, config=ipc)
-    client.execute()
+    client.execute(env={**os.environ, "MPLBACKEND": INLINE})  # also where pictures are written to files alone
     return notebook
 
 
