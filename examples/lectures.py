@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/traces.md: the arguments of lectures on bundle methods and on SMO, still and moving.
+"""Draw the pictures of arguments in docs/plots.md: those of lectures on bundle methods and on SMO, still and moving.
 
 python examples/lectures.py [folder]
 """
@@ -63,7 +63,7 @@ def draw_cuts():
     steps = trace_cuts()
     figure, panels = plt.subplots(2, 2, figsize=(12.8, 8.8), layout="constrained")
     for panel, step in zip(panels.ravel(), (1, 2, 4, 6), strict=True):
-        plots.plot_cuts(steps, curved, step, limits=(-3.0, 4.0), ax=panel)
+        plots.plot_cuts(steps, curved, step, limits=(-3.2, 4.2), ax=panel)
         panel.set_title(f"round {step}: {steps.steps[step]['step']} step")
     return figure
 
@@ -173,7 +173,7 @@ def move_cuts(folder):
     steps = trace_cuts()
     return plots.write_animation(
         folder / "cuts.gif",
-        lambda ax, step: plots.plot_cuts(steps, curved, step, limits=(-3.0, 4.0), ax=ax),
+        lambda ax, step: plots.plot_cuts(steps, curved, step, limits=(-3.2, 4.2), ax=ax),
         range(len(steps)),
         seconds_per_frame=0.9,
     )
