@@ -18,6 +18,8 @@ from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF
 from maxmargin.model.losses import Hinge
 from maxmargin.model.problem import Problem
+from maxmargin.plots.canvas import COLOURS
+from maxmargin.plots.lessons import evaluate_shrinking
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -203,13 +205,33 @@ def move_margin(folder):
     return plots.write_animation(folder / "margin.gif", draw, C_RANGE, dpi=60)
 
 
+def move_perceptron(folder):
+    """Both objectives while f = s (w x + b) is made flatter: one falls to 0, the other rises from its minimum."""
+    rng = np.random.default_rng(1)
+    x = np.sort(np.concatenate([rng.uniform(-3.0, -0.8, 12), rng.uniform(0.8, 3.0, 12)]))
+    at = (x[:, None], np.sign(x), np.ones(1), 0.0, 2.0)
+    grid = np.linspace(0.0, 2.0, 400)
+
+    def draw(ax, s):
+        for values, here, colour, name in zip(
+            evaluate_shrinking(*at, grid), evaluate_shrinking(*at, s), COLOURS, ("perceptron", "hinge"), strict=False
+        ):
+            ax.plot(grid, values, color=colour, linewidth=2.2)
+            ax.plot(s, here, "o", color=colour, markersize=9, label=f"{name}: {here[0]:.2f}")
+        ax.set(xlabel="s, where f = s (w x + b)", ylabel="objective", xlim=(-0.04, 2.04), ylim=(-0.8, 27.0))
+        ax.set_title(f"f at s = {s:.2f}: margins of {s * np.abs(x).min():.2f} and more")
+        ax.legend(loc="upper right")
+
+    return plots.write_animation(folder / "perceptron.gif", draw, np.linspace(2.0, 0.0, 21), seconds_per_frame=0.3)
+
+
 DRAWINGS = {
     "subgradients": draw_subgradients, "cuts": draw_cuts, "bundle_steps": draw_bundle_steps,
     "violation": draw_violation, "working_sets": draw_working_sets, "margin_sweep": draw_margin_sweep,
     "kernel_time": draw_kernel_time, "dense_labels": draw_dense_labels, "perceptron": draw_perceptron,
     "derivatives": draw_derivatives,
 }  # fmt: skip
-ANIMATIONS = (move_cuts, move_rates, move_margin)
+ANIMATIONS = (move_cuts, move_rates, move_margin, move_perceptron)
 
 
 def main():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction as F
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import exp, log1p
 
 import numpy as np
@@ -263,7 +263,7 @@ def test_rho_is_an_interval_without_free_vectors():
 
 
 def test_the_exact_rule_need_not_end():
-    """Algorithm 6.2 on three samples with duals off their bounds: m - M shrinks by one factor and is never 0."""
+    """Algorithm 6.2 on three samples, C = 4: m - M falls to 2/3 and to 2/5 of itself in turn, and so is never 0."""
     y, K = (1, -1, 1), [[F(2), F(0), F(0)], [F(0), F(1), F(0)], [F(0), F(0), F(3)]]
     alpha, g, violations = [F(0)] * 3, [F(1)] * 3, []
     for _ in range(40):
@@ -276,5 +276,7 @@ def test_the_exact_rule_need_not_end():
         alpha[i] += y[i] * length
         alpha[j] -= y[j] * length
     assert min(violations) > 0
+    ratios = [later / earlier for earlier, later in pairwise(violations)]
+    assert ratios == [F(2, 3), F(2, 5)] * 19 + [F(2, 3)]
     assert violations[-1] < F(1, 10**9)  # any tolerance is reached
     assert max(alpha) < 4
