@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/traces.md: the arguments of lectures on bundle methods and on SMO, still and moving.
+"""Draw the pictures of arguments in docs/plots.md: those of lectures on bundle methods and on SMO, still and moving.
 
 python examples/lectures.py [folder]
 """
@@ -18,6 +18,8 @@ from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF
 from maxmargin.model.losses import Hinge
 from maxmargin.model.problem import Problem
+from maxmargin.plots.canvas import COLOURS
+from maxmargin.plots.lessons import evaluate_shrinking
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -63,7 +65,7 @@ def draw_cuts():
     steps = trace_cuts()
     figure, panels = plt.subplots(2, 2, figsize=(12.8, 8.8), layout="constrained")
     for panel, step in zip(panels.ravel(), (1, 2, 4, 6), strict=True):
-        plots.plot_cuts(steps, curved, step, limits=(-3.0, 4.0), ax=panel)
+        plots.plot_cuts(steps, curved, step, limits=(-3.2, 4.2), ax=panel)
         panel.set_title(f"round {step}: {steps.steps[step]['step']} step")
     return figure
 
@@ -173,7 +175,7 @@ def move_cuts(folder):
     steps = trace_cuts()
     return plots.write_animation(
         folder / "cuts.gif",
-        lambda ax, step: plots.plot_cuts(steps, curved, step, limits=(-3.0, 4.0), ax=ax),
+        lambda ax, step: plots.plot_cuts(steps, curved, step, limits=(-3.2, 4.2), ax=ax),
         range(len(steps)),
         seconds_per_frame=0.9,
     )
@@ -203,13 +205,33 @@ def move_margin(folder):
     return plots.write_animation(folder / "margin.gif", draw, C_RANGE, dpi=60)
 
 
+def move_perceptron(folder):
+    """Both objectives while f = s (w x + b) is made flatter: one falls to 0, the other rises from its minimum."""
+    rng = np.random.default_rng(1)
+    x = np.sort(np.concatenate([rng.uniform(-3.0, -0.8, 12), rng.uniform(0.8, 3.0, 12)]))
+    at = (x[:, None], np.sign(x), np.ones(1), 0.0, 2.0)
+    grid = np.linspace(0.0, 2.0, 400)
+
+    def draw(ax, s):
+        for values, here, colour, name in zip(
+            evaluate_shrinking(*at, grid), evaluate_shrinking(*at, s), COLOURS, ("perceptron", "hinge"), strict=False
+        ):
+            ax.plot(grid, values, color=colour, linewidth=2.2)
+            ax.plot(s, here, "o", color=colour, markersize=9, label=f"{name}: {here[0]:.2f}")
+        ax.set(xlabel="s, where f = s (w x + b)", ylabel="objective", xlim=(-0.04, 2.04), ylim=(-0.8, 27.0))
+        ax.set_title(f"f at s = {s:.2f}: margins of {s * np.abs(x).min():.2f} and more")
+        ax.legend(loc="upper right")
+
+    return plots.write_animation(folder / "perceptron.gif", draw, np.linspace(2.0, 0.0, 21), seconds_per_frame=0.3)
+
+
 DRAWINGS = {
     "subgradients": draw_subgradients, "cuts": draw_cuts, "bundle_steps": draw_bundle_steps,
     "violation": draw_violation, "working_sets": draw_working_sets, "margin_sweep": draw_margin_sweep,
     "kernel_time": draw_kernel_time, "dense_labels": draw_dense_labels, "perceptron": draw_perceptron,
     "derivatives": draw_derivatives,
 }  # fmt: skip
-ANIMATIONS = (move_cuts, move_rates, move_margin)
+ANIMATIONS = (move_cuts, move_rates, move_margin, move_perceptron)
 
 
 def main():

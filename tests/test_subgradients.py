@@ -172,3 +172,29 @@ def test_bmrm_is_the_proximal_subproblem_at_zero():
     other = proximal.minimise((0.3,), np.zeros(4), None)
     np.testing.assert_allclose(one.x, other.x, atol=1e-12)
     assert regularised.bound(one).value == pytest.approx(one.height + 0.15 * one.x @ one.x, rel=1e-12)
+
+
+def test_linear_operators_of_finite_dimension_are_bounded():
+    """|A x| <= M |x| with M the largest singular value, which some x attains: no smaller M serves."""
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(3, 5))
+    M = np.linalg.norm(A, 2)
+    for x in rng.normal(size=(100, 5)):
+        assert np.linalg.norm(A @ x) <= M * np.linalg.norm(x) * (1.0 + 1e-12)
+    steepest = np.linalg.svd(A)[2][0]
+    assert np.linalg.norm(A @ steepest) == pytest.approx(M, rel=1e-12)
+
+
+def test_a_frechet_derivative_is_gateauxs_and_implies_continuity():
+    """Of exp(x1) sin(x2) + x1 x2: df(x; d) = <gradient, d> in every direction, and f(x + h) - f(x) falls with h."""
+
+    def fun(x: np.ndarray) -> float:
+        return np.exp(x[0]) * np.sin(x[1]) + x[0] * x[1]
+
+    x = np.array([0.4, -0.8])
+    gradient = np.array([np.exp(x[0]) * np.sin(x[1]) + x[1], np.exp(x[0]) * np.cos(x[1]) + x[0]])
+    for direction in np.random.default_rng(5).normal(size=(20, 2)):
+        assert differentiate(fun, x, direction) == pytest.approx(gradient @ direction, abs=1e-5)
+        falls = [abs(fun(x + t * direction) - fun(x)) for t in (1e-1, 1e-3, 1e-5)]
+        assert falls[2] < 1e-3
+        assert falls[2] <= falls[0]

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 SUFFIXES = (".gif", ".html")
 EMBEDDED_MEGABYTES = 60  # of frames in one page
+# matplotlib's buttons are letters of a font that it fetches from the network
+ICON_FONT = re.compile(r"<link[^>]*font-awesome[^>]*>")
+ICONS = {
+    "fa-minus": "\u2212", "fa-fast-backward": "|\u25c0\u25c0", "fa-step-backward": "|\u25c0",
+    "fa-play fa-flip-horizontal": "\u25c0", "fa-pause": "||", "fa-play": "\u25b6", "fa-step-forward": "\u25b6|",
+    "fa-fast-forward": "\u25b6\u25b6|", "fa-plus": "+",
+}  # fmt: skip
 
 
 def write_animation(
@@ -58,9 +67,15 @@ def write_animation(
         if path.suffix == ".gif":
             moving.save(path, writer=PillowWriter(fps=1.0 / seconds_per_frame), dpi=dpi)
         else:
-            page = moving.to_jshtml(default_mode="once")
-            path.write_text(
-                f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{path.stem}</title>{page}</html>\n'
-            )
+            page = replace_icons(moving.to_jshtml(default_mode="once"))
+            head = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{escape(path.stem)}</title>'
+            path.write_text(f"{head}{page}</html>\n", encoding="utf-8")
     plt.close(figure)
     return path
+
+
+def replace_icons(page: str) -> str:
+    """The page with plain characters on its buttons, so that it needs no font of another host."""
+    for icon, character in ICONS.items():
+        page = page.replace(f'<i class="fa {icon}"></i>', character)
+    return ICON_FONT.sub("", page)

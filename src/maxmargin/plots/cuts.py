@@ -51,6 +51,11 @@ def check_step(trace: Trace, step: int) -> int:
     return step % len(trace)
 
 
+def name_model(cuts: int) -> str:
+    """model of 3 cuts."""
+    return f"model of {cuts} cut{'s' * (cuts != 1)}"
+
+
 def plot_cuts(trace: Trace, fun: Function | None = None, step: int = -1, *, limits=None, ax=None):
     """f(x), the cuts f(x_t) + <phi_t, x - x_t> so far, and their maximum: the model that rises under f.
 
@@ -88,7 +93,7 @@ def plot_cuts(trace: Trace, fun: Function | None = None, step: int = -1, *, limi
     floor = min(values.min(), float(trace.primal.min())) - 0.6 * (top - values.min() + 1e-9)
     for height in cuts.heights(grid):
         ax.plot(grid, height + bowl, color=FAINT, linewidth=0.9, zorder=1)
-    ax.plot(grid, cuts.model(grid) + bowl, color=COLOURS[0], linewidth=2.2, label=f"model of {len(cuts.slopes)} cuts")
+    ax.plot(grid, cuts.model(grid) + bowl, color=COLOURS[0], linewidth=2.2, label=name_model(len(cuts.slopes)))
     ax.plot(places[:step], values[:step], "o", color=FAINT, markersize=5, zorder=4)
     ax.plot(places[step], values[step], "o", color=COLOURS[1], markersize=8, zorder=5, label="newest cut")
     bound = float(trace.dual[step])

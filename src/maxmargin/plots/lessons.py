@@ -56,7 +56,7 @@ def draw_margin_line(ax, classifier, x: np.ndarray, y: np.ndarray) -> None:
     ax.plot(x[beyond], y[beyond], ".", color=FAINT, markersize=6, label=f"{len(beyond)} beyond the margin")
     for place, (index, name) in enumerate(zip(support, ("free support vectors", "at the bound"), strict=True)):
         ax.plot(x[index], y[index], cycle_mark(place), color=COLOURS[place], markeredgecolor=INK, markersize=7,
-                label=f"{len(index)} {name}")  # fmt: skip
+                zorder=4 - place, label=f"{len(index)} {name}")  # fmt: skip
     ax.set(xlabel="x", ylabel="f and the labels", ylim=(-SHOWN_SCORE, SHOWN_SCORE), xlim=(grid[0], grid[-1]))
     add_legend(ax, columns=3)
 
@@ -112,7 +112,7 @@ def plot_perceptron_collapse(X, y, w, b: float = 0.0, *, penalty: float = 0.1, a
             scale[best], values[best], "o", color=colour, markersize=9, label=f"minimum at s = {scale[best]:.2f}"
         )
     axes[0].set(
-        xlabel="s, where f = s (w x + b)", ylabel="objective", xlim=(0.0, 2.0), ylim=(-0.03 * hinge.max(), None)
+        xlabel="s, where f = s (w x + b)", ylabel="objective", xlim=(-0.04, 2.0), ylim=(-0.03 * hinge.max(), None)
     )
     add_legend(axes[0], columns=2)
     draw_flattening(axes[1], X[:, 0], y, float(w[0]), b, float(scale[np.argmin(hinge)]))

@@ -117,7 +117,7 @@ def draw_samples(ax, x: np.ndarray, y: np.ndarray, support: Support, names: tupl
     inside = np.setdiff1d(np.arange(len(x)), np.concatenate(support))
     label = f"{len(inside)} inside" if any(names) else None
     ax.scatter(x[inside], y[inside], s=14, color=FAINT, linewidths=0, zorder=3, label=label)
-    for index, name, colour, mark in zip(support, names, COLOURS, "os", strict=False):
+    for index, name, colour, mark, order in zip(support, names, COLOURS, "os", (5, 4), strict=False):
         if name:
-            ax.scatter(x[index], y[index], s=38, color=colour, marker=mark, edgecolors=INK, linewidths=0.8, zorder=4,
-                       label=f"{len(index)} {name}")  # fmt: skip
+            ax.scatter(x[index], y[index], s=38, color=colour, marker=mark, edgecolors=INK, linewidths=0.8,
+                       zorder=order, label=f"{len(index)} {name}")  # fmt: skip

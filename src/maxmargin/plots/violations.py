@@ -71,6 +71,11 @@ def plot_violation(trace: Trace, *, ax=None):
     return ax
 
 
+def name_step(steps: int) -> str:
+    """after 3 pair steps."""
+    return f"after {steps} pair step{'s' * (steps != 1)}"
+
+
 def plot_rates(problem: Problem, trace: Trace, step: int = 0, *, ax=None):
     """The rate of every sample after a step: I_up with m, I_down with M, and the pair that is chosen next.
 
@@ -102,7 +107,7 @@ def plot_rates(problem: Problem, trace: Trace, step: int = 0, *, ax=None):
         chosen = trace.steps[step + 1]
         ax.plot([chosen["i"], chosen["j"]], [chosen["g_i"], chosen["g_j"]], "o", markersize=14, color=COLOURS[2],
                 markerfacecolor="none", markeredgewidth=2.0, label="next pair")  # fmt: skip
-    ax.set(xlabel="sample", ylabel="rate at which D rises", title=f"after {int(trace.n_iter[step])} pair steps")
+    ax.set(xlabel="sample", ylabel="rate at which D rises", title=name_step(int(trace.n_iter[step])))
     add_legend(ax, columns=5)
     return ax
 
