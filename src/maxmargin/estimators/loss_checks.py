@@ -40,10 +40,10 @@ def check_loss(loss: Loss, estimator: str, targets: tuple[str, ...]) -> None:
         return
     trial = make_trial(target)
     with explain_failure(loss):
-        terms, unweighted = loss.terms(trial.y, trial.c), loss.terms(trial.y, np.ones_like(trial.c))
-    check_kind(loss, terms)
+        unweighted = loss.terms(trial.y, np.ones_like(trial.c))
+    check_kind(loss, unweighted)
     with explain_failure(loss), np.errstate(all="ignore"):
-        contradiction = find_contradiction(trial, terms, unweighted)
+        contradiction = find_contradiction(trial, loss.terms(trial.y, trial.c), unweighted)
     if contradiction:
         raise ValueError(f"loss={loss!r} contradicts itself: {contradiction}.")
 
