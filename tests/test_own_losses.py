@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -558,3 +559,14 @@ def test_uneven_tube_is_the_formula():
     """The reference of these tests agrees with the row."""
     f = np.linspace(-2, 2, 41)
     np.testing.assert_allclose(UnevenTube().value(f, np.zeros(41)), evaluate(UnevenTube(), f, np.zeros(41)), atol=1e-15)
+
+
+def test_the_example_of_the_page_runs():
+    """docs/linear.md: the loss in ten lines, its fits and its search, all within their tolerance."""
+    page = (Path(__file__).parents[1] / "docs" / "linear.md").read_text()
+    section = page.partition("## A loss of your own")[2].partition("\n## ")[0]
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", section, re.S | re.M))
+    found: dict = {"__name__": "page"}
+    exec(compile(code, "docs/linear.md", "exec", dont_inherit=True), found)
+    assert found["model"].certificate_.relative_gap <= found["model"].tol
+    assert found["UnevenTube"].__name__ == UnevenTube.__name__
