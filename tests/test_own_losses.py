@@ -59,7 +59,10 @@ from maxmargin.model.losses import (
     SquaredHinge,
     make_piecewise,
 )
+from maxmargin.model.losses.weighted import infinite_bound, invert_weights
 from maxmargin.model_selection import GridSearchCV
+from maxmargin.plots.support import has_margin
+from maxmargin.plots.tubes import find_width
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 3))
@@ -289,6 +292,35 @@ def test_risk_bounds_promise_only_what_is_proven():
     assert risk_bounds(SVC(loss=Hinge(), tol=1e-8).fit(X, SIGN), X, SIGN).radius_margin > 0
     with pytest.raises(ValueError, match="needs a piecewise loss of one score, and 'soft_hinge' is none"):
         risk_bounds(RiskClassifier(SoftHinge()).fit(X, SIGN), X, SIGN)
+
+
+@dataclass(frozen=True)
+class HalfHuber(PiecewiseLoss):
+    """r^2 / 2 for r = f - y, but 1/2 - r below r = -1: a is bounded on one side only."""
+
+    name = "half_huber"
+    target = "real"
+
+    def row(self, y, c):
+        """p = -y, d = 1/c, a up to c."""
+        return make_piecewise(-y, invert_weights(c), 0.0, -infinite_bound(c), c, c)
+
+
+def test_bounds_on_one_side_prove_nothing_with_a_free_intercept():
+    """The theorem is about duals with equal bounds, or with none."""
+    assert not risk_bounds(SVR(loss=HalfHuber(), tol=1e-8).fit(X, TARGET), X, TARGET, exact=False).proven
+    assert risk_bounds(SVR(loss=HalfHuber(), intercept="none", tol=1e-8).fit(X, TARGET), X, TARGET, exact=False).proven
+
+
+def test_pictures_know_the_tube_and_the_margin_of_an_object():
+    """Its own epsilon, not that of the estimator; f = 1 where the loss becomes flat there."""
+    for kind in (SVR, RiskRegressor):
+        tube = kind(loss=EpsilonInsensitive(0.7), epsilon=0.2).fit(X[:, :1], TARGET)
+        assert find_width(tube, TARGET - tube.predict(X[:, :1])) == 0.7
+        smooth = kind(loss=LogCosh()).fit(X[:, :1], TARGET)
+        assert find_width(smooth, TARGET - smooth.predict(X[:, :1])) is None
+    shown = [loss for loss in (Hinge(), SquaredHinge(), Hinge(2.0), PinballHinge(), SoftHinge()) if has_margin(loss)]
+    assert shown == [Hinge(), SquaredHinge()]
 
 
 # ---- scikit-learn ------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class CheckedParameters:
         if key is not None and key in CheckedParameters._sound:
             return
         super()._validate_params()  # type: ignore[misc]
-        if isinstance(loss := vars(self).get("loss"), Loss):
+        if self.loss_targets and isinstance(loss := vars(self).get("loss"), Loss):
             check_loss(loss, type(self).__name__, self.loss_targets)
         if key is not None:
             with self._sound_lock:
