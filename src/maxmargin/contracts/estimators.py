@@ -28,9 +28,11 @@ class Estimator(ABC):
         `dual_coef_` of shape (machines, n_SV) and `intercept_`. "linear": f(x) = <w, x> + b, with `coef_` of shape (d,)
         or (machines, d) and `intercept_`. "structured": argmax_z <w, psi(x, z)>, with `model_` and `coef_`.
     losses : tuple of str
-        The values that the parameter `loss` takes; empty if there is no such parameter.
+        The names that the parameter `loss` takes, beside objects of `Loss`; empty if there is no such parameter.
     tube_losses : tuple of str
         Those of `losses` that are zero within a tube of half-width `epsilon`.
+    loss_targets : tuple of str
+        `Loss.target` of the objects that the parameter `loss` takes; empty if there is no such parameter.
     takes_targets : bool
         Whether `fit` looks at y.
     takes_weights : bool
@@ -60,6 +62,7 @@ class Estimator(ABC):
     family: ClassVar[EstimatorFamily]
     losses: ClassVar[tuple[str, ...]] = ()
     tube_losses: ClassVar[tuple[str, ...]] = ()
+    loss_targets: ClassVar[tuple[str, ...]] = ()
     takes_targets: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
     takes_queries: ClassVar[bool] = False

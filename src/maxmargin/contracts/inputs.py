@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .blocks import Blocks
 from .kernels import Kernel
+from .losses import Loss
 from .solvers import Solver
 
 # X of shape (n, d): dense or sparse, a table, a Dask collection, or blocks.
@@ -21,6 +22,8 @@ VectorLike: TypeAlias = ArrayLike
 FilePath: TypeAlias = str | os.PathLike[str]
 # The name of a kernel, one of one's own, or a function of two matrices of rows that returns all values.
 KernelLike: TypeAlias = str | Kernel | Callable[[Any, Any], Any]
+# The name of a loss, or one of one's own.
+LossLike: TypeAlias = str | Loss
 # "auto", the name of a solver, or one with parameters of one's own.
 SolverLike: TypeAlias = str | Solver
 # Weights by class, or "balanced".

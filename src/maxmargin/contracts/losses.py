@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -247,12 +247,19 @@ class Loss(ABC):
         What a solver made for one formula can rely on: "hinge" for c max(margin - y f, 0), "least_squares" for
         c (f - y)^2 / 2, "softmax" for terms with the shares `softmax(f)`, "simplex" for the multiclass hinge whose
         errors all cost the same, "quadratic" for c (f - y)' M (f - y) / 2 with a matrix `M`; "" for all others.
+    logit_scale : float
+        s of a loss for labels with P(y = 1) = 1 / (1 + exp(-s f)) where its expectation is least, from which
+        `predict_proba` comes; 0 for all others.
+    inverse_link : {"identity", "exp"}
+        What a regression predicts of f(x): f(x) itself, or exp(f(x)).
     """
 
     name: ClassVar[str]
     target: ClassVar[str]
     grows_exponentially: ClassVar[bool] = False
     structure: str = ""
+    logit_scale: ClassVar[float] = 0.0
+    inverse_link: ClassVar[Literal["identity", "exp"]] = "identity"
 
     @abstractmethod
     def terms(self, y: np.ndarray, c: np.ndarray) -> Terms:
@@ -305,9 +312,9 @@ class PiecewiseLoss(Loss):
 
     @property
     def curvature(self) -> float:
-        """1/d with weight 1: infinite for a kinked loss."""
-        row = self.row(np.ones(1), np.ones(1))
-        return 1.0 / row.d[0] if row.d[0] > 0 else np.inf
+        """1/d with weight 1, the larger of y = 1 and y = -1: infinite for a kinked loss."""
+        least = min(float(self.row(np.array([y]), np.ones(1)).d.min()) for y in (1.0, -1.0))
+        return 1.0 / least if least > 0 else np.inf
 
 
 def _infinite_where_nan(bound: np.ndarray) -> np.ndarray:

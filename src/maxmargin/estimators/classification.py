@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..model.formulations import NuClassification, Risk, largest_nu
-from ..runtime.scikit_learn import NO_PROBABILITY, StrOptions
+from ..runtime.scikit_learn import NO_PROBABILITY
 from ..runtime.user_warnings import warn_user
 from .kernel_classifier import KernelClassifier
-from .losses import make_loss
+from .losses import constrain_loss, make_loss
 from .tasks import Task
 from .validation import C_CONSTRAINT, NU_CONSTRAINT, bound_cost
 
 if TYPE_CHECKING:
-    from ..contracts.inputs import ClassWeight, KernelLike, RandomState, SolverLike
+    from ..contracts.inputs import ClassWeight, KernelLike, LossLike, RandomState, SolverLike
 
 
 class SVC(KernelClassifier):
@@ -53,8 +53,9 @@ class SVC(KernelClassifier):
     break_ties : bool, default=False
     random_state : int, RandomState or None
         For the folds of `probability=True`.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "squared_hinge" is max(0, 1 - y f)^2, without 1/2, as in LIBLINEAR.
+    loss : {"hinge", "squared_hinge"} or Loss, default="hinge"
+        "squared_hinge" is max(0, 1 - y f)^2, without 1/2, as in LIBLINEAR. An object is any convex loss for labels, see
+        docs/linear.md.
     intercept : {"free", "regularised", "none"}, default="free"
         Whether b is outside the regulariser (as LIBSVM), inside it (as LIBLINEAR), or zero.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -86,11 +87,12 @@ class SVC(KernelClassifier):
     """
 
     losses = ("hinge", "squared_hinge")
+    loss_targets = ("label",)
     has_risk_bounds = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
         "C": C_CONSTRAINT,
-        "loss": [StrOptions(set(losses))],
+        "loss": constrain_loss(losses),
     }
 
     def __init__(
@@ -111,7 +113,7 @@ class SVC(KernelClassifier):
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         random_state: RandomState = None,
-        loss: str = "hinge",
+        loss: LossLike = "hinge",
         intercept: str = "free",
         multi_class: str = "ovo",
         solver: SolverLike = "auto",

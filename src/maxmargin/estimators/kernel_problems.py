@@ -209,9 +209,9 @@ class KernelProblems(FitProblems):
 
 
 def find_free(problem: Problem, a: np.ndarray) -> np.ndarray:
-    """Which samples have a dual strictly between its bounds and away from zero."""
+    """Which samples have a dual strictly between its bounds and away from zero; of a smooth loss, all but zeros."""
     row = problem.row
-    inside = (a > row.lo) & (a < row.hi) & (a != 0)
+    inside = a != 0 if row is None else (a > row.lo) & (a < row.hi) & (a != 0)
     if problem.features.signed:
         return problem.features.combine(problem.features.sign * inside) > 0
     return inside if inside.ndim == 1 else inside.any(axis=0)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..model.losses import Loss
+from ..contracts.losses import Loss
 from ..runtime.scikit_learn import Interval, StrOptions, check_liblinear_arguments
 from ..solvers.result import Result, Status
 from .linear_classifier import LinearClassifier
 from .linear_machine import LinearMachine
 from .linear_regressor import LinearRegressor
-from .losses import make_loss
+from .losses import constrain_loss, make_loss
 from .multiclass import split_weighing_one
 from .regression import TUBE_LOSSES
 from .tasks import Task
 from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
 if TYPE_CHECKING:
-    from ..contracts.inputs import ClassWeight, FilePath, RandomState, SolverLike
+    from ..contracts.inputs import ClassWeight, FilePath, LossLike, RandomState, SolverLike
 
 LIBLINEAR_CONSTRAINTS: dict[str, Any] = {
     **LINEAR_CONSTRAINTS,
@@ -39,9 +39,12 @@ class LiblinearMachine(LinearMachine):
     local_parameters = ("checkpoint",)
 
     def _check_arguments(self, shape: tuple[int, int]) -> None:
-        """Refuse what LIBLINEAR refuses, in its words."""
+        """Refuse what LIBLINEAR refuses, in its words; it has no word for losses that are objects."""
         multi_class, penalty = self._parameter("multi_class"), self._parameter("penalty")
-        check_liblinear_arguments(multi_class, penalty, self.loss, self.dual, shape)
+        if not isinstance(self.loss, Loss):
+            check_liblinear_arguments(multi_class, penalty, self.loss, self.dual, shape)
+        elif penalty == "l1" and multi_class == "ovr" and self.loss.kinked:
+            raise ValueError(f"penalty='l1' needs a smooth loss, got loss={self.loss!r}.")
 
     def _warning_prefix(self, result: Result) -> str:
         """LIBLINEAR's warning."""
@@ -59,8 +62,8 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
     ----------
     penalty : {"l2", "l1"}, default="l2"
         "l1" is |w|_1 in place of 1/2 |w|^2: most coefficients become zero.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        max(0, 1 - y f)^2, without 1/2, or max(0, 1 - y f).
+    loss : {"squared_hinge", "hinge"} or Loss, default="squared_hinge"
+        max(0, 1 - y f)^2, without 1/2, or max(0, 1 - y f); an object is any convex loss for labels, see docs/linear.md.
     dual : bool or "auto", default="auto"
         Checked as scikit-learn does; which solver is used does not depend on it.
     tol : float, default=1e-4
@@ -108,10 +111,11 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
     """
 
     losses = ("hinge", "squared_hinge")
+    loss_targets = ("label",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LIBLINEAR_CONSTRAINTS,
         "penalty": [StrOptions({"l1", "l2"})],
-        "loss": [StrOptions(set(losses))],
+        "loss": constrain_loss(losses),
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": JOBS_CONSTRAINT,
@@ -120,7 +124,7 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
     def __init__(
         self,
         penalty: str = "l2",
-        loss: str = "squared_hinge",
+        loss: LossLike = "squared_hinge",
         *,
         dual: bool | str = "auto",
         tol: float = 1e-4,
@@ -178,7 +182,8 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
     ----------
     epsilon : float, default=0.0
         Half the width of the tube.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"} or Loss, default="epsilon_insensitive"
+        An object is any convex loss for real targets, see docs/linear.md; epsilon is not looked at then.
     tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter, intercept, solver, max_seconds, \
     warm_start, checkpoint
         As in `LinearSVC`.
@@ -192,10 +197,11 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
     """
 
     losses = tube_losses = TUBE_LOSSES
+    loss_targets = ("real",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LIBLINEAR_CONSTRAINTS,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "loss": [StrOptions(set(losses))],
+        "loss": constrain_loss(losses),
     }
 
     def __init__(
@@ -204,7 +210,7 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
         epsilon: float = 0.0,
         tol: float = 1e-4,
         C: float = 1.0,
-        loss: str = "epsilon_insensitive",
+        loss: LossLike = "epsilon_insensitive",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         dual: bool | str = "auto",

@@ -212,7 +212,8 @@ class LinearMachine(CertifiedMachine):
 
     def _warm_start_key(self) -> tuple[Any, ...]:
         """What a point must agree with to be started from."""
-        return self._parameter("loss"), self._intercept_kind, self.n_features_in_
+        loss = self._parameter("loss")  # objects with arrays in them cannot be compared, and files hold texts
+        return repr(loss) if isinstance(loss, Loss) else loss, self._intercept_kind, self.n_features_in_
 
     def _store(self, w: np.ndarray, b: np.ndarray) -> None:
         """coef_ and intercept_; an intercept that is not there is the number 0.0, as in scikit-learn."""

@@ -6,9 +6,12 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+
+from ..contracts.losses import Loss
+from .loss_checks import check_loss
 
 MAX_REMEMBERED_SETS = 4096  # sets of parameters known to be sound; a grid has hundreds
 PLAIN_TYPES = frozenset({str, int, float, bool, type(None), np.float64, np.int64, np.bool_, np.str_})
@@ -21,15 +24,18 @@ class CheckedParameters:
     hundred samples, so values that passed it are remembered, by class.
     """
 
+    loss_targets: ClassVar[tuple[str, ...]]
     _sound: set[tuple[Any, ...]] = set()  # noqa: RUF012 (shared by all estimators of this process)
     _sound_lock = threading.Lock()
 
     def _validate_params(self) -> None:
-        """Refuse parameters outside their constraints."""
+        """Refuse parameters outside their constraints, and a loss of the user's that is not one for this estimator."""
         key = self._describe_parameters()
         if key is not None and key in CheckedParameters._sound:
             return
         super()._validate_params()  # type: ignore[misc]
+        if self.loss_targets and isinstance(loss := vars(self).get("loss"), Loss):
+            check_loss(loss, type(self).__name__, self.loss_targets)
         if key is not None:
             with self._sound_lock:
                 if len(self._sound) >= MAX_REMEMBERED_SETS:

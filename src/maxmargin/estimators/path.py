@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..certificates.certificate import Certificate, worst
+from ..contracts.losses import Loss
 from ..insight.diagnosis import suggest_remedy
 from ..insight.progress import ProgressLine
 from ..model.problem import Problem
@@ -19,7 +20,8 @@ from ..runtime.user_warnings import warn_user
 from ..solvers.paths import solve_path
 from ..solvers.result import Progress, Result
 from .linear_problems import LinearProblems
-from .risk_classifier import CLASSIFICATION_LOSSES, RiskClassifier
+from .losses import find_target
+from .risk_classifier import RiskClassifier
 from .risk_regressor import RiskRegressor
 from .tasks import Budget
 from .validation import MAX_C, check_loss_weights
@@ -27,7 +29,7 @@ from .validation import MAX_C, check_loss_weights
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..contracts.inputs import ClassWeight, MatrixLike, SolverLike, VectorLike
+    from ..contracts.inputs import ClassWeight, LossLike, MatrixLike, SolverLike, VectorLike
     from ..model.kernels import Kernel
 
 
@@ -86,7 +88,7 @@ def path(
     y: VectorLike,
     *,
     Cs: ArrayLike | None = None,
-    loss: str = "hinge",
+    loss: LossLike = "hinge",
     sample_weight: VectorLike | None = None,
     tol: float = 1e-4,
     intercept: str = "free",
@@ -109,8 +111,8 @@ def path(
     y : array-like of shape (n_samples,)
         Labels of two classes for the losses of `RiskClassifier`, targets for those of `RiskRegressor`.
     Cs : array-like of positive numbers, default=np.logspace(-3, 2, 30)
-    loss : str, default="hinge"
-        A loss of `RiskClassifier` or `RiskRegressor`.
+    loss : str or Loss, default="hinge"
+        A loss of `RiskClassifier` or `RiskRegressor`; an object belongs to one of them by its `target`.
     sample_weight : array-like of shape (n_samples,), default=None
     tol : float, default=1e-4
         The certified relative gap to reach at every C.
@@ -158,7 +160,8 @@ def path(
         fits = [problems.read(problem, result) for result in results]
     report(rows.X, problems.kernel, results, costs[solved], tol, left_out=len(costs) - len(results))
     w, b = np.stack([fit.w for fit in fits]), np.stack([fit.b for fit in fits])
-    return Path(costs[solved], w, np.array(problems.kernel.move_to_origin(w, b), float), results, loss)
+    name = loss.name if isinstance(loss, Loss) else loss
+    return Path(costs[solved], w, np.array(problems.kernel.move_to_origin(w, b), float), results, name)
 
 
 def count_posed(problems: LinearProblems, line: ProgressLine) -> Callable[[float], Problem]:
@@ -184,11 +187,12 @@ def show_progress(
     return report_progress
 
 
-def make_machine(loss: str, class_weight: ClassWeight, loss_parameters: dict[str, Any]) -> Any:
+def make_machine(loss: LossLike, class_weight: ClassWeight, loss_parameters: dict[str, Any]) -> Any:
     """The machine whose loss it is, with C = 1."""
-    if loss in CLASSIFICATION_LOSSES:
-        if loss_parameters:
-            raise TypeError(f"loss={loss!r} has no parameter {next(iter(loss_parameters))!r}.")
+    labels = find_target(loss) == "label"
+    if loss_parameters and (labels or isinstance(loss, Loss)):
+        raise TypeError(f"loss={loss!r} has no parameter {next(iter(loss_parameters))!r}.")
+    if labels:
         return RiskClassifier(loss, class_weight=class_weight)
     if class_weight is not None:
         raise ValueError(f"class_weight needs a loss for labels, and loss={loss!r} is for real targets.")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ..model.formulations import NuRegression, Risk
-from ..runtime.scikit_learn import Interval, RegressorMixin, StrOptions, fit_context
+from ..runtime.scikit_learn import Interval, RegressorMixin, fit_context
 from .kernel_problems import KernelFits, KernelProblems
-from .losses import make_loss
+from .losses import constrain_loss, make_loss
 from .machine import KernelMachine
 from .plain_arrays import take_targets
 from .tasks import Task
@@ -26,7 +26,7 @@ from .validation import (
 )
 
 if TYPE_CHECKING:
-    from ..contracts.inputs import KernelLike, MatrixLike, SolverLike, VectorLike
+    from ..contracts.inputs import KernelLike, LossLike, MatrixLike, SolverLike, VectorLike
 
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -101,7 +101,7 @@ class KernelRegressor(RegressorMixin, SingleMachine):
 class SVR(KernelRegressor):
     """min 1/2 |w|^2 + C sum_i s_i max(0, |f(x_i) - y_i| - epsilon): support vector regression, certified.
 
-    A drop-in for `sklearn.svm.SVR`, with four more losses.
+    A drop-in for `sklearn.svm.SVR`, with four more losses and those of your own.
 
     Parameters
     ----------
@@ -109,8 +109,9 @@ class SVR(KernelRegressor):
         As in `SVC`.
     epsilon : float, default=0.1
         Half the width of the tube, for the epsilon-insensitive losses.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile"}
-        Default "epsilon_insensitive".
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile"} or Loss
+        Default "epsilon_insensitive". An object is any convex loss for real targets, see docs/linear.md; epsilon,
+        quantile and threshold are not looked at then, since it has its own.
     quantile : float in (0, 1), default=0.5
         For loss="quantile": the quantile of y that f(x) estimates.
     threshold : float, default=1.0
@@ -121,12 +122,13 @@ class SVR(KernelRegressor):
 
     losses = (*TUBE_LOSSES, "absolute", "huber", "quantile")
     tube_losses = TUBE_LOSSES
+    loss_targets = ("real",)
     has_risk_bounds = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "C": C_CONSTRAINT,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "loss": [StrOptions(set(losses))],
+        "loss": constrain_loss(losses),
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "threshold": [Interval(Real, 0.0, None, closed="neither")],
         "intercept": INTERCEPT_CONSTRAINT,
@@ -146,7 +148,7 @@ class SVR(KernelRegressor):
         cache_size: float = 200,
         verbose: int = False,
         max_iter: int = -1,
-        loss: str = "epsilon_insensitive",
+        loss: LossLike = "epsilon_insensitive",
         quantile: float = 0.5,
         threshold: float = 1.0,
         intercept: str = "free",

@@ -13,22 +13,21 @@ from ..runtime.scipy_functions import log_expit, log_softmax, logsumexp
 from .block_data import apply_blockwise
 from .linear_classifier import LinearClassifier
 from .linear_problems import LinearFit
-from .losses import make_loss
+from .losses import constrain_loss, find_logit_scale, make_loss, name_loss
 from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..contracts.inputs import ClassWeight, FilePath, MatrixLike, SolverLike
+    from ..contracts.inputs import ClassWeight, FilePath, LossLike, MatrixLike, SolverLike
 
 CLASSIFICATION_LOSSES = ("hinge", "squared_hinge", "exponential", "logistic")
 JOINT_LOSSES = {"crammer_singer": "hinge", "softmax": "logistic"}
-STEEPNESS = {"logistic": 1.0, "exponential": 2.0}  # P(y = 1) = 1 / (1 + exp(-steepness f)) minimises the loss
 
 
 def _has_probabilities(estimator: Any) -> bool:
     """predict_proba exists only for losses whose minimiser is a function of P(y = 1)."""
-    if estimator.loss not in STEEPNESS:
+    if not find_logit_scale(estimator.loss):
         raise AttributeError(
             f"Probabilities are available with loss='logistic' or loss='exponential', not with {estimator.loss!r}."
         )
@@ -40,8 +39,9 @@ class RiskClassifier(LinearClassifier):
 
     Parameters
     ----------
-    loss : {"hinge", "squared_hinge", "exponential", "logistic"}, default="hinge"
-        max(0, 1 - y f), max(0, 1 - y f)^2, exp(-y f) or log(1 + exp(-y f)).
+    loss : {"hinge", "squared_hinge", "exponential", "logistic"} or Loss, default="hinge"
+        max(0, 1 - y f), max(0, 1 - y f)^2, exp(-y f) or log(1 + exp(-y f)); an object is any convex loss for labels,
+        see docs/linear.md.
     penalty : {"l2", "l1"}, default="l2"
         "l1" is |w|_1 in place of 1/2 |w|^2, for smooth losses and multi_class="ovr": most coefficients become zero.
     C : float, default=1.0
@@ -85,11 +85,12 @@ class RiskClassifier(LinearClassifier):
     """
 
     losses = CLASSIFICATION_LOSSES
+    loss_targets = ("label",)
     has_risk_bounds = True
     local_parameters = ("checkpoint",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LINEAR_CONSTRAINTS,
-        "loss": [StrOptions(set(losses))],
+        "loss": constrain_loss(losses),
         "penalty": [StrOptions({"l1", "l2"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "multi_class": [StrOptions({"ovr", *JOINT_LOSSES})],
@@ -101,7 +102,7 @@ class RiskClassifier(LinearClassifier):
 
     def __init__(
         self,
-        loss: str = "hinge",
+        loss: LossLike = "hinge",
         *,
         penalty: str = "l2",
         C: float = 1.0,
@@ -139,8 +140,8 @@ class RiskClassifier(LinearClassifier):
         self.checkpoint = checkpoint
 
     def _check_arguments(self, shape: tuple[int, int]) -> None:
-        needed = JOINT_LOSSES.get(self.multi_class, self.loss)
-        if self.loss != needed:
+        needed = JOINT_LOSSES.get(self.multi_class)
+        if needed is not None and name_loss(self.loss) != needed:
             raise ValueError(f"multi_class={self.multi_class!r} needs loss={needed!r}, got loss={self.loss!r}.")
         if self.penalty == "l1" and (self._is_joint or self._loss().kinked):
             raise ValueError(
@@ -173,13 +174,14 @@ class RiskClassifier(LinearClassifier):
     @property
     def has_probabilities(self) -> bool:
         """Whether the minimiser of the loss is a function of P(y = 1)."""
-        return self.loss in STEEPNESS
+        return find_logit_scale(self.loss) > 0.0
 
     @available_if(_has_probabilities)
     @apply_blockwise
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """P(y = k | x): 1 / (1 + exp(-f)) for the logistic loss, 1 / (1 + exp(-2 f)) for the exponential one.
 
+        With a loss of one's own, 1 / (1 + exp(-s f)) with its `logit_scale` s, if it has one.
         Of classes against the rest they are divided by their sum; of softmax they are exp(f_k) / sum_m exp(f_m).
 
         Parameters
@@ -206,9 +208,10 @@ class RiskClassifier(LinearClassifier):
         ndarray of shape (n_samples, n_classes)
         """
         f = self.decision_function(X)
-        if self._fitted_loss not in STEEPNESS:
+        scale = find_logit_scale(self._fitted_loss)
+        if not scale:
             raise NotFittedError(f"Probabilities are not available: the fit was with loss={self._fitted_loss!r}.")
-        f = STEEPNESS[self._fitted_loss] * f
+        f = scale * f
         if f.ndim == 1:
             return log_expit(np.column_stack([-f, f]))
         if self._fitted_softmax:

@@ -10,13 +10,13 @@ import numpy as np
 from ..blocks.problem import BlockProblem
 from ..contracts.losses import Loss
 from ..model.features import ClassDesign, Design
-from ..model.losses import Multivariate
+from ..model.losses import Multivariate, Poisson
 from ..model.problem import Problem
-from ..runtime.scikit_learn import Interval, StrOptions
+from ..runtime.scikit_learn import Interval
 from .block_data import apply_blockwise
 from .linear_problems import LinearFit
 from .linear_regressor import LinearRegressor
-from .losses import make_loss
+from .losses import constrain_loss, find_target, look_up_loss, make_loss
 from .regression import TUBE_LOSSES
 from .tasks import Task
 from .training_set import BlockRows, Rows
@@ -25,7 +25,7 @@ from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..contracts.inputs import FilePath, MatrixLike, SolverLike
+    from ..contracts.inputs import FilePath, LossLike, MatrixLike, SolverLike
 
 REGRESSION_LOSSES = ("least_squares", "absolute", "quantile", *TUBE_LOSSES, "huber", "poisson")
 
@@ -38,9 +38,11 @@ class RiskRegressor(LinearRegressor):
     Parameters
     ----------
     loss : {"least_squares", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
-            "poisson", "multivariate"}, default="least_squares"
+            "poisson", "multivariate"} or Loss, default="least_squares"
         With r = f - y: r^2 / 2, |r|, max(-q r, (1 - q) r), max(0, |r| - epsilon), its square, Huber's loss
-        (r^2 / (2 h) up to the threshold h, |r| - h / 2 beyond), exp(f) - y f for counts, or r' M r / 2 for vectors.
+        (r^2 / (2 h) up to the threshold h, |r| - h / 2 beyond), exp(f) - y f for counts, or r' M r / 2 for vectors. An
+        object is any convex loss, see docs/linear.md; quantile, epsilon, threshold and M are not looked at then, since
+        it has its own.
     C : float, default=1.0
         Weight of the sum of losses against 1/2 |w|^2.
     quantile : float in (0, 1), default=0.5
@@ -64,11 +66,12 @@ class RiskRegressor(LinearRegressor):
 
     losses = (*REGRESSION_LOSSES, "multivariate")
     tube_losses = TUBE_LOSSES
+    loss_targets = ("real", "count", "vector")
     has_risk_bounds = True
     local_parameters = ("checkpoint",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LINEAR_CONSTRAINTS,
-        "loss": [StrOptions(set(losses))],
+        "loss": constrain_loss(losses),
         "M": ["array-like", None],
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
@@ -78,7 +81,7 @@ class RiskRegressor(LinearRegressor):
 
     def __init__(
         self,
-        loss: str = "least_squares",
+        loss: LossLike = "least_squares",
         *,
         C: float = 1.0,
         quantile: float = 0.5,
@@ -113,7 +116,7 @@ class RiskRegressor(LinearRegressor):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.loss == "poisson"
+        tags.target_tags.positive_only = find_target(self.loss) == "count"
         tags.target_tags.multi_output = self.is_vector_valued
         tags.target_tags.single_output = not self.is_vector_valued
         return tags
@@ -121,7 +124,7 @@ class RiskRegressor(LinearRegressor):
     @property
     def is_vector_valued(self) -> bool:
         """Whether a target has several numbers."""
-        return self.loss == "multivariate"
+        return find_target(self.loss) == "vector"
 
     @property
     def _is_joint(self) -> bool:  # type: ignore[override]
@@ -131,31 +134,37 @@ class RiskRegressor(LinearRegressor):
     @property
     def inverse_link(self) -> Literal["identity", "exp"]:
         """exp for counts: the Poisson loss is about the logarithm of their mean."""
-        return "exp" if self._fitted_loss == "poisson" else "identity"
+        loss = look_up_loss(self._fitted_loss)
+        return "identity" if loss is None else loss.inverse_link
 
     def _encode(self, y: Any) -> np.ndarray:
         if self.is_vector_valued:
             return check_vectors(y)
         y = super()._encode(y)
-        if self.loss == "poisson" and (y < 0).any():
+        if find_target(self.loss) == "count" and (y < 0).any():
             bad = int(np.flatnonzero(y < 0)[0])
-            raise ValueError(f"loss='poisson' needs targets that are not negative, but y[{bad}] is {y[bad]:g}.")
+            raise ValueError(f"loss={self.loss!r} needs targets that are not negative, but y[{bad}] is {y[bad]:g}.")
         return y
 
     def _tasks(self, data: Rows) -> list[Task]:
         (task,) = super()._tasks(data)
         if self.is_vector_valued:
             return [task._replace(y=np.ascontiguousarray(task.y.T))]
-        if self.loss == "poisson" and self._intercept_kind == "free" and not task.y.any():
-            raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
+        if not task.y.any():
+            self._check_zero_targets()
         return [task]
+
+    def _check_zero_targets(self) -> None:
+        """Of counts that are all 0 the Poisson loss has no optimum: a free intercept would fall for ever."""
+        if isinstance(self._loss(), Poisson) and self._intercept_kind == "free":
+            raise ValueError(f"loss={self.loss!r} with a free intercept needs a target above zero, but all of y are 0.")
 
     def _loss(self) -> Loss:
         return make_loss(self.loss, self)
 
     def _pose_blocks(self, data: BlockRows) -> list[BlockProblem]:
-        if self.loss == "poisson" and self._intercept_kind == "free" and data.survey.mean <= 0:
-            raise ValueError("loss='poisson' with a free intercept needs a target above zero, but all of y are 0.")
+        if data.survey.mean <= 0:
+            self._check_zero_targets()
         return super()._pose_blocks(data)
 
     def _pose_task(self, features: Design, task: Task) -> Problem:
@@ -164,8 +173,15 @@ class RiskRegressor(LinearRegressor):
             return super()._pose_task(features, task)
         k = len(task.y)
         balance = np.zeros(k) if self._intercept_kind == "free" else None
-        loss = Multivariate(check_metric(self.M, k))
-        return Problem(ClassDesign(features, k), task.y, task.c, loss, balance)
+        return Problem(ClassDesign(features, k), task.y, task.c, self._vector_loss(k), balance)
+
+    def _vector_loss(self, k: int) -> Loss:
+        """The loss of k numbers: r' M r / 2 with M of the estimator, or of the object that was given."""
+        if not isinstance(self.loss, Loss):
+            return Multivariate(check_metric(self.M, k))
+        if isinstance(self.loss, Multivariate):
+            check_metric(self.loss.M, k)
+        return self.loss
 
     def _warm_start_key(self) -> tuple[Any, ...]:
         return *super()._warm_start_key(), str(self.M)
@@ -176,7 +192,7 @@ class RiskRegressor(LinearRegressor):
 
     @apply_blockwise
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """f(x) = <w, x> + b, and exp(f(x)) for loss="poisson".
+        """f(x) = <w, x> + b, and exp(f(x)) for loss="poisson", or another whose `inverse_link` is "exp".
 
         Parameters
         ----------

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from ..estimators import LinearSVC, LinearSVR, RiskClassifier, RiskRegressor
 from ..estimators.linear_machine import LinearMachine
+from ..estimators.losses import name_loss
 from ..model.kernels import Linear
 from ..runtime.scikit_learn import check_is_fitted
 from ..runtime.streams import write_file
@@ -113,9 +114,10 @@ def name_solver(model: LinearMachine) -> str:
         "epsilon_insensitive": "L2R_L1LOSS_SVR_DUAL",
         "squared_epsilon_insensitive": f"L2R_L2LOSS_SVR{'_DUAL' if dual else ''}",
     }
-    if loss not in names:
+    name = names.get(name_loss(loss) or "")
+    if name is None:
         raise ValueError(f"LIBLINEAR has no {kind} with loss={loss!r}, so no name for it in its model files.")
-    return names[loss]
+    return name
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from ..estimators.losses import name_loss
 from ..estimators.machine import KernelMachine
 from ..model.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
 from ..runtime.scikit_learn import check_is_fitted
@@ -111,7 +112,7 @@ def arrange_for_libsvm(model: KernelMachine) -> Layout:
 def describe_machine(model: KernelMachine, name: str, machine: Layout) -> list[str]:
     """The header."""
     kernel, kind = model._kernel, type(model).__name__
-    if model.get_params().get("loss") != LOSSES.get(kind):
+    if name_loss(model.get_params().get("loss")) != LOSSES.get(kind):
         raise ValueError(f"LIBSVM has no {kind} with loss={model.loss!r}, so no name for it in its model files.")
     kernel_name = next((each for each, formula in KERNELS.items() if type(kernel) is formula), None)
     if kernel_name is None:

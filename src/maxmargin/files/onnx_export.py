@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from ..estimators.kernel_classifier import KernelClassifier
 from ..estimators.linear_classifier import LinearClassifier
 from ..estimators.linear_machine import LinearMachine
+from ..estimators.losses import find_logit_scale
 from ..estimators.machine import KernelMachine
 from ..estimators.novelty import OneClassSVM
 from ..estimators.registry import ESTIMATORS
-from ..estimators.risk_classifier import STEEPNESS
 from ..estimators.structured import StructuredSVM
 from ..model.kernels import Precomputed, translate
 from ..model.sparse_format import check_sparse
@@ -184,10 +184,10 @@ def build_linear_classifier(graph: Graph, model: LinearClassifier, f: str) -> Bu
     outputs = {"decision": ["n"] if k == 2 else ["n", k], "label": ["n"]}
     graph.name(f, "decision")
     (choose_binary_label if k == 2 else choose_label)(graph, f, model.classes_)
-    loss = vars(model).get("_fitted_loss")
-    if loss not in STEEPNESS:
+    scale = find_logit_scale(vars(model).get("_fitted_loss"))
+    if not scale:
         return BuiltGraph(graph, outputs)
-    f = graph.scale(f, STEEPNESS[loss])
+    f = graph.scale(f, scale)
     if k == 2:
         column = graph.add("Unsqueeze", f, graph.add_constant(np.array([1])))
         f = graph.add("Concat", graph.add("Neg", column), column, axis=1)

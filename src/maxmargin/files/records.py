@@ -8,7 +8,7 @@ from ..blocks.problem import BlockPoint, ZeroDuals
 from ..certificates.certificate import Certificate
 from ..model.formulations import NuClassification, NuRegression, OneClass, Risk
 from ..model.kernels import KERNELS
-from ..model.losses import LOSSES, METRICS
+from ..model.losses import LOSSES, METRICS, Multivariate
 from ..model.problem import Mixture, Point
 from ..solvers import SOLVERS
 from ..solvers.bundle.blocks import Places
@@ -29,8 +29,8 @@ def name_record(kind: type) -> str:
 RECORDS: dict[str, type] = {
     name_record(kind): kind
     for kind in (
-        *KERNELS.values(), *LOSSES.values(), *METRICS.values(), *SOLVERS.values(), Certificate, Point, Mixture,
-        BlockPoint, ZeroDuals, Steps, Places, StructuredPoint, WeightedLabelling, ChainModel, MulticlassModel,
+        *KERNELS.values(), *LOSSES.values(), Multivariate, *METRICS.values(), *SOLVERS.values(), Certificate, Point,
+        Mixture, BlockPoint, ZeroDuals, Steps, Places, StructuredPoint, WeightedLabelling, ChainModel, MulticlassModel,
         FeatureSpace, KernelInteriorPoint,
     )
 }  # fmt: skip

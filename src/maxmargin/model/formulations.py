@@ -15,11 +15,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .features import Gram, SignedGram
+from .intercept import Intercept
+from .loss_oracle import choose_loss_oracle
 from .losses import Hinge, Loss, Novelty, PiecewiseConjugate, Quantile
 from .problem import TARGET_ROUNDING, TINY, Point, Problem
 
 HINGE = Hinge()
 ZERO_SUM_TOLERANCE = 1e-12  # of the sum of |coef|: a smaller sum of coef is zero
+BALANCING_TOL = 1e-9  # of the risk: how far above its least over b it may be where the duals balance
 INTERCEPTS = ("free", "regularised", "none")
 
 
@@ -156,8 +159,21 @@ class Risk(Formulation):
         return Machine(coef, self.intercept_of(coef, point.b), w=point.w)
 
     def write(self, problem: Problem, machine: Machine) -> Point:
-        """a = coef."""
-        return Point(machine.coef, machine.b if self.free else self.intercept_excess(machine), w=machine.w)
+        """a = coef; of a smooth loss the duals are the response to the scores, which coef only comes close to."""
+        b = machine.b if self.free else self.intercept_excess(machine)
+        if problem.row is not None:
+            return Point(machine.coef, b, w=machine.w)
+        return Point(respond(problem, machine.coef, b), b, machine.coef, w=machine.w)
+
+
+def respond(problem: Problem, coef: np.ndarray, b: float) -> np.ndarray:
+    """The duals at the scores of a machine; with a free intercept, at the nearest one for which they balance."""
+    f, oracle = problem.features.scores(coef), choose_loss_oracle(problem)
+    at_machine = oracle.loss_response(f, b)
+    if problem.balance is None:
+        return at_machine.a
+    search = Intercept(oracle, float(problem.balance), at_machine.value)
+    return search.minimise_intercept(f, b, BALANCING_TOL).a
 
 
 @dataclass(frozen=True)

@@ -142,14 +142,15 @@ class Problem:
     @cached_property
     def centre(self) -> float:
         """The mean of the targets, weighed so that weight 2 equals the row twice; 0 for labels."""
-        if self.row is None or self.loss.target != "real":
+        if self.loss.target != "real":
             return 0.0
-        return -float(np.sum(self.c * self.row.p)) / max(float(self.c.sum()), TINY)
+        p = -self.y if self.row is None else self.row.p
+        return -float(np.sum(self.c * p)) / max(float(self.c.sum()), TINY)
 
     @cached_property
     def scale(self) -> float:
         """How far scores may have to go: 1 for labels, the spread of the targets for regression."""
-        if self.row is None and self.loss.target != "vector":
+        if self.row is None and self.loss.target not in ("real", "vector"):
             return 1.0
         free, p = self.balance is not None, -self.y if self.row is None else self.row.p
         away = p + self.centre if free else p

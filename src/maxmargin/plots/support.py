@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..contracts.losses import Loss
-from ..model.losses import LOSSES
+from ..model.losses import LOSSES, EpsilonInsensitive, SquaredEpsilonInsensitive
 from ..model.sparse_format import check_sparse
 from .canvas import INK
 
@@ -50,9 +50,11 @@ def has_support(machine) -> bool:
 
 
 def find_loss(machine) -> Loss | None:
-    """The loss of a model of any library by its name, with default parameters; None if it has no such parameter."""
-    name = getattr(machine, "loss", None)
-    return LOSSES[name]() if isinstance(name, str) and name in LOSSES else None
+    """The loss of a model of any library: an object, or by its name with default parameters; None if it has none."""
+    loss = getattr(machine, "loss", None)
+    if isinstance(loss, Loss):
+        return loss
+    return LOSSES[loss]() if isinstance(loss, str) and loss in LOSSES else None
 
 
 def check_rows(model, X: np.ndarray, y: np.ndarray | None, name: str) -> None:
@@ -76,13 +78,16 @@ def match_container(points: np.ndarray, like):
 
 
 def has_margin(loss: Loss | None) -> bool:
-    """Whether a loss is zero beyond a margin: the hinges."""
-    return loss is not None and loss.target == "label" and loss.row(np.ones(1), np.ones(1)) is not None
+    """Whether a loss is zero beyond a margin: the hinges, and others that are flat from f = 1 on."""
+    if loss is None or loss.target != "label":
+        return False
+    row = loss.row(np.ones(1), np.ones(1))
+    return row is not None and row.lo[0] == 0.0 and row.p[0] == -1.0
 
 
 def has_tube(loss: Loss | None) -> bool:
     """Whether a loss is zero within a tube of half-width epsilon."""
-    return loss is not None and "epsilon" in loss.__dataclass_fields__
+    return isinstance(loss, EpsilonInsensitive | SquaredEpsilonInsensitive)
 
 
 def has_bounded_duals(machine) -> bool:

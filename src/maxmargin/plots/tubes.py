@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from ..model.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
 from .canvas import COLOURS, FAINT, INK, add_legend, check_resolution, open_axes, set_limits
 from .support import (
     Support,
@@ -75,6 +76,8 @@ def find_width(model, residuals: np.ndarray) -> float | None:
     tube = has_support(machine) if loss is None else has_tube(loss)  # SVR of scikit-learn has no parameter loss
     if not tube:
         return None
+    if isinstance(loss, EpsilonInsensitive | SquaredEpsilonInsensitive) and loss is machine.loss:
+        return float(loss.epsilon)
     if "epsilon" in machine.get_params():
         return float(machine.epsilon)
     if (result := getattr(machine, "result_", None)) is not None:  # of a fit of ours

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..estimators.losses import name_loss
+
 COARSE_STEP = 4  # powers of two between two values of a coarse axis
 KERNEL_C_POWERS = (-5, 15)  # of two: the range of LIBSVM's grid.py
 GAMMA_POWERS = (-8, 4)
@@ -114,7 +116,11 @@ def make_axis(name: str, unit: float, low: int, high: int) -> Axis:
 
 def measure_target_unit(machine: Any, y: np.ndarray) -> float:
     """The unit of C that comes from y."""
-    if machine.task != "regression" or getattr(machine, "loss", "") in SQUARED_LOSSES or y.dtype.kind not in "iuf":
+    if (
+        machine.task != "regression"
+        or name_loss(vars(machine).get("loss")) in SQUARED_LOSSES
+        or y.dtype.kind not in "iuf"
+    ):
         return 1.0
     spread = float(np.std(y))
     return spread if spread > 0 and np.isfinite(spread) else 1.0

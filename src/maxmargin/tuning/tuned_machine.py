@@ -256,7 +256,8 @@ class TunedMachine(BaseEstimator):
 
 
 def check_data(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
-    """As the machine checks them: bad ones end here, with one sentence."""
+    """As the machine checks them, and its parameters: bad ones end here, with one sentence."""
+    machine._validate_params()
     if machine._validate(X, y, sample_weight).form != "memory":
         raise ValueError(f"{type(machine).__name__}CV needs rows in memory, got {type(X).__name__}.")
 

@@ -13,7 +13,7 @@ from ...certificates.certificate import Certificate, judge_with_refinement, wors
 from ...contracts.estimators import Estimator
 from ...contracts.features import KernelMatrix
 from ...estimators.registry import find_estimator, list_names
-from ...model.losses import PiecewiseConjugate
+from ...model.losses import Hinge, PiecewiseConjugate, SquaredHinge
 from ...model.problem import Problem
 from ...runtime.blas import single_threaded_blas
 from ...runtime.interrupt import watch_interrupt
@@ -27,6 +27,7 @@ from .stability import ScoreShiftBound, bound_score_shift, measure_spread
 if TYPE_CHECKING:
     from ...contracts.inputs import MatrixLike, VectorLike
 OPTIMAL_GAP = 1e-3  # relative gap up to which a model counts as the optimum that the bounds are about
+RADIUS_MARGIN_LOSSES = (Hinge(), SquaredHinge())
 TIME_SHARE = 0.25  # of the time for each of duals, ball and distances, so that some is left for the refits
 
 
@@ -138,7 +139,7 @@ def bound_problem(
         precision=precision,
         recall=recall,
         f1=f1,
-        radius_margin=bound_by_radius(problem, row, certificate, radius_square, weight) if labels else None,
+        radius_margin=bound_by_radius(problem, row, certificate, radius_square, weight),
         leave_one_out=found,
         allowed=allowed,
         certificate=certificate,
@@ -241,9 +242,9 @@ def bound_by_radius(
 
     The second factor is 2 P* for both losses: for the squared hinge |w|^2 + 2 C sum xi^2, which is the |w|^2 of the
     machine with the kernel K + I/(2C). Delta = 1 for the hinge: Chung, Kao, Sun, Wang and Lin 2003. With weights, C is
-    the least of them, and every error may be the heaviest.
+    the least of them, and every error may be the heaviest. For other losses nothing of the kind is proven.
     """
-    if radius_square is None:
+    if radius_square is None or problem.loss not in RADIUS_MARGIN_LOSSES:
         return None
     counted = problem.c > 0
     curved = bool((row.d[counted] > 0).all())

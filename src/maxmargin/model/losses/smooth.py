@@ -86,6 +86,7 @@ class Logistic(Loss):
     name = "logistic"
     target = "label"
     curvature = 0.25
+    logit_scale = 1.0
 
     def terms(self, y, c):
         """t = y a / c; conj = c (t log t + (1-t) log(1-t))."""
@@ -144,6 +145,7 @@ class Exponential(Loss):
     grows_exponentially = True
     target = "label"
     curvature = np.inf
+    logit_scale = 2.0
 
     def terms(self, y, c):
         """t = y a / c; conj = c (t log t - t)."""
@@ -216,6 +218,7 @@ class Poisson(Loss):
     grows_exponentially = True
     target = "count"
     curvature = np.inf
+    inverse_link = "exp"
 
     def terms(self, y, c):
         """t = y - a / c; conj = c (t log t - t)."""
