@@ -72,8 +72,9 @@ def compare_with_general(quick: bool, tick: Callable[[str], None]) -> list:
         for name, program in programs.items():
             fits[name].append(program(n))
     growths = [Growth(name, SIZES[quick], tuple(fit.seconds for fit in fits[name]), calls[name]) for name in programs]
+    sentences = [say_setting(), say_growth(growths), say_rows(SIZES[quick][-1], fits["SMO"])]
     return [
-        Text(f"<b>SMO beside a general solver.</b> {say_setting()} {say_growth(growths)} {say_rows(fits['SMO'])}"),
+        Text(f"<b>SMO beside a general solver.</b> {' '.join(sentences)}"),
         tabulate(SIZES[quick], fits),
         Figure("homework_general", "Seconds against n, both on logarithmic axes.", [draw_growth(growths)]),
     ]
@@ -142,8 +143,8 @@ def say_setting() -> str:
     )
     return (
         f"An SVC with the Gaussian kernel, C = 1, on two overlapping clouds in {FEATURES} dimensions, solved by SMO "
-        f"and by cvxopt's interior point to a certified gap of {TOL:g}. {modelling} LIBSVM in scikit-learn stops by its "
-        f"own rule at 1e-3. The quickest of {N_RUNS} runs counts."
+        f"and by cvxopt's interior point to a certified gap of {TOL:g}. {modelling} LIBSVM in scikit-learn stops by "
+        f"its own rule at 1e-3. The quickest of {N_RUNS} runs counts."
     )
 
 
@@ -187,15 +188,14 @@ def say_slopes(first: Growth, other: Growth) -> str:
     return f"; {other.name} grows {'faster' if apart > 0 else 'more slowly'} with n"
 
 
-def say_rows(fits: list[Fit]) -> str:
-    """How much of the kernel matrix SMO has looked at, where the others form all of it."""
-    last, counters = fits[-1], fits[-1].counters or {}
+def say_rows(n: int, fits: list[Fit]) -> str:
+    """How much of the kernel matrix SMO has looked at, where the others form all of it, at the largest n."""
+    counters = fits[-1].counters or {}
     asked = counters["hits"] + counters["misses"]
     return (
         f"An interior point method forms the whole kernel matrix and factors an n by n system in each step. SMO here "
-        f"has room for {CACHE_SHARE:.0%} of the matrix and evaluates rows when they are asked for: {counters['rows']:,} at "
-        f"the largest n, while {counters['hits'] / max(asked, 1):.0%} of {asked:,} requests find theirs in the cache "
-        f"(gap {last.gap:.1e})."
+        f"has room for {CACHE_SHARE:.0%} of the matrix and evaluates rows on demand: {counters['rows']:,} "
+        f"at n = {n:,}, while {counters['hits'] / max(asked, 1):.0%} of {asked:,} requests find theirs in the cache."
     )
 
 

@@ -20,6 +20,7 @@ ROWS = {True: 2500, False: 4000}  # samples of the experiment with the cache
 SHARES = {True: (0.01, 0.1, 0.5, 1.0), False: (0.005, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0)}  # of the matrix, as cache
 CACHE_TOL, CACHE_COST = 1e-3, 10.0
 COSTS = {True: (1.0, 10.0), False: (0.1, 1.0, 10.0, 100.0, 1000.0)}
+N_SELECTION = {True: 400, False: 1000}  # samples of the experiment with the choice of the pair
 SELECTIONS = ("mvp", "keerthi", "second-order")
 N_RUNS, LONG_SECONDS = 3, 0.5  # runs of which the quickest counts; one that is longer is not repeated
 WARM_UP_SAMPLES = 60
@@ -126,7 +127,7 @@ def draw_cache(rows: list[list]):
 
 def compare_selections(quick: bool, tick: Callable[[str], None]) -> list:
     """Maximal violating pair, Keerthi's two thresholds, and second-order choice, over C and two kernels."""
-    n, rows = 400 if quick else 1000, []
+    n, rows = N_SELECTION[quick], []
     for name, kernel in (("Gaussian", RBF("scale")), ("linear", Linear())):
         for cost in COSTS[quick]:
             tick(f"working sets, {name} kernel, C = {cost:g}")

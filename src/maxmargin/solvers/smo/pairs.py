@@ -48,7 +48,7 @@ class PairRun(ActiveRun):
             self.target *= FLOAT32_TOL_FACTOR
 
     def widen(self) -> None:
-        """A row cache over all samples; of a small regression all rows at once if they fit, since most will be needed."""
+        """A row cache over all samples; of a small regression all rows at once if they fit: most will be needed."""
         features, real = self.row_features, self.problem.loss.target == "real"
         self.cache = RowCache(features, self.solver.cache_size, whole=real and features.small)
 
