@@ -26,6 +26,7 @@ N_RUNS, LONG_SECONDS = 5, 0.5  # runs of which the quickest counts; one that is 
 CALL_SAMPLES, NOISE_FACTOR = 10, 3.0  # a fit takes long enough to count from three times that of ten samples on
 MIN_FIT_SIZES = 3  # sizes through which an exponent is fitted, at least
 CLOSE_EXPONENTS = 0.15  # exponents that differ by less are called equal
+PARAGRAPH = "\n\n"
 FIT_SECONDS = 60.0  # of a fit at most
 
 
@@ -74,7 +75,7 @@ def compare_with_general(quick: bool, tick: Callable[[str], None]) -> list:
     growths = [Growth(name, SIZES[quick], tuple(fit.seconds for fit in fits[name]), calls[name]) for name in programs]
     sentences = [say_setting(), say_growth(growths), say_rows(SIZES[quick][-1], fits["SMO"])]
     return [
-        Text(f"<b>SMO beside a general solver.</b> {' '.join(sentences)}"),
+        Text(f"<b>SMO beside a general solver.</b> {PARAGRAPH.join(sentences)}"),
         tabulate(SIZES[quick], fits),
         Figure("homework_general", "Seconds against n, both on logarithmic axes.", [draw_growth(growths)]),
     ]

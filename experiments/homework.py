@@ -22,7 +22,7 @@ CACHE_TOL, CACHE_COST = 1e-3, 10.0
 COSTS = {True: (1.0, 10.0), False: (0.1, 1.0, 10.0, 100.0, 1000.0)}
 N_SELECTION = {True: 400, False: 1000}  # samples of the experiment with the choice of the pair
 SELECTIONS = ("mvp", "keerthi", "second-order")
-N_RUNS, LONG_SECONDS = 3, 0.5  # runs of which the quickest counts; one that is longer is not repeated
+N_RUNS, LONG_SECONDS = 3, 2.0  # runs of which the quickest counts; one that is longer is not repeated
 WARM_UP_SAMPLES = 60
 
 
