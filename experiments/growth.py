@@ -23,7 +23,8 @@ TOL = 1e-6  # relative gap that SMO and cvxopt are asked for
 SIZES = {True: (100, 178, 316, 562, 1000), False: (100, 178, 316, 562, 1000, 1778)}
 CACHE_SHARE = 0.5  # of the kernel matrix that SMO may hold
 N_RUNS, LONG_SECONDS = 5, 0.5  # runs of which the quickest counts; one that is longer is not repeated
-CALL_SAMPLES, NOISE_FACTOR = 10, 3.0  # a fit takes long enough to count from three times that of ten samples on
+CALL_SAMPLES, NOISE_FACTOR = 10, 2.0  # a fit takes long enough to count from twice that of ten samples on
+CALL_ROUNDS = 5  # rounds of runs on ten samples: all else is measured by them
 MIN_FIT_SIZES = 3  # sizes through which an exponent is fitted, at least
 CLOSE_EXPONENTS = 0.15  # exponents that differ by less are called equal
 PARAGRAPH = "\n\n"
@@ -66,7 +67,7 @@ def compare_with_general(quick: bool, tick: Callable[[str], None]) -> list:
     """ "Compare the running time of SMO with that of CVX": seconds as n grows, to certified gaps."""
     programs = list_programs()
     tick("SMO beside general solvers: the cost of a call")
-    calls = {name: program(CALL_SAMPLES).seconds for name, program in programs.items()}
+    calls = {name: min(program(CALL_SAMPLES).seconds for _ in range(CALL_ROUNDS)) for name, program in programs.items()}
     fits: dict[str, list[Fit]] = {name: [] for name in programs}
     for n in SIZES[quick]:
         tick(f"SMO beside general solvers, n = {n}")
@@ -161,7 +162,7 @@ def say_growth(growths: list[Growth]) -> str:
         else "No fit takes long enough for an exponent of n."
     ]
     if fitted and unknown:
-        sentences.append(f"Too few of the fits by {' and '.join(unknown)} take that long.")
+        sentences.append(f"Too few of the fits by {', '.join(unknown)} take that long.")
     return " ".join([*sentences, *(say_lead(first, other) for other in others)])
 
 
