@@ -181,12 +181,15 @@ def say_ratio(ratio: float) -> str:
 
 
 def say_slopes(first: Growth, other: Growth) -> str:
-    """What the two exponents say of larger n."""
+    """What the two exponents say of larger n, if the seconds at the smallest and at the largest n say so too."""
     if first.exponent is None or other.exponent is None:
         return ""
     apart = other.exponent - first.exponent
     if abs(apart) < CLOSE_EXPONENTS:
         return "; both grow alike with n"
+    lead = (other.seconds[-1] / first.seconds[-1]) / (other.seconds[0] / first.seconds[0])
+    if (lead > 1.0) != (apart > 0):
+        return "; which of them grows faster with n is not settled by these sizes"
     return f"; {other.name} grows {'faster' if apart > 0 else 'more slowly'} with n"
 
 

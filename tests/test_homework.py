@@ -60,6 +60,15 @@ def test_the_sentence_follows_from_the_exponents(powers, said):
     assert said in sentence
 
 
+def test_exponents_that_the_seconds_contradict_settle_nothing():
+    """LIBSVM's exponent is that of its large fits; from the smallest n to the largest SMO's seconds grow by more."""
+    flat_start = Growth("LIBSVM", SIZES, (0.02, 0.02, 0.06, 0.18, 0.54), 0.02)
+    smo = grow("SMO", 1.25)
+    assert flat_start.exponent > smo.exponent + 0.2
+    assert smo.seconds[-1] / smo.seconds[0] > flat_start.seconds[-1] / flat_start.seconds[0]
+    assert "which of them grows faster with n is not settled" in say_lead(smo, flat_start)
+
+
 def test_the_lead_follows_from_the_seconds():
     """As fast or as long, at both ends."""
     quick, slow = grow("SMO", 1.0), grow("cvxopt", 2.0, first=0.005)
