@@ -74,6 +74,7 @@ bench: setup
 
 # make report, make report QUICK=1, make report OUT=/folder, make report ONLY="tables findings".
 report: setup
+	@$(INSTALL) --editable ".[report]" || echo "CVXPY cannot be installed here; the page goes on without it."
 	$(RUN) -m experiments $(if $(QUICK),--quick) $(if $(OUT),--out "$(OUT)") $(if $(ONLY),--only $(ONLY))
 
 # make notebooks, make notebooks NOTEBOOKS=bundle_methods: runs them, and writes docs/notebooks/*.md and build/notebooks/*.html.

@@ -27,7 +27,7 @@ except ModuleNotFoundError as missing:
 
 from .page import Chapter, write_page, write_whole
 
-TITLE = "The report, run again"
+TITLE = "Support vector machines: the experiments of Meoli (2021) and Wu (2014), run again"
 FOLDER = Path("build/report")
 CHAPTERS: dict[str, ModuleType] = {
     "introduction": introduction, "tables": tables, "differences": differences, "figures": figures,

@@ -86,7 +86,7 @@ def write_agreement(settings: list[Setting], quick: bool, tick: Callable[[str], 
 
 
 INTRODUCTION = """
-Whether solvers agree cannot be seen from scores: half of the rows above have the same accuracy. The next tables put
+Whether solvers agree cannot be seen from scores alone: different machines may have the same. The next tables put
 side by side everyone who solves the same problem. A cell is how far P of that solver lies above the best lower bound D
 that any of them certifies, relative to its size, in the worst of the three folds. A negative number would contradict
 weak duality: one solver's objective below another's bound. cvxopt and scikit-learn share no line of code with SMO.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 import numpy as np
@@ -21,6 +21,7 @@ from maxmargin.solvers import SOLVERS
 from .cells import show_float
 from .clouds import make_clouds, make_four_clouds
 from .page import Chapter, Figure, Table, Text
+from .panels import open_panel
 
 LEVELS = (1e-3, 1e-6)  # of (P - P*) / P*
 STEPS = 20_000  # iterations at most
@@ -31,6 +32,16 @@ SETTINGS = {
     **{f"gradient_descent, {momentum}": GradientDescent(momentum) for momentum in ("polyak", "nesterov")},
     "lagrangian_dual, plain": LagrangianDual("plain"),
 }
+# solvers of a kind, which share panels: in one picture all of them would be a tangle
+FAMILIES = {
+    "steps along gradients": (
+        "gradient_descent", "gradient_descent, polyak", "gradient_descent, nesterov", "adagrad",
+        "lagrangian_dual, plain",
+    ),
+    "few duals at a time, and cutting planes": ("smo", "coordinate", "bundle", "one_slack"),
+    "a linear system in each step": ("newton", "multipliers", "interior_point", "qp", "lagrangian_dual"),
+}  # fmt: skip
+OTHERS = "others"  # solvers that no family names
 INTRODUCTION = """
 Every solver that takes the problem, with its default settings, one step at a time. After each step the judge evaluates
 P; the seconds are those of the solver alone, {runs}. The curves show the least P so far. P* is the dual value at a
@@ -59,13 +70,22 @@ def list_solvers(kind: str) -> dict[str, object]:
     return {name: solver for name, solver in SETTINGS.items() if solver.accepts(problem) is None}
 
 
+def group_solvers(names: Iterable[str]) -> dict[str, list[str]]:
+    """The families that have any of these solvers, and those that they have."""
+    names = list(names)
+    families = {family: [name for name in members if name in names] for family, members in FAMILIES.items()}
+    known = {name for members in FAMILIES.values() for name in members}
+    families[OTHERS] = [name for name in names if name not in known]
+    return {family: members for family, members in families.items() if members}
+
+
 def choose_styles() -> dict[str, dict]:
-    """A colour and a dash for each solver, the same in every figure."""
-    used = dict.fromkeys(name for kind in pose_problems() for name in list_solvers(kind))
-    order = [name for name in SETTINGS if name in used]
+    """A colour and a dash for each solver, the same in every figure, and other ones within a family."""
+    families = group_solvers(name for kind in pose_problems() for name in list_solvers(kind))
     return {
-        name: {"color": COLOURS[place % len(COLOURS)], "linestyle": DASHES[place // len(COLOURS)]}
-        for place, name in enumerate(order)
+        name: {"color": COLOURS[place % len(COLOURS)], "linestyle": DASHES[place % len(DASHES)]}
+        for members in families.values()
+        for place, name in enumerate(members)
     }
 
 
@@ -75,7 +95,7 @@ def count_ticks(quick: bool) -> int:
 
 
 def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
-    """Two panels and a sentence for each kind of problem, and the table of all of them.
+    """Panels, a sentence and a table for each kind of problem.
 
     Parameters
     ----------
@@ -90,8 +110,7 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
     """
     runs, seconds = (1, 0.5) if quick else (3, 5.0)
     repeated = "of one run" if quick else "of the quickest of three runs"
-    chapter = Chapter("Convergence", [Text(INTRODUCTION.format(runs=repeated, gap=OPTIMUM_GAP))])
-    rows = []
+    chapter = Chapter("How fast each solver converges", [Text(INTRODUCTION.format(runs=repeated, gap=OPTIMUM_GAP))])
     for number, kind in enumerate(pose_problems(), start=1):
         best = solve(pose_problems()[kind], tol=OPTIMUM_GAP).certificate.dual
         trajectories = {}
@@ -99,9 +118,8 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
             tick(f"{kind}: {name}")
             trajectories[name] = follow(kind, solver, runs, seconds)
         reached = [[kind, name, *measure(each, best)] for name, each in trajectories.items()]
-        rows += reached
-        chapter.blocks += [draw(number, kind, trajectories, best), Text(say_findings(kind, reached))]
-    chapter.blocks.append(tabulate(rows))
+        findings = Text(say_findings(kind, reached))
+        chapter.blocks += [draw(number, kind, trajectories, best), findings, tabulate(number, kind, reached)]
     return chapter
 
 
@@ -128,26 +146,34 @@ def measure(trajectory: Trajectory, best: float) -> list:
 
 
 def draw(number: int, kind: str, trajectories: dict[str, Trajectory], best: float) -> Figure:
-    """P - P* over iterations and over seconds, with one legend for both."""
-    from matplotlib.figure import Figure as Canvas
-
-    styles = choose_styles()
-    figure = Canvas(figsize=(12.8, 5.0), layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
-    for panel, against in zip(panels, ("iterations", "seconds"), strict=True):
-        plot_convergence(trajectories, optimum=best, against=against, relative=True, best_so_far=True, ax=panel)
-        panel.get_legend().remove()
-        for line in panel.get_lines():
-            line.set(**styles[line.get_label()])
-        for level in LEVELS:
-            panel.axhline(level, color="#6b7280", linewidth=1.0, linestyle=(0, (6, 4)))
-    panels[0].autoscale(axis="y")  # there is no legend to make room for
-    panels[1].set_ylabel("")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    """P - P* over iterations and over seconds, two panels for each family of solvers, on the same heights."""
+    panels, axes = [], []
+    for family, members in group_solvers(trajectories).items():
+        for against in ("iterations", "seconds"):
+            figure, ax = open_panel()
+            draw_panel(ax, family, {name: trajectories[name] for name in members}, best, against)
+            panels.append(figure)
+            axes.append(ax)
+    heights = [height for ax in axes for height in ax.get_ylim()]
+    for ax in axes:
+        ax.set_ylim(min(heights), max(heights))
     caption = (
         f"{kind.capitalize()}: P above its minimum over iterations and over seconds. The table's levels are dashed."
     )
-    return Figure(f"convergence_{number}", caption, figure)
+    return Figure(f"convergence_{number}", caption, panels)
+
+
+def draw_panel(ax, family: str, trajectories: dict[str, Trajectory], best: float, against: str) -> None:
+    """The curves of a family, and above them who they are."""
+    styles = choose_styles()
+    plot_convergence(trajectories, optimum=best, against=against, relative=True, best_so_far=True, ax=ax)
+    ax.get_legend().remove()
+    for line in ax.get_lines():
+        line.set(**styles[line.get_label()])
+    ax.autoscale(axis="y")  # there is no legend to make room for
+    for level in LEVELS:
+        ax.axhline(level, color="#6b7280", linewidth=1.0, linestyle=(0, (6, 4)))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize="small", title=family)
 
 
 def say_findings(kind: str, rows: list[list]) -> str:
@@ -167,11 +193,15 @@ def say_findings(kind: str, rows: list[list]) -> str:
     return " ".join(sentences)
 
 
-def tabulate(rows: list[list]) -> Table:
-    """All solvers and problems."""
+def tabulate(number: int, kind: str, rows: list[list]) -> Table:
+    """All solvers of a problem, those of a family together."""
     columns = [f"{what}: to {level:g}" for what in ("iterations", "seconds") for level in LEVELS]
     caption = (
-        "Iterations and seconds until (P - P*) / P* is within 0.001 and within a millionth, and its least value. "
-        "A dash stands where the level was not reached."
+        f"<b>{kind.capitalize()}</b>: iterations and seconds until (P - P*) / P* is within 0.001 and within a "
+        "millionth, and its least value. A dash stands where the level was not reached."
     )
-    return Table("convergence", caption, ["problem", "solver", *columns, "least (P - P*) / P*"], rows)
+    found = {row[1]: row[1:] for row in rows}
+    order = [name for members in group_solvers(found).values() for name in members]
+    return Table(
+        f"convergence_{number}", caption, ["solver", *columns, "least (P - P*) / P*"], [found[name] for name in order]
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
@@ -69,17 +70,30 @@ def write_descent() -> list:
     for C in COSTS:
         on_mean = [count_iterations(C, True, fall) for fall in LEAST_FALLS]
         rows.append([int(C), report[C], count_iterations(C, False, 0.0), *on_mean])
+    rows = [[c if c is None else round(c) for c in r] for r in rows]
     columns = ["C", "report", "here: on P", "here: on P/n", "here: on P/n, falls below 1e-4 not counted"]
     caption = "<b>Gradient descent on the line</b>: iterations until five in a row are not lower. A dash: it diverges."
     return [
-        Text(SENTENCES),
-        Table("descent", caption, columns, [[c if c is None else round(c) for c in r] for r in rows]),
+        Text(say_descent(rows)),
+        Table("descent", caption, columns, rows),
     ]
 
 
-SENTENCES = """
-What did the report's gradient descent descend on? Not on P with a step of 0.001: at C = 100 that diverges. Descent on
-P/n is what tables 6 and 12 run here, and its iterations fall with C as the report's do. But they are not the report's:
-how much lower a loss must be to count as lower is not said, and no value that was tried gives all of its counts. That
-its program descended on P/n is a guess.
-"""
+def say_descent(rows: list[list]) -> str:
+    """What the counts say of the function that the report descends on: C, its count, on P, on P/n by two rules."""
+    diverging = " and ".join(f"{row[0]:g}" for row in rows if row[2] is None)
+    on_sum = f"on P with a step of {STEP:g} it diverges at C = {diverging}" if diverging else "on P it converges too"
+    falls = all(earlier[k] > later[k] for k in (1, 3, 4) for earlier, later in pairwise(rows))
+    trend = "fall with C, as the report's do" if falls else "do not fall with C as the report's do"
+    exact = [k for k in (3, 4) if all(row[1] == row[k] for row in rows)]
+    apart = max(max(row[k] / row[1], row[1] / row[k]) for row in rows for k in (3, 4))
+    counts = (
+        "one of the two rules tried here gives all of its counts"
+        if exact
+        else f"neither of the two rules tried here gives its counts: they are up to {apart:.1f} times apart"
+    )
+    return (
+        f"What did the report's gradient descent descend on? Here, {on_sum}. Descent on P/n is what tables 6 and 12 "
+        f"run, and its iterations {trend}. How much lower a loss must be to count as lower is not said, and {counts}. "
+        f"That the report descended on P/n is a guess."
+    )

@@ -18,6 +18,7 @@ from maxmargin.plots import plot_decision_boundary, plot_loss_surface, plot_regr
 from .clouds import make_clouds, make_four_clouds, make_line, make_sine
 from .fits import COEF0, MOMENTUM, Setting, Task, make_solver
 from .page import Chapter, Figure, Table, Text
+from .panels import open_panels
 
 EPSILON = 0.1  # of the tables
 WIDE_EPSILON = 10.0  # half the tube that the noise on the line needs
@@ -31,9 +32,9 @@ The eight figures of the report, drawn again. Rings and coloured marks are suppo
 free, with 0 < |a| < C, and lie on the margin or on a wall of the tube; thin rings and squares are at the bound.
 
 The loss surfaces show P over all the coordinates there are, so that nothing is hidden: two features without an
-intercept for classification, one feature with a regularised intercept for regression. Left panels take the steps of
+intercept for classification, one feature with a regularised intercept for regression. First panels take the steps of
 the report: AdaGrad 0.5, gradient descent 0.001 along the gradient of P / n with momentum 0.4, and an end after 5
-iterations without a lower P. Right panels take the library's own rules, 1/L where the loss is smooth and
+iterations without a lower P. Second panels take the library's own rules, 1/L where the loss is smooth and
 (P - D) / |g|^2 where it has kinks, and show the first {steps} iterations at most. C is 1, and 10 in figure 4. A
 table below the figures says where the ways end.
 """
@@ -50,9 +51,9 @@ class PathEnd(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A figure, what is to be seen in it, and where the ways on it end."""
+    """Panels, what is to be seen in them, and where the ways on them end."""
 
-    figure: object
+    panels: list
     caption: str
     ends: tuple[PathEnd, ...] = ()
 
@@ -76,23 +77,15 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
     -------
     Chapter
     """
-    chapter = Chapter("Figures", [Text(INTRODUCTION.format(steps=OWN_STEPS))])
+    chapter = Chapter("The eight figures of Meoli (2021), drawn again", [Text(INTRODUCTION.format(steps=OWN_STEPS))])
     ends: list[PathEnd] = []
     for number, (draw, subject) in enumerate(DRAWINGS, start=1):
         tick(f"figure {number}")
         drawing = draw(subject, 150 if quick else 300)
         ends += drawing.ends
-        chapter.blocks.append(Figure(f"figure_{number}", f"Figure {number}: {drawing.caption}", drawing.figure))
+        chapter.blocks.append(Figure(f"figure_{number}", f"Figure {number}: {drawing.caption}", drawing.panels))
     chapter.blocks.append(list_ends(ends))
     return chapter
-
-
-def open_panels():
-    """A figure with two panels."""
-    from matplotlib.figure import Figure as Canvas
-
-    figure = Canvas(figsize=(12.8, 5.4), layout="constrained")
-    return figure, figure.subplots(1, 2)
 
 
 # ---- hyperplanes and tubes ------------------------------------------------------------------------------------
@@ -100,7 +93,7 @@ def open_panels():
 
 def draw_planes(kernel: str, resolution: int) -> Drawing:
     """Linear machines on the separable and on the overlapping clouds."""
-    figure, panels = open_panels()
+    figures, panels = open_panels(2)
     machines = []
     for panel, separable in zip(panels, (True, False), strict=True):
         X, y = make_clouds(separable=separable)
@@ -110,7 +103,7 @@ def draw_planes(kernel: str, resolution: int) -> Drawing:
         machines.append(machine)
     apart, mixed = (len(machine.support_) for machine in machines)
     return Drawing(
-        figure,
+        figures,
         f"linear SVC hyperplane. {apart} of 200 samples are support vectors where the clouds are separable, {mixed} "
         "where they overlap.",
     )
@@ -118,7 +111,7 @@ def draw_planes(kernel: str, resolution: int) -> Drawing:
 
 def draw_line(kernel: str, resolution: int) -> Drawing:
     """The line with the tube of the tables, and with one that suits its noise."""
-    figure, panels = open_panels()
+    figures, panels = open_panels(2)
     x, y = make_line()
     counts = []
     for panel, epsilon in zip(panels, (EPSILON, WIDE_EPSILON), strict=True):
@@ -127,7 +120,7 @@ def draw_line(kernel: str, resolution: int) -> Drawing:
         panel.set_title(f"C = 10, epsilon = {epsilon:g}")
         counts.append(len(machine.support_))
     return Drawing(
-        figure,
+        figures,
         f"linear SVR hyperplane. The noise has a standard deviation of 10: the tube of the tables is thinner than the "
         f"line, and {counts[0]} of 100 samples are support vectors; with epsilon = {WIDE_EPSILON:g} "
         f"there are {counts[1]}.",
@@ -136,7 +129,7 @@ def draw_line(kernel: str, resolution: int) -> Drawing:
 
 def draw_kernel(kernel: str, resolution: int) -> Drawing:
     """A kernel on the four clouds and on the sine."""
-    figure, panels = open_panels()
+    figures, panels = open_panels(2)
     X, y = make_four_clouds()
     x, t = make_sine()
     shape = {"kernel": kernel, "degree": 3, "gamma": "scale"}
@@ -148,7 +141,7 @@ def draw_kernel(kernel: str, resolution: int) -> Drawing:
     panels[1].set_title(f"SVR, $R^2$ = {regressor.score(x, t):.3f}")
     words = "polynomial SVM hyperplanes, degree 3" if kernel == "poly" else "Gaussian SVM hyperplanes"
     return Drawing(
-        figure,
+        figures,
         f"{words}. {len(classifier.support_)} of 400 and {len(regressor.support_)} of 100 samples are support vectors; "
         f"the certified relative gaps are {classifier.certificate_.relative_gap:.0e} and "
         f"{regressor.certificate_.relative_gap:.0e}.",
@@ -163,14 +156,14 @@ def draw_surface(loss: str, resolution: int) -> Drawing:
     problem, task = pose(loss)
     best = solve(problem, tol=1e-9).certificate.dual
     ways = {"report": follow_report(problem, task), "library": follow_own(problem)}
-    figure, panels = open_panels()
+    figures, panels = open_panels(2)
     for panel, (whose, paths) in zip(panels, ways.items(), strict=True):
         plot_loss_surface(problem, paths, ax=panel, resolution=resolution // 3)
         panel.set_title(f"steps of the {whose}")
     nearest = [f"{say_nearest(paths)} with the steps of the {whose}" for whose, paths in ways.items()]
     words = loss.replace("_", " ").replace("epsilon ", "epsilon-")
     return Drawing(
-        figure,
+        figures,
         f"{'SVC' if task.classifies else 'SVR'} {words} loss with optimisation steps. "
         f"Nearest to the minimum come {' and '.join(nearest)}.",
         tuple(

@@ -64,7 +64,9 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
         f"{finding.verdict.why}"
         for place, finding in enumerate(findings, 1)
     ]
-    return Chapter("The findings of the report", [Text(INTRODUCTION), table, Text("\n\n".join(reasons))])
+    return Chapter(
+        "What Meoli (2021) concludes, and whether it holds", [Text(INTRODUCTION), table, Text("\n\n".join(reasons))]
+    )
 
 
 def list_findings(quick: bool, tick: Callable[[str], None]) -> list[Finding]:
@@ -158,8 +160,8 @@ def measure_keerthi(quick: bool) -> tuple[dict, Measured]:
 
 
 def measure_degree_five(quick: bool) -> list[verdicts.DegreeFive]:
-    """SVC of degree 5 by the report's rules of SMO and by LIBSVM; in quick mode at C = 1 only."""
-    tasks = [Task("clouds", "hinge", C, "poly", degree=5) for C in ((1.0,) if quick else (1.0, 10.0, 100.0))]
+    """SVC of degree 5 by the report's rules of SMO and by LIBSVM; in quick mode without C = 100."""
+    tasks = [Task("clouds", "hinge", C, "poly", degree=5) for C in ((1.0, 10.0) if quick else (1.0, 10.0, 100.0))]
     return [
         verdicts.DegreeFive(task.C, *(measure(Setting(task, solver)) for solver in ("keerthi", "libsvm")))
         for task in tasks
@@ -223,6 +225,7 @@ def time_fit(model, X, y) -> float:
 def judge_gamma() -> Verdict:
     """Overturned if gamma, computed again at prediction, brings libsvm's scores down to those of the report."""
     rows = {row["solver"]: row for row in load_table(4) if row["kernel"] == "poly" and row["C"] == 1.0}
+    published = {row["solver"]: row for row in load_table(4) if row["kernel"] == "rbf" and row["C"] == 1.0}
     task = pose(4, rows["smo"]).task
     effect, gaussian = recompute_gamma(task), recompute_gamma(replace(task, kernel="rbf"))
     return Verdict(
@@ -231,7 +234,8 @@ def judge_gamma() -> Verdict:
         f"The dual need not fail for that: a program that computes <code>gamma='scale'</code> again from the support "
         f"vectors when it predicts would have such scores. Done on purpose, it brings LIBSVM from {effect.val:.3f} "
         f"down to {effect.slip_val:.3f} here. A Gaussian kernel would forgive it ({gaussian.val:.3f} and "
-        f"{gaussian.slip_val:.3f}), as in the report.",
+        f"{gaussian.slip_val:.3f}); in the report its SMO validates at {published['smo']['val']:.3f} with that kernel, "
+        f"and LIBSVM at {published['libsvm']['val']:.3f}.",
     )
 
 

@@ -8,14 +8,16 @@ from importlib.metadata import version
 
 from benchmarks.measuring.machine import count_cores, measure_memory, name_processor
 
+from .modelling import has_modelling_language
 from .page import Chapter, Table, Text
 
 LIBRARIES = ("maxmargin", "scikit-learn", "numpy", "scipy", "numba", "cvxopt", "matplotlib")
 SENTENCES = """
-A report of March 2021 compares primal, Wolfe dual and Lagrangian dual of support vector machines in twelve tables and
-eight figures (D. Meoli, <i>Support Vector Machines</i>, University of Pisa). This page runs all of its experiments
-again, with the solvers of maxmargin and with the scikit-learn of today. Every fit is judged by its duality gap. So the
-page can say not only which scores came out, but whether the problem was solved.
+Meoli (2021), the report in what follows, compares primal, Wolfe dual and Lagrangian dual of support vector machines in
+twelve tables and eight figures (D. Meoli, <i>Support Vector Machines</i>, University of Pisa). Wu (2014) asks in
+exercises how fast SMO is beside a general solver, and what a kernel cache is worth. This page runs all of these
+experiments again, with the solvers of maxmargin and with the scikit-learn of today. Every fit is judged by its duality
+gap. So the page can say not only which scores came out, but whether the problem was solved.
 
 How to read it: the tables have the report's numbers on the left and ours on the right. The findings take each claim of
 the report and give it a verdict, by a rule that looks at the measured rows. Every table can be had as a CSV file, with
@@ -45,6 +47,7 @@ def describe_machine() -> Table:
     rows = [["processor", name_processor()], ["cores", str(count_cores())], ["memory", measure_memory()]]
     rows += [["system", f"{platform.system()} {platform.machine()}"], ["python", platform.python_version()]]
     rows += [[library, version(library)] for library in LIBRARIES]
+    rows += [["cvxpy", version("cvxpy") if has_modelling_language() else "not installed, left out"]]
     return Table("machine", "What the page was made on.", ["what", "which"], rows)
 
 

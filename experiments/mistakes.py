@@ -16,7 +16,7 @@ from sklearn import svm
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from .fits import Task, kernel_arguments, load_folds
+from .fits import Task, fit_once, kernel_arguments, load_folds
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def recompute_gamma(task: Task) -> Effect:
     scores = []
     for X, y, X_val, y_val in load_folds(task.data):
         model = (svm.SVC if task.classifies else svm.SVR)(**kernel_arguments(task), max_iter=1_000_000)
-        model.fit(X, y)
+        fit_once(model, X, y)  # which may end at its limit of steps
         vectors = model.support_vectors_
         gamma = 1.0 / (vectors.shape[1] * vectors.var())
 

@@ -47,11 +47,11 @@ class Table:
 
 @dataclass
 class Figure:
-    """A matplotlib figure and what is to be seen in it."""
+    """Panels, a matplotlib figure each, and what is to be seen in them: side by side where there is room."""
 
     name: str
     caption: str
-    figure: object
+    panels: list
 
 
 @dataclass
@@ -292,16 +292,24 @@ def begins_group(table: Table, place: int) -> bool:
 
 
 def render_figure(block: Figure) -> str:
-    """A figure as a drawing, or as pixels where it has too many strokes."""
-    picture = draw(block.figure, "svg")
-    kind = "image/svg+xml"
-    if len(picture) > LARGEST_DRAWING:
-        picture, kind = draw(block.figure, "png"), "image/png"
-    about = html.escape(strip_tags(block.caption))
+    """The panels in the order of reading, and the caption."""
+    about, count = html.escape(strip_tags(block.caption)), len(block.panels)
+    places = [f"{about} Panel {place} of {count}." if count > 1 else about for place in range(1, count + 1)]
+    panels = "\n".join(render_panel(*each) for each in zip(block.panels, places, strict=True))
     return f"""<figure id="{anchor_of(block)}">
-<div class="picture"><img src="{embed(kind, picture)}" alt="{about}"></div>
+<div class="panels">
+{panels}
+</div>
 <figcaption>{mark_up(block.caption)}</figcaption>
 </figure>"""
+
+
+def render_panel(panel, about: str) -> str:
+    """A panel as a drawing, or as pixels where it has too many strokes."""
+    picture, kind = draw(panel, "svg"), "image/svg+xml"
+    if len(picture) > LARGEST_DRAWING:
+        picture, kind = draw(panel, "png"), "image/png"
+    return f'<img src="{embed(kind, picture)}" alt="{about}">'
 
 
 def draw(figure, form: str) -> bytes:

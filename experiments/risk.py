@@ -118,7 +118,9 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
         tick(f"risk: random problems, {', '.join(case)}")
         tallies[case] = count_violations(case, PROBLEMS[quick])
     blocks += [Text(conclude(tallies, PROBLEMS[quick])), tabulate(tallies, PROBLEMS[quick])]
-    return Chapter("Structural risk minimisation", [*blocks, tabulate_grids([*surveys, sine])])
+    return Chapter(
+        "Structural risk minimisation: choosing C and gamma by bounds", [*blocks, tabulate_grids([*surveys, sine])]
+    )
 
 
 def count_ticks(quick: bool) -> int:

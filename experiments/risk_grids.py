@@ -16,6 +16,7 @@ from maxmargin.plots import plot_risk_bounds
 
 from .clouds import make_sine
 from .page import Table
+from .panels import open_panels
 
 CRITERIA = ("xi-alpha", "radius-margin", "leave-one-out", "5-fold")
 COUNT = {True: 5, False: 13}  # values of a grid, quick or not
@@ -116,18 +117,15 @@ def measure_error(predicted: np.ndarray, y: np.ndarray, real: bool) -> float:
 # ---- tables and figures ---------------------------------------------------------------------------------------
 
 
-def draw_surveys(surveys: list[Survey]):
-    """Two panels in a row, one for each survey."""
-    from matplotlib.figure import Figure as Canvas
-
-    rows, columns = -(-len(surveys) // 2), min(len(surveys), 2)
-    canvas = Canvas(figsize=(6.0 * columns, 4.6 * rows), layout="constrained")
-    for survey, ax in zip(surveys, canvas.subplots(rows, columns, squeeze=False).ravel(), strict=True):
+def draw_surveys(surveys: list[Survey]) -> list:
+    """A panel for each survey."""
+    figures, axes = open_panels(len(surveys))
+    for survey, ax in zip(surveys, axes, strict=True):
         grid = survey.grid
         others = {"5-fold": np.array(survey.folds), "test": np.array(survey.test)}
         plot_risk_bounds(grid.values, survey.bounds, name=grid.parameter, others=others, ax=ax)
         ax.set_title(f"{grid.data}, {grid.loss.replace('_', ' ')}")
-    return canvas
+    return figures
 
 
 def tabulate_grids(surveys: list[Survey]) -> Table:

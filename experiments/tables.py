@@ -181,7 +181,9 @@ def write_chapter(quick: bool, tick: Callable[[str], None]) -> Chapter:
             measured.append(measure(row.setting))
         blocks.append(make_table(number, rows, measured))
     blocks.append(describe_longest(quick))
-    return Chapter("The twelve tables", [*blocks, *write_agreement(list_settings(quick), quick, tick)])
+    return Chapter(
+        "The twelve tables of Meoli (2021), run again", [*blocks, *write_agreement(list_settings(quick), quick, tick)]
+    )
 
 
 def list_settings(quick: bool) -> list[Setting]:

@@ -66,12 +66,32 @@ def test_two_rows_at_least_and_never_more_than_there_are():
 
 
 def test_small_matrices_are_held_whole(monkeypatch):
-    """Up to FULL samples the matrix is formed once, and no row is ever missing."""
+    """Up to FULL samples the matrix is formed once if it fits, and no row is ever missing."""
     monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", N)
-    cache = make_cache(2)
+    cache = make_cache(N)
     assert held(cache) == set(range(N))
     np.testing.assert_array_equal(cache.rows[cache.slot[7]], cache.features.whole[7])
     assert cache.features.counters["rows"] == N
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_small_matrix_that_does_not_fit_is_not_formed(monkeypatch, whole):
+    """One row less than all of them: rows are on demand, and no more bytes are held than were granted."""
+    monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", N)
+    cache = RowCache(make_gram(), (N - 1) * ROW, whole)
+    assert cache.features.whole is None
+    assert (cache.capacity, held(cache), cache.features.counters["rows"]) == (N - 1, set(), 0)
+    cache.fetch(np.array([7, 3]), 0)
+    assert (held(cache), cache.features.counters["rows"]) == ({3, 7}, 2)
+    assert_sound(cache)
+
+
+def test_a_matrix_that_is_there_is_held_whatever_was_granted(monkeypatch):
+    """Rows of a matrix that was formed before are not evaluated again."""
+    monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", N)
+    gram = make_gram()
+    gram.form()
+    assert held(RowCache(gram, 2 * ROW)) == set(range(N))
 
 
 def test_least_recently_used_goes_first():
@@ -190,7 +210,7 @@ def test_narrow_to_almost_nothing(width):
 def test_narrow_of_a_whole_matrix(monkeypatch):
     """A matrix held whole is cut, not evaluated again."""
     monkeypatch.setattr(maxmargin.model.features.gram, "MAX_FULL_GRAM_SAMPLES", N)
-    cache = make_cache(2)
+    cache = make_cache(N)
     gram, keep = cache.features, np.arange(3, 50, 5)
     whole = gram.whole.copy()
     cache.restrict_to(keep)

@@ -154,7 +154,7 @@ def make_chapters() -> list[Chapter]:
     blocks = [
         Text("If x < y & y > z, <code>x</code> is <b>small</b>.\n\nA <script>alert(1)</script> is text."),
         Table("numbers", "A < B. <i>Second</i> sentence.", ["name", "report: n", "report: x"], rows, frozenset([1])),
-        Figure("line", 'A "line" & no more.', draw_line()),
+        Figure("line", 'A "line" & no more.', [draw_line()]),
     ]
     return [Chapter("One & only", blocks), Chapter("Second", [Text("End.")])]
 

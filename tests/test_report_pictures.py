@@ -42,8 +42,9 @@ def test_eight_figures(drawn):
     assert all(picture.caption.startswith(f"Figure {k}: ") for k, picture in enumerate(pictures, start=1))
     assert len(told) == figures.count_ticks(True) == 8
     for picture in pictures:
-        assert len(picture.figure.axes) >= 2
-    assert "<img" in render_figure(pictures[3])
+        assert len(picture.panels) == 2
+        assert all(panel.axes for panel in picture.panels)
+    assert render_figure(pictures[3]).count("<img") == 2
 
 
 @pytest.mark.slow
@@ -91,18 +92,19 @@ def few_solvers(monkeypatch):
 
 @pytest.mark.slow
 def test_convergence_chapter(few_solvers):
-    """A figure and a sentence for each problem, one row for each solver, one tick for each run."""
+    """A figure, a sentence and a table for each problem, one row for each solver, one tick for each run."""
     told = []
     chapter = convergence.write_chapter(True, told.append)
     kinds = [type(block) for block in chapter.blocks]
-    assert kinds == [Text, *[Figure, Text] * 3, Table]
-    table = chapter.blocks[-1]
-    assert len(told) == len(table.rows) == convergence.count_ticks(True) == 4 + 3 + 2
-    assert all(len(row) == len(table.columns) for row in table.rows)
-    smo = next(row for row in table.rows if row[1] == "smo" and row[0] == "Gaussian hinge")
-    assert smo[2] < smo[3] <= 300
-    assert smo[4] <= smo[5]
-    assert "<img" in render_figure(chapter.blocks[1])
+    assert kinds == [Text, *[Figure, Text, Table] * 3]
+    tables = [block for block in chapter.blocks if isinstance(block, Table)]
+    assert [len(table.rows) for table in tables] == [4, 3, 2]
+    assert len(told) == convergence.count_ticks(True) == 4 + 3 + 2
+    assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
+    smo = next(row for row in tables[-1].rows if row[0] == "smo")
+    assert smo[1] < smo[2] <= 300
+    assert smo[3] <= smo[4]
+    assert render_figure(chapter.blocks[1]).count("<img") == 2 * 3
 
 
 def test_every_solver_is_in():
@@ -110,7 +112,22 @@ def test_every_solver_is_in():
     names = {name for kind in convergence.pose_problems() for name in convergence.list_solvers(kind)}
     assert {"smo", "newton", "bundle", "one_slack", "qp", "gradient_descent, nesterov"} <= names
     assert set(convergence.choose_styles()) == names
-    assert len({tuple(style.values()) for style in convergence.choose_styles().values()}) == len(names)
+
+
+def test_no_panel_is_a_tangle():
+    """Every solver belongs to a family; a family has five curves at most, each with a style of its own."""
+    styles = convergence.choose_styles()
+    for kind in convergence.pose_problems():
+        families = convergence.group_solvers(convergence.list_solvers(kind))
+        assert convergence.OTHERS not in families
+        assert sum(map(len, families.values())) == len(convergence.list_solvers(kind))
+        for members in families.values():
+            assert len(members) <= 5
+            assert len({tuple(styles[name].values()) for name in members}) == len(members)
+    assert convergence.group_solvers(["smo", "new"]) == {
+        "few duals at a time, and cutting planes": ["smo"],
+        convergence.OTHERS: ["new"],
+    }
 
 
 def test_levels():

@@ -20,6 +20,7 @@ from smo_problems import (
     run,
 )
 
+from maxmargin import SVC
 from maxmargin.model.kernels import RBF, Linear
 from maxmargin.model.losses import EpsilonInsensitive, Hinge
 from maxmargin.model.problem import Problem
@@ -105,6 +106,26 @@ def test_counters_of_blocks():
         assert counts[rows]["hits"] > 0
     assert counts[150]["misses"] <= 150
     assert counts[12]["misses"] > counts[150]["misses"]
+
+
+@pytest.mark.parametrize(("n", "loss"), [(300, Hinge()), (300, EpsilonInsensitive(0.1)), (1200, Hinge())], ids=say)
+def test_a_cache_below_the_matrix_is_obeyed(n, loss):
+    """A matrix that could be formed is not where it does not fit: rows are on demand, some more than once."""
+    problem = make_problem(loss, RBF(gamma=0.5), n=n, seed=4)
+    result = run(problem, 1e-6, cache_size=0.1 * 8 * n**2 / 2**20, shrinking=False)
+    assert problem.features.whole is None
+    assert result.status is Status.CONVERGED
+    assert result.counters["hits"] > 0
+    assert result.counters["rows"] >= result.counters["misses"] > 0.1 * n
+
+
+def test_an_estimator_obeys_its_cache_size():
+    """SVC, too: with 0.2 MB for a matrix of 2 MB rows are evaluated again, and the optimum is the same."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 4)), rng.integers(0, 2, 500)
+    small, large = (SVC(cache_size=size, tol=1e-6).fit(X, y) for size in (0.2, 200))
+    assert small.result_.counters["rows"] > large.result_.counters["rows"]
+    assert small.certificate_.dual == pytest.approx(large.certificate_.dual, rel=1e-5)
 
 
 def test_whole_matrix_misses_nothing():

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ..model.features import Gram
 from ..model.formulations import Formulation, Risk
 from ..model.kernels import make_kernel
+from ..model.row_cache import MAX_SINGLE_ROWS
 from ..model.samples import choose_storage_format
 from ..runtime.scikit_learn import count_samples
 from ..runtime.threads import STRIPS
@@ -93,10 +94,19 @@ class KernelMachine(KernelPrediction):
         """The solver object: SMO with the parameters that scikit-learn's users know, unless one was given.
 
         Solves that may run side by side share the cache_size, whether they do or not: what is held in a cache changes
-        the order of additions, and results must not depend on the number of cores.
+        the order of additions, and results must not depend on the number of cores. Of few samples nothing needs to be
+        shared: all that side by side they can hold fits.
         """
-        shares = 1 if problems is None else min(len(problems), STRIPS)
+        shares = 1 if problems is None or self._fits_side_by_side(problems.features) else min(len(problems), STRIPS)
         return apply_smo_settings(self.solver, shrinking=bool(self.shrinking), cache_size=self.cache_size / shares)
+
+    def _fits_side_by_side(self, features: Gram) -> bool:
+        """Whether a small matrix, and STRIPS times the rows that a run may hold before it is formed, fit.
+
+        Runs over all samples share one matrix; those of all pairs of classes are less than twice as large together.
+        """
+        n = features.n
+        return features.small and 8 * n * (n + STRIPS * min(n, MAX_SINGLE_ROWS)) <= self.cache_size * 2**20
 
     def _solve_ahead(self, problems: KernelProblems, solver, budget: Budget) -> Mapping[int, KernelFit]:
         """Small problems, all in one compiled call."""

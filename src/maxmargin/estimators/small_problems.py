@@ -13,7 +13,7 @@ from ..model.formulations import Formulation
 from ..model.kernels import has_formula
 from ..solvers.automatic import Automatic
 from ..solvers.smo import SMO
-from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM, JointResults, is_default_smo, solve_together
+from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM, JointResults, holds_rows, is_default_smo, solve_together
 from .kernel_problems import KernelFit, KernelFits, KernelProblems
 from .tasks import Budget, PairTasks, Task
 
@@ -26,7 +26,7 @@ def solve_small_problems(posed: KernelProblems, solver, tol: float, budget: Budg
     if not (isinstance(smo, SMO) and is_default_smo(smo, tol)):
         return {}
     chosen = choose_small_tasks(posed.tasks)
-    if not (len(chosen) and can_solve_jointly(posed, chosen)):
+    if not (len(chosen) and can_solve_jointly(posed, chosen) and fits_in_cache(posed.tasks, chosen, smo)):
         return {}
     batches = cut_batches(posed.tasks, chosen)
     if len(chosen) == len(posed.tasks) and len(batches) == 1:
@@ -44,6 +44,11 @@ def choose_small_tasks(tasks: Sequence[Task]) -> Sequence[int]:
     if isinstance(tasks, PairTasks) and tasks.largest <= MAX_SAMPLES_PER_PROBLEM:
         return range(len(tasks))
     return [k for k, task in enumerate(tasks) if len(task.index) <= MAX_SAMPLES_PER_PROBLEM]
+
+
+def fits_in_cache(tasks: Sequence[Task], chosen: Sequence[int], smo: SMO) -> bool:
+    """Whether the rows that are held of the largest of these tasks fit into the cache_size."""
+    return holds_rows(smo, MAX_SAMPLES_PER_PROBLEM) or holds_rows(smo, max(len(tasks[k].index) for k in chosen))
 
 
 def can_solve_jointly(posed: KernelProblems, chosen: Sequence[int]) -> bool:

@@ -179,7 +179,7 @@ def predict_bytes(fitted, X, n: int, n_classes: int) -> int:
     largest = min(n, int(np.ceil(max(len(index) for index, _ in fitted._points) / rows * n)))
     workers = min(CORES, problems, STRIPS)
     cache = int(fitted.cache_size * 2**20)
-    held = 8 * largest**2 if largest <= MAX_FULL_GRAM_SAMPLES else min(cache, 8 * largest**2)
+    held = min(cache, 8 * largest**2)
     copies = 2 * count_bytes(X) if problems > 1 else int(count_bytes(X) * len(fitted.support_) / rows)
     duals = 8 * KERNEL_FIT_VECTORS_PER_CLASS * n_classes * n  # a row has one against every other class
     return FIXED_BYTES + workers * (held if problems == 1 else min(held, cache // workers)) + duals + copies

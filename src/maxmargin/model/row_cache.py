@@ -21,7 +21,7 @@ class RowCache:
 
     `rows[slot[i]]` is row i where slot[i] >= 0, and `stamp[slot]` the time of its last use. Compiled loops read
     these arrays directly and write the stamps. What is held changes by `fetch`, or within the loop where rows are
-    evaluated one at a time (`source`). With `whole`, all rows of a small matrix are there at once.
+    evaluated one at a time (`source`). With `whole`, all rows of a small matrix are there at once, if they fit.
     """
 
     def __init__(self, features: KernelMatrix, megabytes: float, whole: bool = False):
@@ -31,9 +31,9 @@ class RowCache:
     def reset(self, features: KernelMatrix, whole: bool = False) -> None:
         """Empty the cache and lay it out for rows over these samples."""
         self.features, n = features, features.n
-        self.source = None if whole else features.source()
-        whole = None if self.evaluates_single_rows else features.form()
-        self.capacity = n if whole is not None else int(np.clip(self.megabytes * 2**20 // (8 * n), min(2, n), n))
+        self.source = None if whole and self.fits_whole(features) else features.source()
+        matrix = None if self.evaluates_single_rows or not self.fits_whole(features) else features.form()
+        self.capacity = n if matrix is not None else int(np.clip(self.megabytes * 2**20 // (8 * n), min(2, n), n))
         if self.evaluates_single_rows:
             self.capacity = min(self.capacity, MAX_SINGLE_ROWS)
             dtype = features.segments[0].packed.dtype
@@ -41,10 +41,14 @@ class RowCache:
             many = len(features.segments) == 2
             self.rows = open_tile(self.capacity, n, dtype, "rows") if many else np.empty((self.capacity, n), dtype)
         else:
-            self.rows = whole if whole is not None else np.empty((self.capacity, n))
-        self.slot = np.arange(n) if whole is not None else np.full(n, -1)
+            self.rows = matrix if matrix is not None else np.empty((self.capacity, n))
+        self.slot = np.arange(n) if matrix is not None else np.full(n, -1)
         self.holder = np.full(self.capacity, -1)
         self.stamp = np.full(self.capacity, -1)
+
+    def fits_whole(self, features: KernelMatrix) -> bool:
+        """Whether the whole matrix is there already, or is no larger than what was granted."""
+        return features.whole is not None or 8 * features.n**2 <= self.megabytes * 2**20
 
     @property
     def evaluates_single_rows(self) -> bool:

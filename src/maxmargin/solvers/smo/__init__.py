@@ -34,7 +34,7 @@ class SMO(Solver):
         Set samples aside that sit at a bound and want to stay there; the judge's exact scores bring back those that
         were set aside in error.
     cache_size : float
-        Megabytes for kernel rows.
+        Megabytes for kernel rows. A small matrix is formed whole only if it fits; else rows are evaluated on demand.
     working_set : int or None
         None chooses by size: 2 while the whole Gram matrix is small, else blocks of samples that are solved in cache
         before the scores of all others are updated. A number sets the block; 2 is the plain algorithm.

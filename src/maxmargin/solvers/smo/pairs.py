@@ -48,7 +48,7 @@ class PairRun(ActiveRun):
             self.target *= FLOAT32_TOL_FACTOR
 
     def widen(self) -> None:
-        """A row cache over all samples; of a small regression all rows at once, since most of them will be needed."""
+        """A row cache over all samples; of a small regression all rows at once if they fit: most will be needed."""
         features, real = self.row_features, self.problem.loss.target == "real"
         self.cache = RowCache(features, self.solver.cache_size, whole=real and features.small)
 
@@ -157,6 +157,7 @@ class PairRun(ActiveRun):
         if (
             self.cache.evaluates_single_rows
             and features.small
+            and self.cache.fits_whole(features)
             and self.counts[MISSES] >= WHOLE_MATRIX_ROW_SHARE * features.n
             and not self.single_precision
         ):

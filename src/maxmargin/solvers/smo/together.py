@@ -65,6 +65,11 @@ def is_default_smo(smo: SMO, tol: float) -> bool:
     return replace(smo, cache_size=SMO.cache_size, shrinking=SMO.shrinking) == SMO() and tol >= POLISH_MAX_TOL
 
 
+def holds_rows(smo: SMO, n: int) -> bool:
+    """Whether the rows that are held of a problem of n samples fit into the cache_size."""
+    return 8 * n * min(n, MAX_SINGLE_ROWS) <= smo.cache_size * 2**20
+
+
 def solve_together(
     problems: SmallProblems, solver, tol: float, workers: int, is_over: Callable[[], bool]
 ) -> JointResults:
