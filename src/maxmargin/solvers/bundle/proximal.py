@@ -15,6 +15,7 @@ SERIOUS_STEP_SHARE = 0.1  # of the promised fall that makes a step a serious one
 LONGER_STEP_SHARE = 0.5  # of the promised fall that lets the next step be longer
 LINEAR_PROGRAM_ROUNDS = 20  # rounds from one linear program for the bound to the next
 MAX_NULL_STEPS = 8  # null steps after which a radius is too long
+MAX_LEVEL_MISS = 1e-3  # of the way to its level: a step that misses more, for rounding, is one of a linear program
 MAX_LONGER_STEPS = 20  # ever less proximity, for what it says of the best place
 
 
@@ -170,14 +171,15 @@ class Level(TrustRegion):
         if not descent.ridged:
             reach = 10.0 * max(float(np.linalg.norm(descent.best.x - descent.start)), self.radius)
             bottom, within = self.minimise_linear(descent, reach)
-            bound = max(within, bottom.height)  # no level below what the model can reach
+            # No level below what the model can reach; where slopes differ by many digits, x may violate a steep cut.
+            bound = within if bottom.height > descent.least else max(within, bottom.height)
         target = self.share * (descent.least - bound)
         if bottom is not None and target <= descent.model.measure_rounding(descent.best.x):
             return bottom
         aim = aims.Level(descent.model, descent.best.x, descent.least - target, target, reach)
         started = self.proximity
         step = self.meet(descent, aim, lowest)
-        if bottom is None or aim.excess(step) >= -aim.tol:
+        if bottom is None or aim.excess(step) >= -MAX_LEVEL_MISS:
             return step
         self.proximity = started
         return bottom  # where slopes differ by many digits, a linear program finds levels that no proximity does

@@ -10,7 +10,7 @@ every step narrows a bracket, which holds the method where it leaves its piece.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -19,9 +19,12 @@ from .model import EPSILON, Model, Motion, Step
 
 MAX_PROXIMITIES_TRIED = 30  # master programs for one step
 MIN_PROXIMITY_FACTOR = 1e-20  # of the last proximity, and the least one that is tried
-NEAR_MISS = 1e-6  # an excess from which there is hardly any way to the aim
+NARROW_BRACKET = 1e-7  # relative: x differs by no more of its way from the centre between such proximities
+ROUNDED_SHARE = 0.01  # of the excess between both ends: a trial between them that is further beyond one is rounding
+MAX_SHARES_TRIED = 30  # points between both ends of such a bracket
 STILL_SHARE = 1e-7  # of the way to the centre: x moves by less where nothing but rounding moves it
 NEGATIVE_WEIGHT = -1e-9  # a weight that counts as zero
+
 
 class Trial(NamedTuple):
     """A proximity, its step, and the excess of the step over the aim."""
@@ -40,6 +43,7 @@ class ProximitySearch:
         self.far: Trial | None = None
         self.factor = 4.0  # by which the proximity changes where nothing better is known
         self.widths: list[float] = []
+        self.rounded = False  # whether a trial between the two exceeded one of them: only rounding does that
 
     def run(self, first: float, weights: np.ndarray | None) -> Trial:
         """The trial that meets the aim, or that is the minimum of the model if this is nearer than the aim."""
@@ -49,14 +53,16 @@ class ProximitySearch:
                 return trial
             self.narrow(trial)
             motion = self.model.differentiate(trial.step, trial.proximity, self.centre)
-            found = self.follow_piece(trial, motion) or self.mix() or self.find_lowest(trial, motion)
+            found = self.follow_piece(trial, motion)
+            if found is None:
+                found = self.mix() if self.is_at_rounding() else self.find_lowest(trial, motion)
             if found is not None:
                 return found
             proximity = self.choose(trial, motion)
             if proximity < MIN_PROXIMITY_FACTOR * first:
                 break
             trial = self.try_proximity(proximity, trial.step.weights)
-        return trial if self.near is None else self.near
+        return self.mix() if self.bracketed else trial
 
     def try_proximity(self, proximity: float, weights: np.ndarray | None) -> Trial:
         """The step of a proximity."""
@@ -65,11 +71,14 @@ class ProximitySearch:
 
     def narrow(self, trial: Trial) -> None:
         """The bracket with the trial as one of its ends."""
+        if self.near is not None and self.far is not None:
+            beyond = max(self.near.excess - trial.excess, trial.excess - self.far.excess)
+            self.rounded = self.rounded or beyond > ROUNDED_SHARE * (self.far.excess - self.near.excess)
         if trial.excess < 0.0:
             self.near = trial
         else:
             self.far = trial
-        if self.near is not None and self.far is not None:
+        if self.near is not None and self.far is not None:  # a bracket
             self.widths.append(float(np.log(self.near.proximity / self.far.proximity)))
 
     def predict(self, trial: Trial, motion: Motion) -> float:
@@ -89,14 +98,34 @@ class ProximitySearch:
         excess = self.aim.excess(step)
         return Trial(proximity, step, excess) if abs(excess) <= self.aim.tol and self.model.is_minimum(step) else None
 
-    def mix(self) -> Trial | None:
-        """The point between both ends that meets the aim, where they are so near that rounding keeps them apart."""
-        near, far = self.near, self.far
-        if near is None or far is None or far.excess - near.excess > NEAR_MISS:
-            return None
-        share = near.excess / (near.excess - far.excess)
-        step = self.model.mix(near.step, far.step, share)
-        return Trial(near.proximity, step, self.aim.excess(step))
+    @property
+    def bracketed(self) -> bool:
+        """Whether the aim lies between two trials."""
+        return self.near is not None and self.far is not None
+
+    def is_at_rounding(self) -> bool:
+        """Whether nothing but rounding lies between the two: their proximities hardly differ, or order is lost."""
+        return self.bracketed and (self.rounded or self.widths[-1] <= NARROW_BRACKET)
+
+    def mix(self) -> Trial:
+        """The point between both ends that meets the aim.
+
+        x(1/h) moves by at most |x - centre| d log h, so where proximities hardly differ the steps do not either, but
+        for rounding; the model is convex, so between them it is no higher than at the worse of the two.
+        """
+        near, far = cast(Trial, self.near), cast(Trial, self.far)
+        low, high, below, above, found = 0.0, 1.0, near.excess, far.excess, near
+        for _ in range(MAX_SHARES_TRIED):  # by false position
+            share = low + (high - low) * below / (below - above)
+            step = self.model.mix(near.step, far.step, share)
+            found = Trial(near.proximity, step, self.aim.excess(step))
+            if abs(found.excess) <= self.aim.tol:
+                break
+            if found.excess < 0.0:
+                low, below, above = share, found.excess, above if low == 0.0 else 0.5 * above
+            else:
+                high, above, below = share, found.excess, below if high == 1.0 else 0.5 * below
+        return found
 
     def find_lowest(self, trial: Trial, motion: Motion) -> Trial | None:
         """The minimum of the model, if x stays where it is down to no proximity at all.
