@@ -1,4 +1,4 @@
-"""Cutting planes and bundles on regularised risks: BMRM, line search, OCAS, proximal, trust-region and level bundles."""
+"""Cutting planes and bundles on regularised risks: BMRM, line searches, proximal, trust-region and level bundles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that ask at the minimum of the model, or on the line to it: Kelley's cutting planes, BMRM, OCAS, line search."""
+"""Rules that ask at the minimum of the model, or on the line to it: Kelley's cutting planes, BMRM, line searches."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class ExactLineSearch(CuttingPlane):
     """x_t+1 = x_t + eta (argmin model - x_t), eta = argmin F, and the cut is one at x_t+1: as in Schmidt-Thieme (n.d.).
 
     Line (10) there takes any subgradient at x_t+1. Where F has a kink, one that falls towards the minimum of the model
-    may be that of an old cut, and the next round would be the same again. So the one that rises is taken, of the tangent
-    that touches F at x_t+1 from that side.
+    may be that of an old cut, and the next round would be the same again. So one that rises is taken: that of the
+    tangent which touches F at x_t+1 from the side of the minimum of the model.
     """
 
     name = "line-search"

@@ -33,8 +33,8 @@ class LineMinimum(NamedTuple):
 def minimise_on_line(look: Callable[[float], Look], first: Look, tol: float, longest: float) -> LineMinimum:
     """t = argmin over 0 <= t <= longest of a convex function, to `tol` in its value.
 
-    The tangents at both ends of a bracket meet at or below the minimum: where they meet is the next look, since this is
-    the minimum of a function of two pieces, and in turn where the slope between both is zero, the minimum of a parabola.
+    The tangents at both ends of a bracket meet at or below the minimum. The next look is where they meet, the minimum
+    of a function of two pieces, and in turn where the slope between them is zero, the minimum of a parabola.
     """
     falling, lowest, rising = first, first, None
     if not first.slope < 0.0:

@@ -4,7 +4,7 @@ All of them minimise the model of the cuts; they differ in what keeps the step f
 
     cutting-plane              nothing (Kelley 1960); with a ridge, BMRM (Teo et al. 2010)
     line-search                the line from the best place to the model's minimum, as in Schmidt-Thieme (n.d.)
-    cutting-plane-line-search  the same line, with a cut a little beyond its best place (Franc and Sonnenburg 2008, OCAS)
+    cutting-plane-line-search  that line, with a cut a little beyond its best place (OCAS, Franc and Sonnenburg 2008)
     proximal-bundle            proximity/2 |x - centre|^2 (Kiwiel 1990)
     trust-region-bundle        |x - centre| <= radius (Schramm and Zowe 1992)
     level-bundle               the nearest x at which the model is below a level (Lemarechal et al. 1995)
