@@ -79,8 +79,8 @@ class ExactLineSearch(CuttingPlane):
     """x_t+1 = x_t + eta (argmin model - x_t), eta = argmin F, and the cut is one at x_t+1: as in Schmidt-Thieme (n.d.).
 
     Line (10) there takes any subgradient at x_t+1. Where F has a kink, one that falls towards the minimum of the model
-    may be that of an old cut, and the next round would be the same again. So one that rises is taken: that of the
-    tangent which touches F at x_t+1 from the side of the minimum of the model.
+    may be that of an old cut, and the next round would be the same again. So of the tangents that touch F at x_t+1 the
+    one is taken that is highest at the minimum of the model.
     """
 
     name = "line-search"
@@ -98,9 +98,8 @@ class ExactLineSearch(CuttingPlane):
             return Look(t, descent.value(places[t]), descent.measure_slope(places[t], start, goal))
 
         longest = 1.0 if descent.model.boxed else MAX_STEP_FACTOR
-        tol = LINE_TOL * max(promised, 0.0) + 4.0 * EPSILON * abs(least)
+        tol = LINE_TOL * max(promised, 0.0) + 32.0 * EPSILON * abs(least)
         found = minimise_on_line(look, look(0.0), tol, longest)  # (8)
-        better = descent.update_best(places[found.lowest.t])  # (9)
-        touching = found.rising if found.lowest.t <= 1.0 else found.falling
-        descent.add_cut(places[touching.t])  # (10), (11)
-        self.widen(better)
+        descent.update_best(places[found.lowest.t])  # (9)
+        descent.add_cut(places[found.touch(100.0 * tol).t])  # (10), (11)
+        self.widen(found.lowest.t >= 1.0)

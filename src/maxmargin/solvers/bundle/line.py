@@ -29,12 +29,18 @@ class LineMinimum(NamedTuple):
     falling: Look
     rising: Look
 
+    def touch(self, tol: float) -> Look:
+        """The look whose tangent touches the minimum, to `tol`, and is highest at t = 1."""
+        t, value = self.lowest.t, self.lowest.value
+        touching = [each for each in (self.falling, self.rising) if each.reach(t) >= value - tol]
+        return max((self.lowest, *touching), key=lambda each: each.reach(1.0))
+
 
 def minimise_on_line(look: Callable[[float], Look], first: Look, tol: float, longest: float) -> LineMinimum:
     """t = argmin over 0 <= t <= longest of a convex function, to `tol` in its value.
 
     The tangents at both ends of a bracket meet at or below the minimum. The next look is where they meet, the minimum
-    of a function of two pieces, and in turn where the slope between them is zero, the minimum of a parabola.
+    of a function of two pieces, then where the slope between them is zero, the minimum of a parabola, then the middle.
     """
     falling, lowest, rising = first, first, None
     if not first.slope < 0.0:
@@ -60,7 +66,7 @@ def minimise_on_line(look: Callable[[float], Look], first: Look, tol: float, lon
         if lowest.value - falling.reach(meeting) <= tol or width <= SHORTEST_BRACKET * rising.t:
             break
         flat = falling.t + width * falling.slope / (falling.slope - rising.slope)
-        t = meeting if count % 2 == 0 else flat
+        t = (meeting, flat, 0.0)[count % 3]
         t = t if falling.t < t < rising.t else falling.t + 0.5 * width
     return LineMinimum(lowest, falling, lowest if rising is None else rising)
 
