@@ -210,7 +210,14 @@ def test_rounding_of_structures_is_small(make):
 # ---- minimize -------------------------------------------------------------------------------------------------------
 
 
-METHODS = ["cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", "level-bundle"]
+METHODS = [
+    "cutting-plane",
+    "line-search",
+    "cutting-plane-line-search",
+    "proximal-bundle",
+    "trust-region-bundle",
+    "level-bundle",
+]
 
 
 def make_polyhedron(offset: float, scale: float, seed: int, d: int = 3):

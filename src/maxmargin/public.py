@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         LagrangianDual,
         Multipliers,
         Newton,
+        OneSlack,
         StructuredBundle,
     )
     from .solvers.choice import explain
@@ -79,6 +80,7 @@ MODULES = {
         "LagrangianDual",
         "Multipliers",
         "Newton",
+        "OneSlack",
         "QP",
         "SMO",
         "StructuredBundle",
@@ -102,8 +104,8 @@ __all__ = [
     "QP", "SMO", "SVC", "SVCCV", "SVR", "SVRCV", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate",
     "CertifiedTuning", "ChainModel", "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint",
     "LagrangianDual", "LeaveOneOut", "LinearSVC", "LinearSVCCV", "LinearSVR", "LinearSVRCV", "MetricSVC", "Minimum",
-    "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "Path", "RankSVM", "Result",
-    "RiskBounds", "RiskClassifier", "RiskClassifierCV", "RiskRegressor", "RiskRegressorCV", "Status",
+    "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "OneSlack", "Path", "RankSVM",
+    "Result", "RiskBounds", "RiskClassifier", "RiskClassifierCV", "RiskRegressor", "RiskRegressorCV", "Status",
     "StructuredBundle", "StructuredModel", "StructuredSVM", "Trace", "certify", "certify_tuning", "diagnose",
     "explain", "export_onnx", "load", "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve",
     "trace", "write_libsvm",

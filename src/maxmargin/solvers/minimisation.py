@@ -122,9 +122,10 @@ def minimize(
         fun(x) -> (value, subgradient).
     x0 : array-like of shape (d,)
         Where to begin.
-    method : {"cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", \
-            "level-bundle"}, default="proximal-bundle"
-        With ridge > 0 the first one is BMRM and the second one OCAS; without, their model is a linear program.
+    method : {"cutting-plane", "line-search", "cutting-plane-line-search", "proximal-bundle", \
+            "trust-region-bundle", "level-bundle"}, default="proximal-bundle"
+        With ridge > 0 the first one is BMRM and the third one OCAS; without, the model of the first three is a linear
+        program.
     ridge : float, default=0.0
         Weight of |x|^2 / 2, which is kept exact beside the cuts of fun: the split f1 + f2.
     bounds : pair (lo, hi), optional

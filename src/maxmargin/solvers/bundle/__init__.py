@@ -1,4 +1,4 @@
-"""Cutting planes and bundles on regularised risks: BMRM, OCAS, proximal, trust-region and level bundles."""
+"""Cutting planes and bundles on regularised risks: BMRM, line searches, proximal, trust-region and level bundles."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .rules import RULES
 from .run import BundleRun
 
 METHODS = {"bmrm": "cutting-plane", "ocas": "cutting-plane-line-search"}
+LINE_SEARCHES = ("line-search", "cutting-plane-line-search")
 MAX_CUTS = 300  # cuts that are held at most
 
 
@@ -22,10 +23,11 @@ class Bundle(Solver):
 
     Parameters
     ----------
-    method : {"ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle"}, default="ocas"
+    method : {"ocas", "bmrm", "line-search", "proximal-bundle", "trust-region-bundle", "level-bundle"}, default="ocas"
         Where the next cut is made: at the minimum of the model (BMRM, Teo et al. 2010; the 1-slack method of Joachims
-        2006), on the line to it (OCAS, Franc and Sonnenburg 2008), or by the bundle methods of Schmidt-Thieme (n.d.).
-        "cutting-plane" and "cutting-plane-line-search" are other names of the first two.
+        2006), at the least P on the line to it ("line-search", Schmidt-Thieme, n.d.), a little beyond that (OCAS, Franc
+        and Sonnenburg 2008), or by the bundle methods of Schmidt-Thieme (n.d.). "cutting-plane" is another name of
+        BMRM, and "cutting-plane-line-search" of OCAS.
     max_cuts : int, default=300
         Cuts that are held at most; beyond that they are aggregated into their mean.
     """
@@ -68,5 +70,5 @@ class Bundle(Solver):
 
     @property
     def rule_over_blocks(self) -> str:
-        """The rule that was asked for; proximal steps in place of OCAS, whose search of a line is several passes."""
-        return "proximal-bundle" if self.rule == "cutting-plane-line-search" else self.rule
+        """The rule that was asked for; proximal steps in place of those whose search of a line is several passes."""
+        return "proximal-bundle" if self.rule in LINE_SEARCHES else self.rule

@@ -1,13 +1,16 @@
-"""Rules that ask at the minimum of the model, or on the line to it: Kelley's cutting planes, BMRM and OCAS."""
+"""Rules that ask at the minimum of the model, or on the line to it: Kelley's cutting planes, BMRM, line searches."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .descent import Descent
-from .model import Step
+from .line import MAX_STEP_FACTOR, Look, minimise_on_line
+from .model import EPSILON, Step
+from .oracle import Place
 from .rule import Rule, measure_scope
 
+LINE_TOL = 1e-10  # of the fall that the model promises: by so much the value may exceed the least one on a line
 CUT_STEP_SHARE = 0.1  # how far beyond the best place towards the model's minimum OCAS makes its cut
 
 
@@ -53,7 +56,7 @@ class CuttingPlane(Rule):
             self.radius *= 2.0
 
 
-class LineSearch(CuttingPlane):
+class Ocas(CuttingPlane):
     """x = best + t (argmin model - best), t = argmin F; the cut is made a little beyond."""
 
     name = "cutting-plane-line-search"
@@ -70,3 +73,33 @@ class LineSearch(CuttingPlane):
             descent.add_cut(place)
         descent.update_best(beyond)
         self.widen(better)
+
+
+class ExactLineSearch(CuttingPlane):
+    """x_t+1 = x_t + eta (argmin model - x_t), eta = argmin F, and the cut is one at x_t+1: as in Schmidt-Thieme (n.d.).
+
+    Line (10) there takes any subgradient at x_t+1. Where F has a kink, one that falls towards the minimum of the model
+    may be that of an old cut, and the next round would be the same again. So of the tangents that touch F at x_t+1 the
+    one is taken that is highest at the minimum of the model.
+    """
+
+    name = "line-search"
+
+    def step(self, descent: Descent) -> None:
+        """Lines (7) to (11) of minimize-cutting-plane-line-search."""
+        oracle, start, least = descent.oracle, descent.best, descent.least
+        descent.tried = self.minimise(descent)  # (7)
+        goal = descent.locate(descent.tried.x)
+        promised = least - descent.tried.height - descent.model.quadratic(descent.tried.x)
+        places: dict[float, Place] = {}
+
+        def look(t: float) -> Look:
+            places[t] = oracle.between(start, goal, t)
+            return Look(t, descent.value(places[t]), descent.measure_slope(places[t], start, goal))
+
+        longest = 1.0 if descent.model.boxed else MAX_STEP_FACTOR
+        tol = LINE_TOL * max(promised, 0.0) + 32.0 * EPSILON * abs(least)
+        found = minimise_on_line(look, look(0.0), tol, longest)  # (8)
+        descent.update_best(places[found.lowest.t])  # (9)
+        descent.add_cut(places[found.touch(100.0 * tol).t])  # (10), (11)
+        self.widen(found.lowest.t >= 1.0)

@@ -216,6 +216,11 @@ class Descent:
             self.move_to(place)
         return better
 
+    def measure_slope(self, place: Place, one: Place, other: Place) -> float:
+        """A slope of F at a place of the line from one place to another, in units of the way between the two."""
+        ridge = self.model.spread(self.model.ridges)
+        return self.oracle.slope_along(place, one, other) + float((ridge * place.x) @ (other.x - one.x))
+
     # ---- what a trace asks --------------------------------------------------------------------------------
 
     def mark_step(self) -> tuple[Place, float]:

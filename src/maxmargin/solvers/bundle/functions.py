@@ -70,6 +70,10 @@ class FunctionOracle(Oracle):
         t = search_line(slope, slope(0.0), enough=0.1, looks=8, longest=1.0 if model.boxed else MAX_STEP_FACTOR)
         return self.on_line[t]
 
+    def slope_along(self, place: FunctionPlace, one: FunctionPlace, other: FunctionPlace) -> float:
+        """<subgradient, other - one>."""
+        return float(place.slope @ (other.x - one.x))
+
     def seen_on_line(self) -> list[FunctionPlace]:
         """The places of the last search, each worth a cut since it has been paid for."""
         seen, self.on_line = list(self.on_line.values())[1:], {}

@@ -85,8 +85,8 @@ def climb(G: np.ndarray, q: np.ndarray, a: np.ndarray, face: np.ndarray) -> np.n
     return face
 
 
-def solve_face(G: np.ndarray, q: np.ndarray, face: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """The maximum over all weights of the face that sum to one, whatever their signs.
+def solve_face(G: np.ndarray, q: np.ndarray, face: np.ndarray, a: np.ndarray, total: float = 1.0) -> np.ndarray:
+    """The maximum over all weights of the face that sum to `total`, whatever their signs.
 
     In the differences to the heaviest cut, since what the cuts have in common does not matter and drowns the rest.
     """
@@ -94,9 +94,9 @@ def solve_face(G: np.ndarray, q: np.ndarray, face: np.ndarray, a: np.ndarray) ->
     first, others = face[heavy], np.delete(face, heavy)
     shared = G[others, first]
     H = G[np.ix_(others, others)] - shared[:, None] - shared + G[first, first]
-    rhs = (q[others] - q[first]) - (shared - G[first, first])
+    rhs = (q[others] - q[first]) - total * (shared - G[first, first])
     weights = solve_ridged(H, rhs)
-    return np.insert(weights, heavy, 1.0 - weights.sum())
+    return np.insert(weights, heavy, total - weights.sum())
 
 
 def solve_ridged(H: np.ndarray, rhs: np.ndarray) -> np.ndarray:

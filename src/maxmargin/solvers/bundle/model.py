@@ -17,13 +17,14 @@ from ...runtime.blas import single_threaded_blas
 from ...runtime.rounding import UNIT, Enclosed, bound_sum
 from ...runtime.scipy_functions import linprog, qr
 from .cuts import AggregateCut, Cuts
-from .master import maximise_on_simplex
+from .master import maximise_on_simplex, solve_face
 
 EPSILON = float(np.finfo(float).eps)
 MAX_BOX_STEPS = 60  # faces of the box that are tried
 FAINT_RIDGE_TOL_SHARE = 1e-4  # of the tolerance, times P at zero, is the ridge of free intercepts that are coordinates
 # the least such ridge, times P at zero: products of slopes over less are mostly rounding errors
 MIN_FAINT_RIDGE = 4e-12
+FLAT_SHARE = 1e-9  # of the steepest cut in use: a mean with less slope counts as flat
 BOX_BORDER_SHARE = 1e-9  # of the radius of a box made up for want of another: nearer to its border counts as on it
 
 
@@ -42,6 +43,13 @@ class Step(NamedTuple):
     weights: np.ndarray
     mean: AggregateCut
     height: float
+
+
+class Motion(NamedTuple):
+    """dx / d log h and da / d log h of a step, h being the ridge of the first block and the proximity."""
+
+    x: np.ndarray
+    weights: np.ndarray
 
 
 class Model:
@@ -125,6 +133,53 @@ class Model:
             weights /= weights.sum()
         x = place(weights)
         return Step(x, weights, cuts.combine(weights), float((offsets + slopes @ x).max()))
+
+    def differentiate(self, step: Step, proximity: float, centre: np.ndarray) -> Motion:
+        """How a step moves with its proximity while the same cuts hold it and the same bounds are met.
+
+        h x = proximity centre - sum_k a_k phi_k off the bounds, the cuts in use are equally high and the weights sum to
+        one; all of it is differentiated. With one block, x is affine in 1/h.
+        """
+        h = np.broadcast_to(self.spread(self.ridges) + proximity, step.x.shape)
+        free = 1.0 / h if not self.boxed else np.where((step.x > self.lo) & (step.x < self.hi), 1.0 / h, 0.0)
+        face = np.flatnonzero(step.weights)
+        slopes = self.cuts.factor * self.cuts.slopes[face]
+        pull = (self.ridges[0] + proximity) * free * (centre - step.x)
+        weights = np.zeros(len(step.weights))
+        if len(face) > 1:
+            with single_threaded_blas():
+                G = (slopes * free) @ slopes.T
+                weights[face] = solve_face(G, slopes @ pull, np.arange(len(face)), step.weights[face], 0.0)
+        return Motion(pull - free * (weights[face] @ slopes), weights)
+
+    def take_step(self, weights: np.ndarray, proximity: float, centre: np.ndarray) -> Step:
+        """The step of these weights, which is a minimum of the model if the cuts that have weight are the highest."""
+        h = self.spread(self.ridges) + proximity
+        mean = self.cuts.combine(weights)
+        x = proximity / h * centre - mean.slope / h
+        x = np.clip(x, self.lo, self.hi) if self.boxed else x
+        return Step(x, weights, mean, float(self.cuts.heights(x).max()))
+
+    def is_minimum(self, step: Step) -> bool:
+        """Whether the cuts that have weight are the highest at x, to rounding."""
+        apart = step.height - step.mean.offset - float(step.mean.slope @ step.x)
+        return apart <= 8.0 * self.measure_rounding(step.x)
+
+    def is_flat(self, step: Step) -> bool:
+        """Whether x is a minimum of the mean of the cuts, to rounding."""
+        slope = step.mean.slope
+        if self.boxed:  # what pushes against a bound is no way down
+            slope = np.where(((step.x <= self.lo) & (slope > 0)) | ((step.x >= self.hi) & (slope < 0)), 0.0, slope)
+        return float(np.linalg.norm(slope)) <= FLAT_SHARE * self.measure_steepness(step)
+
+    def measure_steepness(self, step: Step) -> float:
+        """The length of the steepest cut that has weight."""
+        return self.cuts.factor * float(self.cuts.lengths[step.weights > 0].max())
+
+    def mix(self, one: Step, other: Step, share: float) -> Step:
+        """The step between two others."""
+        x, weights = one.x + share * (other.x - one.x), one.weights + share * (other.weights - one.weights)
+        return Step(x, weights, self.cuts.combine(weights), float(self.cuts.heights(x).max()))
 
     def minimise_linear(self, centre: np.ndarray, radius: float, scope: float) -> tuple[Step, bool]:
         """The minimum of the cuts alone, a linear program; and whether it would be the same without the radius.

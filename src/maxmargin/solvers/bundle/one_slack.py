@@ -14,7 +14,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from numbers import Real
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -25,6 +26,11 @@ from ..result import Outcome, Progress
 from ..stalling import StallDetector
 from .cuts import Cuts
 from .master import maximise_on_simplex
+
+if TYPE_CHECKING:
+    from ...contracts.samples import Samples
+    from ...model.losses import Hinge
+    from ...model.losses.piecewise import PiecewiseConjugate
 
 ROUNDS_WITHOUT_PROGRESS_LIMIT = 2000  # rounds without a fall of the gap by a tenth before a run gives up
 
@@ -38,6 +44,15 @@ class OneSlack(Solver):
     epsilon : float, optional
         Stop once the newest constraint is violated by at most epsilon more than xi: line (11) of Schmidt-Thieme (n.d.).
         By default the certified gap decides, as for every solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import LinearSVC, OneSlack
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0]]), np.array([0, 0, 1, 1])
+    >>> machine = LinearSVC(loss="hinge", intercept="regularised", solver=OneSlack()).fit(X, y)
+    >>> machine.predict(X).tolist(), machine.certificate_.relative_gap <= machine.tol
+    ([0, 0, 1, 1], True)
     """
 
     epsilon: float | None = None
@@ -46,14 +61,19 @@ class OneSlack(Solver):
     own_rule = "that no constraint is violated by more than xi + epsilon"
     takes = Takes("The 1-slack method", features="linear", structure="hinge", free_intercept=False)
 
+    def __post_init__(self) -> None:
+        epsilon = self.epsilon
+        if epsilon is not None and (not isinstance(epsilon, Real) or not 0.0 <= epsilon < np.inf):
+            raise ValueError(f"epsilon must be None or a number from 0 on, got {epsilon!r}.")
+
     @property
-    def stop(self) -> str:
+    def stop(self) -> str:  # type: ignore[override]
         """Which rule ends a run: that of Schmidt-Thieme (n.d.), or that of the gap."""
         return "gap" if self.epsilon is None else "epsilon"
 
     def refuse(self, problem: Problem) -> str | None:
         """Another margin than 1."""
-        margin = problem.loss.margin
+        margin = cast("Hinge", problem.loss).margin
         return f"asks for a margin of 1, not of {margin:g}; use 'bundle'" if margin != 1.0 else None
 
     def start(self, problem: Problem, tol: float, warm: Point | None = None) -> OneSlackRun:
@@ -69,10 +89,13 @@ class OneSlackRun(Run):
         self.gamma_n = float(problem.c.sum())  # gamma n
         self.share = problem.c / max(self.gamma_n, 1e-300)  # 1/n
         self.y = np.sign(problem.y)
-        self.constraints = Cuts(problem.features.samples.d + 1)  # rows q_c with offsets |c|_1 / n
-        self.n_iter, self.alpha = 0, None
-        self.primal, self.dual, self.best = np.inf, -np.inf, None
-        self.w, self.xi, self.loss, self.violation = np.zeros(problem.features.samples.d + 1), 0.0, np.inf, np.inf
+        self.size = cast("Samples", problem.features.samples).d + 1
+        self.constraints = Cuts(self.size)  # rows q_c with offsets |c|_1 / n
+        self.n_iter = 0
+        self.alpha: np.ndarray | None = None
+        self.best: np.ndarray | None = None
+        self.primal, self.dual = np.inf, -np.inf
+        self.w, self.xi, self.loss, self.violation = np.zeros(self.size), 0.0, np.inf, np.inf
         self.stall_detector = StallDetector(ROUNDS_WITHOUT_PROGRESS_LIMIT)
         self.add(np.ones(problem.n, bool))  # (2), (3)
 
@@ -150,15 +173,15 @@ class OneSlackRun(Run):
 
     def point(self) -> Point:
         """The best w, and the duals of the multipliers."""
-        w = np.zeros(self.problem.features.samples.d + 1) if self.best is None else self.best
-        return Point(np.clip(self.a, self.problem.row.lo, self.problem.row.hi), 0.0, w)
+        w, row = np.zeros(self.size) if self.best is None else self.best, cast("PiecewiseConjugate", self.problem.row)
+        return Point(np.clip(self.a, row.lo, row.hi), 0.0, w)
 
     def describe_step(self, before: None) -> dict[str, Any]:
         """w and xi of the constraints so far, the newest constraint q_c and |c|_1 / n, and by how much it is violated.
 
         With gamma n for the slope, P >= 1/2 |w|^2 + gamma n (|c|_1 / n - <w, q_c>) is a cut.
         """
-        constraints, alpha = self.constraints, self.alpha
+        constraints, alpha = self.constraints, cast(np.ndarray, self.alpha)
         return {
             "step": "constraint", "w": self.w, "xi": self.xi, "loss": self.loss, "violation": self.violation,
             "q_c": constraints.slopes[-1].copy(), "share_c": float(constraints.offsets[-1]),
@@ -170,6 +193,6 @@ class OneSlackRun(Run):
         """The judge found the gap wider than the run did: aim lower."""
         self.tol *= 0.5
 
-    def count(self) -> Counter:
+    def count(self) -> Counter[str]:
         """Constraints made, each two products with the data."""
         return Counter(oracle_calls=self.constraints.m)

@@ -56,6 +56,10 @@ class Oracle(ABC):
         """The place of the least F on the line from one to the other."""
         raise NotImplementedError("This risk is not searched along lines.")
 
+    def slope_along(self, place: Any, one: Any, other: Any) -> float:
+        """<phi, other - one> of the cut at a place."""
+        raise NotImplementedError("This risk is not searched along lines.")
+
     def seen_on_line(self) -> list:
         """The places of the last search that are worth a cut, since they have been paid for."""
         return []

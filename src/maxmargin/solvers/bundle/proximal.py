@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import aims
+from .aims import Aim, Radius
 from .descent import Descent
 from .model import Step
+from .proximity_search import ProximitySearch
 from .rule import Rule, measure_scope
 
 SERIOUS_STEP_SHARE = 0.1  # of the promised fall that makes a step a serious one
 LONGER_STEP_SHARE = 0.5  # of the promised fall that lets the next step be longer
 LINEAR_PROGRAM_ROUNDS = 20  # rounds from one linear program for the bound to the next
 MAX_NULL_STEPS = 8  # null steps after which a radius is too long
-MAX_PROXIMITIES_TRIED = 20  # proximities that are tried for a radius or a level
-LEVEL_TOL = 0.1  # of the way to its level that a step may miss
-MIN_PROXIMITY_FACTOR = 1e-20  # of the last proximity, and the least one that is tried
+MAX_LEVEL_MISS = 1e-3  # of the way to its level: a step that misses more, for rounding, is one of a linear program
+MAX_LONGER_STEPS = 20  # ever less proximity, for what it says of the best place
 
 
 class Proximal(Rule):
@@ -38,14 +40,13 @@ class Proximal(Rule):
         start = descent.pad_weights(descent.weights) if start is None else start
         return descent.model.minimise(proximities, descent.best.x, start)
 
-    def find(self, descent: Descent) -> Step:
-        """The step with the present proximity."""
+    def find(self, descent: Descent, lowest: Step | None) -> Step:
+        """The step with the present proximity; `lowest` is the minimum of the model without it, where that is known."""
         return self.minimise(descent, self.proximity)
 
     def step(self, descent: Descent) -> None:
         """A serious step if F falls by a tenth of what the model promised, else a null step: only a cut."""
-        self.seek_bound(descent)
-        step = descent.tried = self.find(descent)
+        step = descent.tried = self.find(descent, self.seek_bound(descent))
         descent.take(step)
         promised = descent.least - (step.height + descent.model.quadratic(step.x))
         place = descent.locate(step.x)
@@ -60,20 +61,21 @@ class Proximal(Rule):
             descent.move_to(place)
         self.adapt(descent, serious, fall, promised, error)
 
-    def seek_bound(self, descent: Descent) -> None:
-        """The minimum of the model alone, where it has one: with its ridge; in a closed box now and then.
+    def seek_bound(self, descent: Descent) -> Step | None:
+        """The minimum of the model alone, where it has one: with its ridge, returned; in a closed box now and then.
 
         Where F has stopped falling, cuts are made there too: those near the centre say little of the rest of the box.
         """
         idle = descent.n_iter - descent.last_serious > 2 * LINEAR_PROGRAM_ROUNDS
         if descent.ridged:
-            descent.bound_by_ridge()
-        elif descent.model.closed and (idle or descent.n_iter % LINEAR_PROGRAM_ROUNDS == 0):
+            return descent.bound_by_ridge()
+        if descent.model.closed and (idle or descent.n_iter % LINEAR_PROGRAM_ROUNDS == 0):
             step, _ = self.minimise_linear(descent, 0.0)
             if idle:
                 descent.add_cut(descent.locate(step.x))
         elif not descent.model.closed and descent.n_iter % LINEAR_PROGRAM_ROUNDS == 0:
             self.look_further(descent)
+        return None
 
     def look_further(self, descent: Descent) -> None:
         """Minima of the model with ever less proximity, as far as the start is: for what they say of the best place.
@@ -83,7 +85,7 @@ class Proximal(Rule):
         is still small, and longer steps find it.
         """
         x, u, weights = descent.best.x, self.proximity, None
-        for _ in range(MAX_PROXIMITIES_TRIED):
+        for _ in range(MAX_LONGER_STEPS):
             u *= 0.1
             step = self.minimise(descent, u, weights)
             descent.measure(step.mean)
@@ -128,49 +130,25 @@ class TrustRegion(Proximal):
         super().begin(descent)
         self.radius = max(1.0, float(np.linalg.norm(descent.start)))
 
-    def find(self, descent: Descent) -> Step:
-        """The proximity that makes the step as long as the radius; the least one if it is shorter even so."""
-
-        def excess(step: Step) -> float:
-            return float(np.linalg.norm(step.x - descent.best.x)) / self.radius - 1.0
-
-        step = self.find_root(descent, excess, 0.3)
-        self.radius = min(self.radius, 2.0 * float(np.linalg.norm(step.x - descent.best.x)) or self.radius)
-        return step
-
-    def find_root(self, descent: Descent, excess, slack: float) -> Step:
-        """The step whose excess, which falls as the proximity grows, is within `slack` of zero, by bisection in log.
-
-        Where less proximity does not change the step any more, the model's own minimum is found, and is taken. Where
-        there is no root for rounding, the next search begins where this one did.
-        """
-        low, high, u, before, factor = 0.0, np.inf, self.proximity, None, 4.0
-        step, least = None, MIN_PROXIMITY_FACTOR * u
-        for _ in range(MAX_PROXIMITIES_TRIED):
-            step = self.minimise(descent, u, None if step is None else step.weights)
-            now = excess(step)
-            if abs(now) <= slack:
-                break
-            if now < 0 and low == 0.0:
-                if before is not None and self.is_lowest(descent, step, u, before[0]):
-                    step, u = before
-                    break
-                before = (step, u)
-            low, high = (u, high) if now > 0 else (low, u)
-            if low > 0 and high < np.inf:
-                u = np.sqrt(low * high)
-            elif u < least:
-                return step
-            else:  # first kinks, later curvature: between the two less proximity changes nothing for a while
-                u, factor = u * factor if now > 0 else u / factor, min(factor**2, 65536.0)
-        self.proximity = u
-        return step
-
-    def is_lowest(self, descent: Descent, step: Step, u: float, before: Step) -> bool:
-        """Whether less proximity than that of the step before has not changed it."""
+    def find(self, descent: Descent, lowest: Step | None) -> Step:
+        """The step with the proximity that makes it as long as the radius; the minimum of the model if it is nearer."""
         x = descent.best.x
-        apart, length = float(np.linalg.norm(step.x - before.x)), float(np.linalg.norm(step.x - x))
-        return apart <= 1e-3 * length + 1e-11 * (1.0 + float(np.linalg.norm(x)))
+        step = self.meet(descent, Radius(x, self.radius), lowest)
+        self.radius = min(self.radius, 2.0 * float(np.linalg.norm(step.x - x)) or self.radius)
+        return step
+
+    def meet(self, descent: Descent, aim: Aim, lowest: Step | None) -> Step:
+        """The step that meets an aim, or the minimum of the model where that is nearer.
+
+        Where there is no root for rounding, the next search begins where this one did.
+        """
+        if lowest is not None and aim.excess(lowest) <= aim.tol:
+            return lowest
+        search = ProximitySearch(descent.model, descent.best.x, aim)
+        trial = search.run(self.proximity, descent.pad_weights(descent.weights))
+        if abs(trial.excess) <= aim.tol or search.far is None:
+            self.proximity = trial.proximity
+        return trial.step
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
         """Schramm and Zowe (1992): a cut that says much of the centre needs no shorter step, for a while."""
@@ -187,32 +165,24 @@ class Level(TrustRegion):
     name = "level-bundle"
     share = 0.7  # of the gap is left below the level
 
-    def find(self, descent: Descent) -> Step:
-        """The proximity at which the model meets the level; its minimum where nothing but rounding lies below F."""
-        reach = 10.0 * max(float(np.linalg.norm(descent.best.x - descent.start)), self.radius)
-        lowest, bottom = descent.bound, None
+    def find(self, descent: Descent, lowest: Step | None) -> Step:
+        """The step at which the model meets the level; its minimum where nothing but rounding lies below F."""
+        reach, bound, bottom = np.inf, descent.bound, None
         if not descent.ridged:
+            reach = 10.0 * max(float(np.linalg.norm(descent.best.x - descent.start)), self.radius)
             bottom, within = self.minimise_linear(descent, reach)
-            lowest = max(within, bottom.height)  # no level below what the model can reach
-        target = self.share * (descent.least - lowest)
-        level = descent.least - target
+            # No level below what the model can reach; where slopes differ by many digits, x may violate a steep cut.
+            bound = within if bottom.height > descent.least else max(within, bottom.height)
+        target = self.share * (descent.least - bound)
         if bottom is not None and target <= descent.model.measure_rounding(descent.best.x):
             return bottom
-
-        def excess(step: Step) -> float:
-            below = (level - step.height - descent.model.quadratic(step.x)) / max(target, 1e-300)
-            return max(below, float(np.linalg.norm(step.x - descent.best.x)) / reach - 1.0)  # no level is worth more
-
+        aim = aims.Level(descent.model, descent.best.x, descent.least - target, target, reach)
         started = self.proximity
-        step = self.find_root(descent, excess, LEVEL_TOL)
-        if bottom is None or excess(step) >= -LEVEL_TOL:
+        step = self.meet(descent, aim, lowest)
+        if bottom is None or aim.excess(step) >= -MAX_LEVEL_MISS:
             return step
         self.proximity = started
         return bottom  # where slopes differ by many digits, a linear program finds levels that no proximity does
-
-    def is_lowest(self, descent: Descent, step: Step, u: float, before: Step) -> bool:
-        """Never: the level is above the model's minimum, so with less proximity it is met."""
-        return False
 
     def adapt(self, descent: Descent, serious: bool, fall: float, promised: float, error: float) -> None:
         """The level follows value and bound by itself."""

@@ -140,6 +140,11 @@ class RiskOracle(Oracle):
 
         return self.between(one, other, search_line(slope, slope(0.0)))
 
+    def slope_along(self, place: RiskPlace, one: RiskPlace, other: RiskPlace) -> float:
+        """<phi, other - one> = -a.(f of the other - f of the one), the best intercept at each place."""
+        slope = -float(np.vdot(place.settled.a, other.f - one.f)) if np.isfinite(place.value) else np.inf
+        return slope if np.isfinite(slope) else np.inf
+
     def aggregate(self, keys: list, shares: np.ndarray) -> list:
         """What is kept of a mean of cuts: the mean of their duals; of scores, all of them."""
         kept = super().aggregate(keys, shares)
