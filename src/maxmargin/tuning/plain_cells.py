@@ -189,7 +189,7 @@ class ChainWalk:
     def share_cache(self) -> None:
         """cache_size is for the search: fits that run side by side have a share of it each."""
         size = self.asked.get("cache_size")
-        if isinstance(self.machine, KernelMachine) and isinstance(size, Real) and size > 0:
+        if isinstance(self.machine, KernelMachine) and isinstance(size, Real) and float(size) > 0:
             self.machine.cache_size = float(size) / self.search.workers
 
     def make_scored(self, prepared: FoldData) -> Any:
