@@ -12,12 +12,15 @@ from time_allowances import OwnTimer
 
 
 @contextmanager
-def press_ctrl_c(after: float = 0.2) -> Iterator[list[OwnTimer]]:
-    """Press it so many seconds after a fit has begun to listen; the list will hold a timer started then."""
+def press_ctrl_c(after: float = 0.2, *, listened: bool = True) -> Iterator[list[OwnTimer]]:
+    """Press it so many seconds after a fit has begun to listen; the list will hold a timer started then.
+
+    If it need not have `listened`, the seconds count from now.
+    """
     sent, over = [], threading.Event()
 
     def press() -> None:
-        while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        while listened and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             if over.wait(0.001):
                 return
         if not over.wait(after):

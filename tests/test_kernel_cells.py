@@ -123,7 +123,8 @@ def test_certificates_hold(dtype, C):
     machines = {0: SVC(C=C, gamma=0.05), 1: SVC(C=0.1 * C, gamma=0.05)}
     rows = [FoldRows(0, np.arange(90), np.arange(90, 120))]
     run = MatrixSearch(SampleSet(X, y, rows), machines, lambda cell: 0.0, lambda *_: None, lambda: False)
-    ((kernel, ((posed,),)),) = run.group_by_kernel()
+    ((kernel, ((chain, (fold,)),)),) = run.group_by_kernel()
+    posed = run.pose(chain, fold)
     shared = SharedMatrix(run.samples.X, 1e9)
     if dtype is np.float32:
         shared.dtype, shared.keeps_base, shared.matrix = np.dtype(dtype), False, shared.matrix.astype(dtype)
@@ -214,3 +215,39 @@ def test_folds_that_fit_would_refuse_are_left_out():
     folds = [(one_class, np.arange(10)), (np.arange(100), np.arange(100, 160))]
     cells, _ = search(SVC(), [{"C": 1.0}], X, y, folds)
     assert set(cells) == {(0, 1)}
+
+
+@pytest.mark.parametrize("allowed", [700, 2000, 10**6])
+@pytest.mark.parametrize("name", ["four classes", "NuSVC", "SVR"])
+def test_parts_of_chains_have_the_cells_of_the_whole(name, allowed, monkeypatch):
+    """However little memory there is: each cell once, with the decisions of chains that were not cut."""
+    import maxmargin.tuning.chain_parts as module
+
+    estimator, grid, (X, y) = MACHINES[name]
+    folds, candidates = list(KFold(3).split(X)), list_candidates(grid)
+    whole, _ = search(estimator, candidates, X, y, folds)
+    monkeypatch.setattr(module, "PART_BYTES", allowed * module.PLACE_BYTES)
+    cells, run = search(estimator, candidates, X, y, folds)
+    parts = [part for _, chains in run.group_by_kernel() for part in chains]
+    assert len(parts) > len(run.group_by_kernel()) or allowed > 700
+    assert set(cells) == set(whole)
+    assert run.fits == len(cells)
+    for key, cell in cells.items():
+        np.testing.assert_allclose(cell.test, whole[key].test, atol=2e-2 * np.abs(whole[key].test).max())
+        assert cell.certificate.relative_gap <= estimator.tol
+
+
+def make_chain(count):
+    """A chain of so many values of C."""
+    return next(iter(link_chains({number: SVC(C=10.0**number) for number in range(count)})))
+
+
+def test_small_problems_are_cut_between_folds_and_large_ones_along_cost(monkeypatch):
+    """Room for twelve places: two cells of three places on two folds, or four cells on one."""
+    import maxmargin.tuning.chain_parts as module
+
+    monkeypatch.setattr(module, "PART_BYTES", 12 * module.PLACE_BYTES)
+    for is_large, expected in ((False, [(4, [0]), (4, [1])]), (True, [(2, [0, 1]), (2, [0, 1])])):
+        parts = module.cut_chain(make_chain(4), [0, 1], lambda fold, is_large=is_large: module.ChainSize(3, is_large))
+        assert [(len(chain.candidates), folds) for chain, folds in parts] == expected
+    assert module.group_by_size("abcd", [5, 6, 20, 1], 12) == [["a", "b"], ["c"], ["d"]]

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import sklearn
 import sklearn.model_selection as theirs
 from scipy.stats import loguniform
+from selection import leave_long
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.decomposition import PCA
@@ -282,3 +283,60 @@ def test_verbose_has_a_line_for_each_cell(capsys):
 def test_examples_of_docstrings(module):
     """They print what they say."""
     assert doctest.testmod(module).failed == 0
+
+
+class NotingSVC(SVC):
+    """Notes the cache that its fits are given."""
+
+    noted: list = []  # noqa: RUF012
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Note it, and fit."""
+        self.noted.append(self.cache_size)
+        return super().fit(X, y, sample_weight)
+
+
+def test_fits_side_by_side_share_the_cache():
+    """Two threads have half of it each; scorers and the refit see what the user gave."""
+
+    def score(machine, X, y):
+        assert machine.cache_size == machine.get_params()["cache_size"] == 30.0
+        return machine.score(X, y)
+
+    NotingSVC.noted.clear()
+    grid = {"gamma": [0.1, 1.0], "C": [0.1, 1.0]}
+    search = GridSearchCV(NotingSVC(cache_size=30.0), grid, cv=3, n_jobs=2, scoring=score).fit(*IRIS)
+    assert NotingSVC.noted == [15.0] * 12 + [30.0]
+    assert search.best_estimator_.cache_size == 30.0
+    NotingSVC.noted.clear()
+    GridSearchCV(NotingSVC(cache_size=30.0), grid, cv=3, n_jobs=1).fit(*IRIS)
+    assert set(NotingSVC.noted) == {30.0}
+
+
+def count_iterations(machine, X, y):
+    """A scorer that says how long a fit was."""
+    return -float(np.sum(machine.n_iter_))
+
+
+LONG_ROWS = np.random.default_rng(0).standard_normal((20_000, 60))
+LINEAR_MACHINES = {  # and the share of iterations that a start from the last C leaves at most
+    "squared hinge": (LinearSVC(), 0.6),
+    "logistic": (RiskClassifier("logistic"), 0.6),
+    "hinge": (LinearSVC(loss="hinge"), 0.85),
+    "epsilon-insensitive": (LinearSVR(), 1.1),  # gains by it on some data only
+}
+
+
+@pytest.mark.parametrize("name", leave_long(LINEAR_MACHINES, "hinge", "epsilon-insensitive"))
+def test_linear_machines_go_along_C(name):
+    """The smallest C first, whatever the order of the grid; smooth losses and the hinge need fewer iterations so."""
+    rng = np.random.default_rng(1)
+    f = LONG_ROWS @ rng.standard_normal(60) / np.sqrt(60.0) + 0.4 * rng.standard_normal(20_000)
+    (estimator, share), grid = LINEAR_MACHINES[name], {"C": list(np.logspace(1, -3, 9))}
+    y = f if estimator.task == "regression" else (f > 0).astype(int)
+    options = {"cv": 3, "scoring": count_iterations, "refit": False}
+    warm = GridSearchCV(estimator, grid, **options).fit(LONG_ROWS, y)
+    cold = theirs.GridSearchCV(estimator, grid, **options).fit(LONG_ROWS, y)
+    assert warm.cv_results_["mean_test_score"][-1] == cold.cv_results_["mean_test_score"][-1]
+    assert warm.cv_results_["mean_test_score"].sum() > share * cold.cv_results_["mean_test_score"].sum()
+    assert (warm.cv_results_["worst_relative_gap"] <= estimator.tol).all()

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, LinearSVC
 from maxmargin.model_selection import GridSearchCV, HalvingGridSearchCV
-from maxmargin.tuning import plain_cells, shared_cells
+from maxmargin.tuning import plain_cells, search_store, search_table, shared_cells
 
 X, Y = make_classification(700, 20, n_informative=8, flip_y=0.1, random_state=0)
 GRID = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": [0.001, 0.01, 0.1, 1.0]}
@@ -25,6 +25,7 @@ SEARCHES = {
     "one thread": lambda: GridSearchCV(SVC(), GRID, cv=4, n_jobs=1),
     "pipeline": lambda: GridSearchCV(make_pipeline(StandardScaler(), SVC()), PIPELINE_GRID, cv=4),
     "halving": lambda: HalvingGridSearchCV(SVC(), GRID, cv=4, random_state=0),
+    "one by one": lambda: GridSearchCV(SVC(solver="smo"), GRID, cv=4),
 }
 
 
@@ -57,10 +58,10 @@ def check_part(part, all_of_it):
     assert (part.cv_results_["worst_relative_gap"] <= 1e-5).all()
 
 
-def interrupt_search(search, after):
-    """Fit, with Ctrl-C so many seconds after it listens; whether that came in time."""
+def interrupt_search(search, after, *, listened=True):
+    """Fit, with Ctrl-C so many seconds after it listens, or after it began; whether that came in time."""
     try:
-        with press_ctrl_c(after):
+        with press_ctrl_c(after, listened=listened):
             search.fit(X, Y)
     except KeyboardInterrupt:
         return True
@@ -84,6 +85,85 @@ def test_ctrl_c_keeps_what_is_done(name, seed, whole):
         assert search.best_estimator_.predict(X[:5]).shape == (5,)
         assert len(outcome.cells) >= len(search.cv_results_["params"]) * search.n_splits_
         assert len(search.fit(X, Y).cv_results_["params"]) == len(whole[name].cv_results_["params"])
+
+
+def count_kept(path):
+    """Cells in a checkpoint."""
+    return len(np.load(path)["keys"]) if path.exists() else 0
+
+
+def check_interrupted(name, search, whole, path):
+    """A table of what is done and a best estimator, or nothing where nothing was done; every cell is in the file."""
+    outcome = vars(search).get("search_outcome_")
+    if outcome is None:
+        assert not hasattr(search, "cv_results_")
+        assert count_kept(path) == 0
+        return
+    if name != "halving" and search.n_splits_ == 4:
+        check_part(search, whole)
+    assert search.best_estimator_.predict(X[:5]).shape == (5,)
+    assert len(outcome.cells) >= len(search.cv_results_["params"]) * search.n_splits_ > 0
+    assert count_kept(path) == len(outcome.cells)
+
+
+@pytest.mark.slow
+def test_fifty_moments(tmp_path, whole):
+    """Anywhere in a search, sampled at random, before and after it listens too: nothing is lost, and it goes on."""
+    draw, interrupted = random.Random(0), 0
+    for moment in range(50):
+        name = list(SEARCHES)[moment % len(SEARCHES)]
+        path = tmp_path / f"{moment}.npz"
+        search = SEARCHES[name]().set_params(checkpoint=path)
+        pressed = interrupt_search(search, draw.uniform(0.0, seconds_of(whole[name])), listened=False)
+        interrupted += pressed
+        check_interrupted(name, search, whole[name], path)
+        kept = count_kept(path)
+        search.fit(X, Y)
+        check_whole(search, whole[name])
+        assert count_kept(path) >= kept
+    assert interrupted >= 25
+
+
+def seconds_of(search):
+    """What the cells and the refit of a search took, on one core."""
+    cells = search.search_outcome_.cells.values()
+    return search.refit_time_ + sum(cell.fit_seconds + cell.score_seconds for cell in cells)
+
+
+def check_whole(search, expected):
+    """The same table, and the same winner."""
+    assert search.cv_results_["params"] == expected.cv_results_["params"]
+    for fold in range(4):
+        name = f"split{fold}_test_score"
+        np.testing.assert_array_equal(search.cv_results_[name], expected.cv_results_[name])
+    assert search.best_params_ == expected.best_params_
+
+
+@pytest.mark.parametrize("place", ["cells", "save"])
+def test_ctrl_c_where_the_search_does_not_listen(place, tmp_path, monkeypatch, whole):
+    """Between the cells and the table, or while the file is written: the cells are in both."""
+    owner, name = {
+        "cells": (search_table, "evaluate_cells"),
+        "save": (search_store.CellFile, "save"),
+    }[place]
+    original, pressed = getattr(owner, name), []
+
+    def press(*arguments):
+        found = original(*arguments)
+        if not pressed:
+            pressed.append(1)
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    path = tmp_path / "cells.npz"
+    search = GridSearchCV(SVC(), GRID, cv=4, checkpoint=path)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, press)
+        with pytest.raises(KeyboardInterrupt):
+            search.fit(X, Y)
+    assert pressed
+    check_interrupted("machine", search, whole["machine"], path)
+    assert count_kept(path) == 64
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -25,6 +25,7 @@ ROW_BUFFER_BYTES = 1 << 25  # of kernel rows that a thread keeps, per problem
 WHOLE_CHAIN_MAX_SAMPLES = 600  # samples of a problem up to which its chain is one call, too short to be interrupted
 STEPS_PER_SAMPLE, MIN_STEPS = 100, 20_000  # pair steps of a cell, after which it is left as it is
 SINGLE_STORAGE_ERROR = 1.0001 * 2.0**-24  # of a float64 number that was rounded to float32
+COPIED_VALUES = 1 << 20  # of the matrix, at a time, where rows of it are gathered for a product
 FLOOR_PLACE = 3
 SOLVED_SHARE_OF_GAP = 0.97  # of the gap that is asked for: the judge allows for rounding on top of what the solver sees
 
@@ -201,7 +202,7 @@ class SolvedCells:
         scores = np.empty(len(coef))
         for start, length in zip(posed.starts, posed.lengths, strict=True):
             places = posed.index[start : start + length]
-            scores[start : start + length] = self.matrix[np.ix_(places, places)] @ coef[start : start + length]
+            scores[start : start + length] = multiply_part(self.matrix, places, places, coef[start : start + length])
         return scores
 
     def decide(self, number: int, cells: Sequence[int], rows: np.ndarray) -> list[np.ndarray]:
@@ -237,8 +238,17 @@ class SolvedCells:
     def multiply(self, rows: np.ndarray, used: np.ndarray, table: np.ndarray) -> np.ndarray:
         """K[rows, used] table, for samples that any machine uses."""
         counted = table.any(axis=1)
-        part = self.matrix[np.ix_(rows, used[counted])]
-        return np.asarray(part @ table[counted].astype(part.dtype, copy=False), np.float64)
+        coef = table[counted].astype(self.matrix.dtype, copy=False)
+        return multiply_part(self.matrix, rows, used[counted], coef)
+
+
+def multiply_part(matrix: np.ndarray, rows: np.ndarray, columns: np.ndarray, coef: np.ndarray) -> np.ndarray:
+    """K[rows, columns] coef in float64; some rows at a time, so that no large part of the matrix is copied."""
+    found = np.empty((len(rows), *coef.shape[1:]))
+    step = max(1, COPIED_VALUES // max(len(columns), 1))
+    for start in range(0, len(rows), step):
+        found[start : start + step] = matrix[np.ix_(rows[start : start + step], columns)] @ coef
+    return found
 
 
 def group_problems(lengths: Sequence[int]) -> list[tuple[int, int]]:

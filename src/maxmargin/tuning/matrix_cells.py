@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..certificates.certificate import Certificate
 from ..estimators.machine import KernelMachine
+from ..estimators.training_set import Rows
 from ..model.features import Gram
 from ..model.kernels import Kernel, make_kernel
+from .chain_parts import ChainSize, cut_cells, cut_chain
 from .kernel_cells import SolvedCells
 from .kernel_chains import KernelChain, PosedFold, link_chains, pose_fold
 from .shared_matrix import SharedMatrix, choose_precision, has_shared_matrix
@@ -32,6 +34,9 @@ class FoldRows(NamedTuple):
     train: np.ndarray
     test: np.ndarray
     weight: np.ndarray | None = None
+
+
+ChainPart: TypeAlias = tuple[KernelChain, list[FoldRows]]
 
 
 @dataclass(frozen=True)
@@ -135,43 +140,67 @@ class MatrixSearch:
         groups = self.group_by_kernel()
         memory = min(machine.cache_size for machine in self.machines.values()) * MEGABYTE_BYTES
         shared = SharedMatrix(self.samples.X, memory)
-        for kernel, posed in order_from_middle(groups):
+        for kernel, chains in order_from_middle(groups):
             if self.is_over():
                 break
             bound, samples = shared.bind(kernel)
             matrix, features = shared.form(bound, samples), Gram(bound, samples)
-            for folds in posed:
-                if not self.is_over():
-                    self.solve_chain(SolvedCells(matrix, features, folds))
+            for chain, folds in chains:
+                posed = [found for fold in folds if (found := self.pose(chain, fold)) is not None]
+                if posed and not self.is_over():
+                    self.solve_chain(SolvedCells(matrix, features, posed))
         self.kernel_values = shared.kernel_values
 
     # ---- posing -------------------------------------------------------------------------------------------
 
-    def group_by_kernel(self) -> list[tuple[Kernel, list[list[PosedFold]]]]:
-        """The chains of each kernel with numbers for parameters; gamma="scale" has another number on each fold."""
-        groups: dict[Any, tuple[Kernel, list[list[PosedFold]]]] = {}
+    def group_by_kernel(self) -> list[tuple[Kernel, list[ChainPart]]]:
+        """The parts of chains of each kernel with numbers for parameters; gamma="scale" is another one on each fold."""
+        groups: dict[Any, tuple[Kernel, list[ChainPart]]] = {}
         for chain in link_chains(self.machines):
-            by_kernel: dict[Any, list[PosedFold]] = {}
+            by_kernel: dict[Any, list[FoldRows]] = {}
             for fold in self.samples.folds:
-                kernel, posed = self.pose(chain, fold)
-                if posed is None:
+                kernel = self.bind(chain, fold)
+                if kernel is None:
                     continue
                 key = describe_kernel(kernel)
                 groups.setdefault(key, (kernel, []))
-                by_kernel.setdefault(key, []).append(posed)
+                by_kernel.setdefault(key, []).append(fold)
             for key, folds in by_kernel.items():
-                groups[key][1].append(folds)
+                groups[key][1].extend(cut_chain(chain, folds, partial(self.measure, chain.machines[0])))
         return list(groups.values())
 
-    def pose(self, chain: KernelChain, fold: FoldRows) -> tuple[Kernel, PosedFold | None]:
-        """A chain on a fold, and its kernel bound to the training rows; nothing where fit would refuse them."""
-        X, y, first = self.samples.X[fold.train], self.samples.y[fold.train], chain.machines[0]
+    def bind(self, chain: KernelChain, fold: FoldRows) -> Kernel | None:
+        """The kernel of a chain with numbers for parameters; None where fit would refuse the rows that give them."""
+        if not isinstance(chain.kernel.gamma, str):
+            return chain.kernel
         try:
-            data = first._validate(X, y, fold.weight)
-            positive = None if data.weight is None else np.maximum(data.weight, 0.0)
-            return chain.kernel.bind(data.X, positive), pose_fold(chain, fold.number, data, y, fold.train, fold.test)
+            data = self.validate(chain, fold)
         except ValueError:
-            return chain.kernel, None
+            return None
+        return chain.kernel.bind(data.X, None if data.weight is None else np.maximum(data.weight, 0.0))
+
+    def validate(self, chain: KernelChain, fold: FoldRows) -> Rows:
+        """The training rows of a fold, as the fit of a machine checks them."""
+        return chain.machines[0]._validate(self.samples.X[fold.train], self.samples.y[fold.train], fold.weight)
+
+    def pose(self, chain: KernelChain, fold: FoldRows) -> PosedFold | None:
+        """A chain on a fold; nothing where fit would refuse the rows."""
+        try:
+            data = self.validate(chain, fold)
+            return pose_fold(chain, fold.number, data, self.samples.y[fold.train], fold.train, fold.test)
+        except ValueError:
+            return None
+
+    def measure(self, machine: KernelMachine, fold: FoldRows) -> ChainSize:
+        """How many places the problems of a machine have on a fold."""
+        n, layers = len(fold.train), 2 if "nu" in vars(machine) else 1
+        sizes = np.unique(self.samples.y[fold.train], return_counts=True)[1] if self.classifies else np.array([n])
+        if len(sizes) <= 2:
+            return ChainSize(n * layers, n > LOOSE_MIN_SAMPLES)
+        if vars(machine).get("multi_class") == "ovr":
+            return ChainSize(n * layers * len(sizes), n > LOOSE_MIN_SAMPLES)
+        largest_pair = int(np.sort(sizes)[-2:].sum())
+        return ChainSize(n * layers * (len(sizes) - 1), largest_pair > LOOSE_MIN_SAMPLES)
 
     # ---- solving and scoring ------------------------------------------------------------------------------
 
@@ -208,13 +237,14 @@ class MatrixSearch:
         """Certify the cells and have them scored; those that have not converged are left to others."""
         certificates, cells = self.certify(solved, tol, wanted), np.flatnonzero(wanted).tolist()
         for number, posed in enumerate(solved.folds):
-            if self.is_over():
-                return
-            decisions = solved.decide(number, cells, posed.test)
-            for place, cell in enumerate(cells):
-                certificate = certificates[cell][number]
-                if certificate is not None and not has_gap_above(tol, certificate) and not self.is_over():
-                    self.tell(solved, number, cell, decisions[place], certificate)
+            for some in cut_cells(cells, len(posed.test), len(posed.tasks)):
+                if self.is_over():
+                    return
+                decisions = solved.decide(number, some, posed.test)
+                for place, cell in enumerate(some):
+                    certificate = certificates[cell][number]
+                    if certificate is not None and not has_gap_above(tol, certificate) and not self.is_over():
+                        self.tell(solved, number, cell, decisions[place], certificate)
 
     def tell(
         self, solved: SolvedCells, number: int, cell: int, decisions: np.ndarray, certificate: Certificate

@@ -13,10 +13,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
+from numbers import Real
 from traceback import format_exc
 from typing import Any
 
 from ..estimators.certified import CertifiedMachine
+from ..estimators.machine import KernelMachine
 from ..estimators.small_designs import is_small_design
 from ..runtime.deadline import Clock
 from ..runtime.interrupt import Interrupt, obey_interrupt, watch_interrupt
@@ -29,6 +31,8 @@ from .chains import Chain, name_last_step
 from .fold_data import FoldCache, FoldData
 from .held_out import HeldOutMachine, last_step
 from .predictions import find_decision_function
+
+LENT_PARAMETERS = ("warm_start", "cache_size")  # that a chain sets as it likes; scorers see what the user gave
 
 
 class SearchStop(Interrupt):
@@ -66,26 +70,26 @@ class PlainSearch:
         self.folds = FoldCache(data, self.chains)
         self.cells: dict[tuple[int, int], CellOutcome] = {}
         self.lock, self.config = threading.Lock(), get_config()
+        self.workers = count_workers(settings.n_jobs, len(chains))
 
     def run(self) -> SearchOutcome:
         """All chains, as far as time and Ctrl-C allow."""
-        workers = count_workers(self.settings.n_jobs, len(self.chains))
         left = deque(self.chains)
         with watch_interrupt(flag=self.stop):
-            if workers == 1:
+            if self.workers == 1:
                 self.drain(left)
             else:
-                self.drain_on_threads(left, workers)
+                self.drain_on_threads(left)
         complete = len(self.cells) == sum(len(chain.candidates) for chain in self.chains)
         interrupted = self.stop.raised or bool(self.stop.outer)
         late = not complete and not interrupted
         return SearchOutcome(self.cells, interrupted, late, {"fits": len(self.cells)})
 
-    def drain_on_threads(self, left: deque[Chain], workers: int) -> None:
+    def drain_on_threads(self, left: deque[Chain]) -> None:
         """The same on several threads, each with one core; the first error ends them all."""
-        pool = ThreadPoolExecutor(workers, thread_name_prefix="maxmargin-cell")
+        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="maxmargin-cell")
         try:
-            wait_for_workers([pool.submit(self.drain, left) for _ in range(workers)])
+            wait_for_workers([pool.submit(self.drain, left) for _ in range(self.workers)])
         finally:
             self.stop.failed = True  # nothing more is wanted, whatever ended it
             pool.shutdown(wait=False, cancel_futures=True)
@@ -131,7 +135,7 @@ class ChainWalk:
         self.search, self.chain, self.settings = search, chain, search.settings
         self.estimator: Any = None  # with the parameters of the candidate; its last step is what is fitted
         self.machine: Any = None  # that step; the whole estimator where its steps are not fitted apart
-        self.asked_warm: Any = None  # what the user says of warm_start
+        self.asked: dict[str, Any] = {}  # what the user says of parameters that differ during the fit
         self.prepared: FoldData | None = None
         self.failed = False
 
@@ -170,21 +174,28 @@ class ChainWalk:
             self.estimator.set_params(**{cost: candidate[cost]})
         assert self.prepared is not None
         if isinstance(self.machine, CertifiedMachine) and "warm_start" in vars(self.machine):
-            self.machine.warm_start = self.asked_warm or gains_by_warm_start(self.machine, self.prepared.inner_train)
+            gains = gains_by_warm_start(self.machine, self.prepared.inner_train)
+            self.machine.warm_start = self.asked["warm_start"] or gains
 
     def open_fold(self) -> FoldData:
         """The rows, and the machine that is fitted to them."""
         if self.prepared is None:
             self.prepared = self.search.folds.open(self.chain, self.estimator)
             self.machine = self.estimator.steps[-1][1] if self.prepared.steps else self.estimator
-            self.asked_warm = vars(self.machine).get("warm_start")
+            self.asked = {name: value for name, value in vars(self.machine).items() if name in LENT_PARAMETERS}
+            self.share_cache()
         return self.prepared
+
+    def share_cache(self) -> None:
+        """cache_size is for the search: fits that run side by side have a share of it each."""
+        size = self.asked.get("cache_size")
+        if isinstance(self.machine, KernelMachine) and isinstance(size, Real) and float(size) > 0:
+            self.machine.cache_size = float(size) / self.search.workers
 
     def make_scored(self, prepared: FoldData) -> Any:
         """What scorers see: a snapshot of the machine, or a stand-in that knows what it predicts."""
         machine = copy(self.machine)
-        if "warm_start" in vars(machine):
-            machine.warm_start = self.asked_warm
+        vars(machine).update(self.asked)
         whole, decide = machine, find_decision_function(machine)
         if prepared.steps:
             whole = copy(self.estimator)

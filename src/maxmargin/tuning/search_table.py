@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.deadline import Clock
+from ..runtime.interrupt import delay_interrupt
 from ..runtime.scikit_learn_search import SearchPlan, clone, insert_error_scores, warn_of_failures
 from .cells import CellOutcome, Fold, SearchData, SearchOutcome, SearchSettings
 from .engine import evaluate_cells
@@ -99,14 +100,23 @@ class SearchTable:
         """The cells that are not kept from an earlier search, as far as time and Ctrl-C allow."""
         self.store.restore(current.candidates, current.folds, current.cells)
         report = SearchReport(self.search, current.candidates, len(current.folds), self.plan.refit_metric)
-        with report:
+        try:
+            with report:
+                for outcome in current.cells.values():
+                    report.count(outcome)
+                for folds, numbers in current.list_missing().items():
+                    self.solve_part(current, folds, numbers, report)
+                    if self.interrupted or self.late:
+                        break
+        finally:
+            self.save(current)
+
+    def save(self, current: Round) -> None:
+        """Write all cells to the file, also where Ctrl-C came when the search did not listen."""
+        with delay_interrupt():
             for outcome in current.cells.values():
-                report.count(outcome)
-            for folds, numbers in current.list_missing().items():
-                self.solve_part(current, folds, numbers, report)
-                if self.interrupted or self.late:
-                    break
-        self.store.save()
+                self.store.add(outcome)
+            self.store.save()
 
     def solve_part(self, current: Round, folds: tuple[int, ...], numbers: list[int], report: SearchReport) -> None:
         """Some candidates on the same folds."""
