@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import pickle
 
 import numpy as np
@@ -23,10 +22,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-import maxmargin.model_selection
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM, RankSVM, RiskClassifier, RiskRegressor
 from maxmargin.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
-from maxmargin.tuning import tuned_estimators
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -276,13 +273,6 @@ def test_verbose_has_a_line_for_each_cell(capsys):
     assert printed.count("] END ") == 6
     assert "[CV 3/3] END" in printed
     assert "C=0.1; score=0.9" in printed
-
-
-@pytest.mark.parametrize("module", [maxmargin.model_selection, tuned_estimators], ids=["searches", "machines"])
-@pytest.mark.filterwarnings("ignore:The best candidate has")
-def test_examples_of_docstrings(module):
-    """They print what they say."""
-    assert doctest.testmod(module).failed == 0
 
 
 class NotingSVC(SVC):

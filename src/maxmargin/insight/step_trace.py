@@ -71,7 +71,7 @@ class Trace(Trajectory):
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     >>> steps = trace(SVC(kernel="linear", solver="smo"), X=X, y=y)
     >>> steps["i"][1], steps["j"][1], steps["clipped"][1]
-    (2, 1, True)
+    (1, 2, True)
     """
 
     steps: list[dict[str, Any]] = field(default_factory=list, repr=False)
@@ -160,7 +160,9 @@ class Trace(Trajectory):
     def decision_function(self, step: int, X: Any) -> np.ndarray:
         """f(x) after a step: <w, x - shift> + b, or sum_i coef_i k(x_i, x) + b.
 
-        With two intercepts their mean is taken: the curve between the two walls.
+        With two intercepts their mean is taken: the curve between the two walls. The labels are those of the problem,
+        `setting["y"]`: in `SVC` the first class of a pair is +1, as in LIBSVM, so that for two classes the sign is
+        opposite to that of the estimator's `decision_function`.
         """
         state, X = self.states[step], np.asarray(X, float)
         b = float(np.mean(state.b)) if np.ndim(state.b) and state.w is None else state.b
