@@ -438,7 +438,9 @@ def test_small_routes_take_rows_and_formulas_that_they_know(model, y, compiled, 
 
 
 @pytest.mark.parametrize("kind", [SVC, SVR, LinearSVC, LinearSVR, RiskClassifier, RiskRegressor], **names)
-@pytest.mark.parametrize("value", [3, None, "nonsense", PinballHinge, lambda f, y: f], ids=str)
+@pytest.mark.parametrize(
+    "value", [3, None, "nonsense", PinballHinge, lambda f, y: f], ids=["number", "None", "name", "class", "function"]
+)
 def test_anything_else_is_refused(kind, value):
     """With the parameter, what it may be, and what it was."""
     y = SIGN if kind.task == "classification" else TARGET
