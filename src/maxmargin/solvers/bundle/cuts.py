@@ -126,7 +126,8 @@ class Cuts:
             self._centre, self._centre_products = centre, np.zeros(0)
         known = len(self._centre_products)
         if known < self.m:
-            self._centre_products = np.append(self._centre_products, self.slopes[known:] @ centre)
+            # Row by row: a run that is resumed has the products of all cuts at once, and must have the same digits.
+            self._centre_products = np.append(self._centre_products, [row @ centre for row in self.slopes[known:]])
         return self.factor * self._centre_products
 
     def heights(self, x: np.ndarray) -> np.ndarray:

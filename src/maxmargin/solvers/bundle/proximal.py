@@ -178,7 +178,8 @@ class Level(TrustRegion):
             return bottom
         aim = aims.Level(descent.model, descent.best.x, descent.least - target, target, reach)
         started = self.proximity
-        step = self.meet(descent, aim, lowest)
+        # The model is lower than the level somewhere; over a faint ridge, rounding may hide that at its minimum.
+        step = self.meet(descent, aim, None)
         if bottom is None or aim.excess(step) >= -MAX_LEVEL_MISS:
             return step
         self.proximity = started

@@ -224,7 +224,8 @@ class StructuredBundleRun(Run):
         return {
             **state, **self.problem.examples.store([*sheets, descent.best.labellings]),
             "shares": np.array(shares), "products": descent.cuts.products((1.0,)),
-            "idle": descent.cuts.idle, "x": descent.best.x, "value": descent.best.value,
+            "errors": descent.cuts.errors.copy(), "idle": descent.cuts.idle,
+            "x": descent.best.x, "value": descent.best.value,
             "weights": nothing if descent.weights is None else descent.pad_weights(descent.weights),
             "plain": nothing if descent.plain is None else descent.pad_weights(descent.plain),
             "numbers": np.array(numbers), "bound": descent.bound, "optimality": np.array(descent.optimality),
@@ -240,9 +241,10 @@ class StructuredBundleRun(Run):
         *sheets, last = self.problem.examples.restore(state)
         cuts = Cuts(self.problem.size, capacity=self.capacity)
         owner, share = state["shares"][:, 0].astype(int), state["shares"][:, 1]
+        errors = state.get("errors", np.zeros((2, len(state["idle"]))))  # files of earlier versions know none
         for k in range(len(state["idle"])):
             key = [(float(share[j]), sheets[j]) for j in np.flatnonzero(owner == k)]
-            cuts.add(*self.mix(key), key)
+            cuts.add(*self.mix(key), key, *(float(each) for each in errors[:, k]))
         cuts.idle = state["idle"].copy()
         cuts.set_products(state["products"])  # to the last digit
         if self.oracle.cache is not None:
