@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn.svm
 from machine_data import every_weighting, make_classes
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
@@ -102,7 +103,7 @@ def test_interrupted_folds_make_no_probabilities(n_classes, fold, monkeypatch, t
 def test_folds_without_a_step_make_no_probabilities(monkeypatch):
     """Where a budget leaves nothing for them, the fit says so; where it limits the folds, they give what they can."""
     X, y = make_classes(150, 2)
-    model, shares = SVC(probability=True, random_state=0), iter([None])
+    model, shares = SVC(probability=True, random_state=0, max_seconds=100.0), iter([None])
     with monkeypatch.context() as patch:
         patch.setattr(Budget, "share", lambda self: next(shares, 0.0))
         with pytest.warns(ConvergenceWarning, match="ended before the probabilities were there; raise max_seconds"):
@@ -113,6 +114,67 @@ def test_folds_without_a_step_make_no_probabilities(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="max_iter=20"):
         model.set_params(max_iter=20).fit(X, y)
     assert (model.predict_proba(X).argmax(axis=1) == y).mean() > 0.6
+
+
+FOLDED = {
+    "two classes": (SVC(tol=1e-7), 2),
+    "three classes": (SVC(C=10.0, tol=1e-7), 3),
+    "one against the rest": (SVC(multi_class="ovr", tol=1e-7), 3),
+    "linear": (SVC(kernel="linear", tol=1e-7), 3),
+    "squared hinge": (SVC(loss="squared_hinge", tol=1e-7), 2),
+    "weights of classes": (SVC(class_weight="balanced", tol=1e-7), 3),
+    "NuSVC": (NuSVC(nu=0.3, tol=1e-7), 3),
+}
+
+
+@ignore_deprecation
+@pytest.mark.parametrize("name", FOLDED)
+def test_folds_over_one_matrix_are_those_of_single_solves(name, monkeypatch):
+    """The same probabilities to what the gaps leave open, and no fold has a solve of its own."""
+    estimator, n_classes = FOLDED[name]
+    X, y = make_classes(240, n_classes)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, len(y))
+    model = clone(estimator).set_params(probability=True, random_state=0)
+    alone = []
+    train = probability.FoldSolves.train
+    monkeypatch.setattr(probability.FoldSolves, "train", lambda self, *parts: alone.append(1) or train(self, *parts))
+    shared = model.fit(X, y, sample_weight=weight).predict_proba(X)
+    assert not alone
+    monkeypatch.setattr(probability.SharedFolds, "pose", lambda *_: None)
+    single = model.fit(X, y, sample_weight=weight).predict_proba(X)
+    assert len(alone) == 5 * len(model.results_)
+    np.testing.assert_allclose(shared, single, atol=1e-4)
+
+
+@ignore_deprecation
+def test_a_fold_that_has_not_converged_is_solved_alone(monkeypatch):
+    """Its decisions are those of its own solve."""
+    X, y = make_classes(200, 2)
+    whole = SVC(probability=True, random_state=0).fit(X, y)
+    judge = probability.SharedFolds.judge
+    monkeypatch.setattr(
+        probability.SharedFolds, "judge", lambda self, tol: judge(self, tol) & (np.arange(len(self.folds)) != 2)
+    )
+    alone = []
+    train = probability.FoldSolves.train
+    monkeypatch.setattr(probability.FoldSolves, "train", lambda self, *parts: alone.append(1) or train(self, *parts))
+    again = SVC(probability=True, random_state=0).fit(X, y)
+    assert len(alone) == 1
+    np.testing.assert_allclose(again.predict_proba(X), whole.predict_proba(X), atol=1e-3)
+
+
+@ignore_deprecation
+@pytest.mark.parametrize("limits", [{"max_seconds": 60.0}, {"cache_size": 0.1}, {"solver": "qp"}], ids=repr)
+def test_folds_with_limits_are_solved_alone(limits, monkeypatch):
+    """A budget of time, a matrix that does not fit, another solver."""
+    X, y = make_classes(200, 2)
+    whole = SVC(probability=True, random_state=0).fit(X, y)
+    alone = []
+    train = probability.FoldSolves.train
+    monkeypatch.setattr(probability.FoldSolves, "train", lambda self, *parts: alone.append(1) or train(self, *parts))
+    model = SVC(probability=True, random_state=0, **limits).fit(X, y)
+    assert len(alone) == 5
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", [SVC, SVR, LinearSVC, LinearSVR])

@@ -127,7 +127,8 @@ def test_certificates_hold(dtype, C):
     posed = run.pose(chain, fold)
     shared = SharedMatrix(run.samples.X, 1e9)
     if dtype is np.float32:
-        shared.dtype, shared.keeps_base, shared.matrix = np.dtype(dtype), False, shared.matrix.astype(dtype)
+        shared.dtype, shared.keeps_base = np.dtype(dtype), False
+        shared.matrix = np.empty(shared.matrix.shape, dtype)
     bound, samples = shared.bind(kernel)
     matrix = shared.form(bound, samples)
     assert matrix.dtype == dtype

@@ -19,9 +19,10 @@ NUMBA_CACHE_DIR names another folder. Code that is there is found in later proce
 them."""
 FEW_ROWS, MANY_ROWS = 60, 2500  # that are solved together in one call, and block by block
 FIT_SECONDS = 5.0  # for a long fit that is not there for its result; a limit keeps few rows from their one call
-# What has code of its own beside the defaults: an interior point where a loss has kinks, scores through w.
+# What has code of its own beside the defaults: an interior point where a loss has kinks, scores through w, and folds
+# over one matrix, which searches call too.
 VARIANTS = {
-    "SVC": [{"kernel": "linear"}], "SVR": [{"kernel": "linear"}], "LinearSVC": [{"loss": "hinge"}],
+    "SVC": [{"kernel": "linear"}, {"probability": True}], "SVR": [{"kernel": "linear"}], "LinearSVC": [{"loss": "hinge"}],
     "RiskClassifier": [{"loss": "logistic"}, {"loss": "squared_hinge"}],
     "RiskRegressor": [{"loss": "quantile"}, {"loss": "poisson"}],
 }  # fmt: skip

@@ -45,7 +45,9 @@ class PairProbabilities(KernelMachine):
         """Probabilities, where they were asked for."""
         if not self.wants_probabilities:
             return
-        folds = FoldSolves(problems, self._solver(), self.tol, self.max_iter, budget, observation)
+        folds = FoldSolves(
+            problems, self._solver(), self.tol, self.max_iter, budget, observation, self.cache_size
+        )  # fmt: skip
         self._probA, self._probB = calibrate_pairs(folds, self.random_state)
         ended = budget.interrupt or observation.stopped or not all(result.converged for result in self.results_)
         if not (len(self._probA) or ended):  # else it is said elsewhere that the fit was ended

@@ -8,12 +8,17 @@ import numpy as np
 
 from ..model.formulations import Machine
 from ..runtime.scikit_learn import StratifiedKFold, check_random_state
+from ..solvers.automatic import Automatic
 from ..solvers.result import Status
+from ..solvers.smo import SMO
+from ..solvers.smo.together import is_default_smo
+from .fold_decisions import SharedFolds, TaskFold
 from .kernel_problems import KernelProblems
 from .observers import Observation
 from .tasks import Budget, Task
 
 FOLDS = 5
+MEGABYTE_BYTES = 2**20
 
 
 class Unfinished(Exception):
@@ -25,41 +30,79 @@ def calibrate_pairs(folds: FoldSolves, random_state) -> tuple[np.ndarray, np.nda
 
     B stays 0: the sigmoid then crosses 1/2 where f crosses 0, and probabilities never contradict predictions.
     """
-    random_state, tasks, slopes = check_random_state(random_state), folds.problems.tasks, []
-    folds.budget.workers = 1  # the folds come one after the other
+    tasks = folds.problems.tasks
     try:
-        for task in tasks:
-            slopes.append(fit_slope(folds.predict_held_out(task, random_state), task.y, task.c))
+        decisions = folds.predict_held_out(check_random_state(random_state))
     except Unfinished:
         return np.empty(0), np.empty(0)
+    slopes = [fit_slope(found, task.y, task.c) for found, task in zip(decisions, tasks, strict=True)]
     return np.array(slopes), np.zeros(len(tasks))
 
 
+def cut_folds(task: Task, number: int, random_state) -> list[TaskFold]:
+    """Folds in which each class of a task has the same share; none where a class has one sample only."""
+    smallest = int(min((task.y > 0).sum(), (task.y < 0).sum()))
+    if smallest < 2:
+        return []
+    splitter = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=random_state)
+    return [TaskFold(number, train, test) for train, test in splitter.split(task.y[:, None], task.y)]
+
+
 class FoldSolves:
-    """The solves of the folds of a fit: they are numbered after its problems, and share its time and its callbacks."""
+    """The solves of the folds of a fit: they are numbered after its problems, and share its time and its callbacks.
+
+    Where the fit has no limits and is not followed, folds over a shared kernel matrix are solved side by side, as the
+    cells of a search are; any other fold has a solve of its own.
+    """
 
     def __init__(
-        self, problems: KernelProblems, solver, tol: float, max_iter: int, budget: Budget, observation: Observation
-    ):
+        self, problems: KernelProblems, solver, tol: float, max_iter: int, budget: Budget, observation: Observation,
+        cache_size: float,
+    ):  # fmt: skip
         self.problems, self.solver, self.budget, self.observation = problems, solver, budget, observation
         self.tol, self.max_iter = tol, None if max_iter == -1 else max_iter
+        self.cache_bytes = cache_size * MEGABYTE_BYTES
         self.numbers = count(len(problems))
 
-    def predict_held_out(self, task: Task, random_state) -> np.ndarray:
-        """Decision values of every sample of a task by machines that have not seen it."""
-        smallest = int(min((task.y > 0).sum(), (task.y < 0).sum()))
-        decisions = np.zeros(len(task.y))
-        if smallest < 2:
-            return task.y.copy()
-        folds = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=random_state)
-        features = self.problems.features
-        for train, test in folds.split(task.y[:, None], task.y):
-            inner, outer = task.index[train], task.index[test]
-            machine = self.train(inner, task.y[train], task.c[train])
-            used = np.flatnonzero(machine.coef)
-            K = features.block(outer, inner[used]) - features.offset
-            decisions[test] = K @ machine.coef[used] + machine.b
+    def predict_held_out(self, random_state) -> list[np.ndarray]:
+        """Decision values of every sample of each task by machines that have not seen it."""
+        tasks = self.problems.tasks
+        folds = [fold for k, task in enumerate(tasks) for fold in cut_folds(task, k, random_state)]
+        decisions = [task.y.copy() for task in tasks]
+        for fold, found in zip(folds, self.decide(folds), strict=True):
+            decisions[fold.task][fold.test] = found
         return decisions
+
+    def decide(self, folds: list[TaskFold]) -> list[np.ndarray]:
+        """f(x) of the held-out samples of each fold."""
+        shared = SharedFolds.pose(self.problems, folds, self.cache_bytes) if self.may_share else None
+        if shared is not None:
+            done = shared.solve(self.tol, self.budget.is_up)
+            found = shared.decide()
+        else:
+            done, found = np.zeros(len(folds), bool), [np.empty(0)] * len(folds)
+        self.budget.workers = 1  # those that are left come one after the other
+        return [
+            values if solved else self.decide_alone(fold)
+            for fold, values, solved in zip(folds, found, done, strict=True)
+        ]
+
+    @property
+    def may_share(self) -> bool:
+        """Whether solves are the usual ones: by SMO or as the library chooses, without limits, and not followed."""
+        smo = self.solver.smo if isinstance(self.solver, Automatic) else self.solver
+        # Whatever the gap: folds that do not reach it are solved alone.
+        usual = isinstance(smo, SMO) and is_default_smo(smo, np.inf) and self.max_iter is None
+        return usual and not self.observation.is_watched and self.budget.end is None
+
+    def decide_alone(self, fold: TaskFold) -> np.ndarray:
+        """The same by a solve of its own."""
+        task, features = self.problems.tasks[fold.task], self.problems.features
+        inner, outer = task.index[fold.train], task.index[fold.test]
+        machine = self.train(inner, task.y[fold.train], task.c[fold.train])
+        used = np.flatnonzero(machine.coef)
+        K = features.block(outer, inner[used]) - features.offset
+        return K @ machine.coef[used] + machine.b
 
     def train(self, index: np.ndarray, y: np.ndarray, c: np.ndarray) -> Machine:
         """The machine of some samples.
