@@ -22,7 +22,8 @@ FIT_SECONDS = 5.0  # for a long fit that is not there for its result; a limit ke
 # What has code of its own beside the defaults: an interior point where a loss has kinks, scores through w, and folds
 # over one matrix, which searches call too.
 VARIANTS = {
-    "SVC": [{"kernel": "linear"}, {"probability": True}], "SVR": [{"kernel": "linear"}], "LinearSVC": [{"loss": "hinge"}],
+    "SVC": [{"kernel": "linear"}, {"probability": True}], "SVR": [{"kernel": "linear"}],
+    "LinearSVC": [{"loss": "hinge"}],
     "RiskClassifier": [{"loss": "logistic"}, {"loss": "squared_hinge"}],
     "RiskRegressor": [{"loss": "quantile"}, {"loss": "poisson"}],
 }  # fmt: skip
