@@ -130,7 +130,10 @@ FOLDED = {
 @ignore_deprecation
 @pytest.mark.parametrize("name", FOLDED)
 def test_folds_over_one_matrix_are_those_of_single_solves(name, monkeypatch):
-    """The same probabilities to what the gaps leave open, and no fold has a solve of its own."""
+    """The same probabilities to what the gaps leave open, and all but one fold in ten have no solve of their own.
+
+    Pair steps may end between two looks at the gap, with the intercept of the last one; such a fold is solved again.
+    """
     estimator, n_classes = FOLDED[name]
     X, y = make_classes(240, n_classes)
     weight = np.random.default_rng(0).uniform(0.2, 3.0, len(y))
@@ -139,7 +142,8 @@ def test_folds_over_one_matrix_are_those_of_single_solves(name, monkeypatch):
     train = probability.FoldSolves.train
     monkeypatch.setattr(probability.FoldSolves, "train", lambda self, *parts: alone.append(1) or train(self, *parts))
     shared = model.fit(X, y, sample_weight=weight).predict_proba(X)
-    assert not alone
+    assert len(alone) <= 0.1 * 5 * len(model.results_)
+    alone.clear()
     monkeypatch.setattr(probability.SharedFolds, "pose", lambda *_: None)
     single = model.fit(X, y, sample_weight=weight).predict_proba(X)
     assert len(alone) == 5 * len(model.results_)

@@ -16,21 +16,7 @@ from .lanes import cut_rows, view_rows
 from .row_sums import bound_balancing_cost, enclose_rows
 from .single_rows import admit_row, evaluate_row
 from .small_systems import fill
-from .smo import (
-    BUDGET,
-    CLOCK,
-    DUAL,
-    GAP,
-    GAP_CHECK_STEPS,
-    HELD,
-    MISSES,
-    OPTIONS,
-    SECOND_ORDER,
-    STALLED,
-    estimate_gap,
-    pair_steps,
-    update_all_rates,
-)
+from .smo import BUDGET, CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
 
 STRETCH_STEPS = 32  # pair steps before Newton's method is tried over the free duals
 EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
@@ -177,8 +163,6 @@ def take_stretches(
                 credit + estimate_credit(stretch, f.shape[0]), rows, slot, f, a[0], p[0], d[0], e[0], lo[0], hi[0],
                 up[0], low[0], curvature[0], numbers,
             )  # fmt: skip
-    if code == STALLED:  # perhaps between two looks at the gap: the intercepts are those of the last one
-        numbers[GAP] = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
 
 
 @njit(**OPTIONS)
