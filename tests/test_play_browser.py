@@ -145,6 +145,29 @@ def test_a_solver_that_refuses_says_why_beside_one_that_does_not(tab):
     assert "smo: converged" in tab.text("#status")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["SVC", "LinearSVC"])
+def test_five_hundred_points_by_every_solver(tab, model):
+    """Each shows its boundary, or says why it does not take the problem."""
+    tab.page.fill("input[name=max_seconds]", "1")
+    tab.choose("amount", "500")
+    tab.choose("model", model)
+    tab.choose("loss", "hinge")
+    solvers = [each.get_attribute("value") for each in tab.page.locator("select[name=solver] option").all()]
+    shown = 0
+    for solver in solvers:
+        tab.choose("solver", solver)
+        if tab.page.is_visible(".refused"):
+            assert "use " in tab.text(".refused") or "this problem has" in tab.text(".refused")
+        else:
+            assert tab.points == 500
+            assert tab.count(".boundary") >= 1, solver
+            assert "first picture after" in tab.text("#status")
+            shown += 1
+    assert len(solvers) > 15
+    assert shown >= 9
+
+
 def test_bad_input_is_answered_and_mended(tab):
     tab.page.fill("input[name=C]", "-1")
     tab.page.press("input[name=C]", "Tab")

@@ -37,6 +37,7 @@ VARIANTS: dict[str, Solver] = {
     "smo, maximal violating pair": SMO(selection="mvp"),
     "smo, Keerthi's two thresholds": SMO(selection="keerthi"),
     "bundle, BMRM": Bundle(method="bmrm"),
+    "bundle, line search": Bundle(method="line-search"),
     "bundle, proximal": Bundle(method="proximal-bundle"),
     "bundle, trust region": Bundle(method="trust-region-bundle"),
     "bundle, level": Bundle(method="level-bundle"),
