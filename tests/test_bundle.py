@@ -24,7 +24,7 @@ from maxmargin.solvers.result import Outcome, Result
 from maxmargin.solvers.sequence import PreviousSolve
 
 STRUCTURED = ("frank_wolfe", "structured_bundle")
-METHODS = ("ocas", "bmrm", "proximal-bundle", "trust-region-bundle", "level-bundle")
+METHODS = ("ocas", "bmrm", "line-search", "proximal-bundle", "trust-region-bundle", "level-bundle")
 OTHERS = METHODS[1:]  # ocas goes over all losses in test_linear_solvers
 CS = [3.0, 0.01, 0.3, 10.0, 0.03, 1.0, 0.1, 0.02]  # in no order
 PATH_LOSSES = ("hinge", "logistic", "squared_hinge")

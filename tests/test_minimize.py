@@ -26,21 +26,22 @@ from textbook_functions import CATALOGUE, maximal_absolute, sum_of_absolutes
 from maxmargin import Status
 from maxmargin import minimize as minimise_at_length
 
-METHODS = ("cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", "level-bundle")
-STABLE = METHODS[2:]
+STABLE = ("proximal-bundle", "trust-region-bundle", "level-bundle")
+METHODS = ("cutting-plane", "line-search", "cutting-plane-line-search", *STABLE)
 FUNCTIONS = {**CATALOGUE, **GENERATED}
 WIDE = ("soft thresholds", "wide bowl")  # 1,000 variables
 LONG = ("Nesterov's chain", "long valley")
 LARGE = [name for name, each in FUNCTIONS.items() if each.dimension > 5]
 LEFT_OUT = {
     "cutting-plane": LARGE,
+    "line-search": LARGE,
     "cutting-plane-line-search": LARGE,
     "proximal-bundle": WIDE[:1],
     "trust-region-bundle": WIDE + LONG,
     "level-bundle": WIDE + LONG,
 }
 PAIRS = [
-    pytest.param(method, name, marks=[pytest.mark.slow] if method in METHODS[2:] and each.dimension >= 20 else [])
+    pytest.param(method, name, marks=[pytest.mark.slow] if method in STABLE and each.dimension >= 20 else [])
     for method in METHODS
     for name, each in FUNCTIONS.items()
     if name not in LEFT_OUT[method]

@@ -15,7 +15,14 @@ from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import Status, minimize
 
-METHODS = ("cutting-plane", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle", "level-bundle")
+METHODS = (
+    "cutting-plane",
+    "line-search",
+    "cutting-plane-line-search",
+    "proximal-bundle",
+    "trust-region-bundle",
+    "level-bundle",
+)
 SHOR = CATALOGUE["Shor"]
 BOX = (-5.0, 5.0)
 every_method = pytest.mark.parametrize("method", METHODS)
