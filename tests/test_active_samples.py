@@ -12,7 +12,7 @@ from test_kernel_cells import search
 
 from maxmargin import SVC
 from maxmargin.compiled import active_samples, cells
-from maxmargin.solvers.smo import cells
+from maxmargin.solvers.smo import cells as solver_of_cells
 
 X, Y = make_classification(1000, 8, n_informative=5, flip_y=0.1, random_state=3)
 FOLDS = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
@@ -64,7 +64,7 @@ def test_phases_are_taken(monkeypatch):
 
 def test_few_rows_have_room(monkeypatch):
     """With room for a few rows only, a phase ends all the same; rows of the cell before do not stay for ever."""
-    monkeypatch.setattr(cells, "ROW_BUFFER_BYTES", 8 * 8 * 667)
+    monkeypatch.setattr(solver_of_cells, "ROW_BUFFER_BYTES", 8 * 8 * 667)
     found, _ = search(SVC(tol=1e-4, gamma=0.1), COSTS, X, Y, FOLDS)
     assert all(cell.certificate.relative_gap <= 1e-4 for cell in found.values())
     assert len(found) == len(COSTS) * len(FOLDS)
