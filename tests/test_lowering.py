@@ -11,8 +11,8 @@ from maxmargin.compiled.lowering import NEVER_RAISING
 rng = np.random.default_rng(0)
 
 
-def compare(function, *arguments):
-    """The value of a function and what it leaves in its arguments, compiled as a part of a caller and in Python."""
+def assert_same_compiled(function, *arguments):
+    """A function compiled as a part of a caller has the value it has in Python, and changes its arguments alike."""
     part = njit(error_model="numpy")(function)
     caller = njit(error_model="numpy")(lambda *given: part(*given))
     copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
@@ -38,7 +38,26 @@ def test_ranges(start, stop):
             total += np.int64(i)
         return total
 
-    compare(add, start, stop)
+    assert_same_compiled(add, start, stop)
+
+
+def test_indices_of_loops_are_known_not_to_be_negative():
+    """Rows are loaded as vectors: none by an address of its own, chosen by whether its index counts from the end."""
+    part = njit(error_model="numpy", fastmath={"reassoc"})(clip_rows)
+    caller = njit(error_model="numpy")(lambda *given: part(*given) + part(*given))
+    given = [rng.normal(size=40) for _ in range(5)]
+    np.testing.assert_allclose(caller(*given), 2.0 * clip_rows(*given), rtol=1e-12)
+    assert "gather" not in "".join(caller.inspect_llvm().values())
+
+
+def clip_rows(f, d, lo, hi, a):
+    """As solvers respond to scores: by numbers that are chosen, and written."""
+    total = 0.0
+    for k in range(f.shape[0]):
+        dual = min(max(f[k] / d[k], lo[k]), hi[k])
+        a[k] = dual if lo[k] < dual < hi[k] else 0.0
+        total += dual * f[k]
+    return total
 
 
 @pytest.mark.parametrize("order", [lambda X: X, lambda X: X[:, ::2], lambda X: X.T, lambda X: np.asfortranarray(X)])
@@ -54,7 +73,7 @@ def test_items_and_rows(order):
             total += row[row.shape[0] - 1] * X[-1, -1]
         return total + X[k, k] + X[-k][-k]
 
-    compare(change, order(rng.normal(size=(6, 6))), 2)
+    assert_same_compiled(change, order(rng.normal(size=(6, 6))), 2)
 
 
 def test_blocks_of_three_dimensions():
@@ -67,7 +86,7 @@ def test_blocks_of_three_dimensions():
             total += table[1, 2] + table[-1][0] + X[i, 1][3] + table.shape[1]
         return total
 
-    compare(add, rng.normal(size=(3, 4, 5)))
+    assert_same_compiled(add, rng.normal(size=(3, 4, 5)))
 
 
 def test_other_kinds_of_items():
@@ -80,7 +99,9 @@ def test_other_kinds_of_items():
             single[i] += whole[i]
         return whole[0] + single[1]
 
-    compare(change, np.arange(5), np.array([True, False, True, True, False]), np.arange(5, dtype=np.float32))
+    assert_same_compiled(
+        change, np.arange(5), np.array([True, False, True, True, False]), np.arange(5, dtype=np.float32)
+    )
 
 
 @pytest.mark.parametrize("pair", [(1, 2), (2.5, -1.0), (3, 2.5), (-0.0, 0.0), (np.nan, 1.0), (1.0, np.nan)])
@@ -90,7 +111,7 @@ def test_smaller_and_larger(pair):
     def both(a, b):
         return np.array([min(a, b), max(a, b), min(b, a, 1.5), max(b, a, 1.5)])
 
-    compare(both, *pair)
+    assert_same_compiled(both, *pair)
 
 
 def test_variables_that_loops_change():
@@ -111,7 +132,7 @@ def test_variables_that_loops_change():
         return best + place + previous
 
     for limit in (0.1, 0.9, 2.0):
-        compare(search, rng.normal(size=40), limit)
+        assert_same_compiled(search, rng.normal(size=40), limit)
 
 
 @njit(error_model="numpy")

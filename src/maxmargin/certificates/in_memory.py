@@ -10,6 +10,7 @@ from .bounds import combine_bounds, enclose_offset
 from .certificate import Certificate, judge
 from .definiteness import examine_kernel
 from .mixtures import judge_mixture
+from .needed_scores import enclose_needed_scores
 from .term_sums import largest, sum_terms
 
 
@@ -26,7 +27,8 @@ def judge_in_memory(problem: Problem, point: Point, closely: bool = False) -> Ce
             a=features.scale_to_feasible(problem.feasible(point.a))
         )  # in this order: a repair changes v too
     coef = problem.expand(point)
-    scores, penalty, drift = enclose_machine(problem, point, coef, closely)
+    scores, rough = enclose_needed_scores(problem, point, coef, closely)
+    scores, penalty, drift = enclose_machine(problem, point, coef, scores)
     if problem.terms.joint:
         return judge_mixture(problem, point, penalty, scores, closely)
     a, sums = point.a, sum_terms(problem, point.a, point.b, scores)
@@ -41,15 +43,14 @@ def judge_in_memory(problem: Problem, point: Point, closely: bool = False) -> Ce
     bounds = combine_bounds(penalty, enclose_offset(problem, point.b), sums, remainder, penalty_conjugate)
     return Certificate(
         *(float(each) for each in bounds[:2]), float(sums.kkt), examine_kernel(features, coef), problem.floor,
-        *(float(each) for each in bounds[2:]), scores.value,
+        *(float(each) for each in bounds[2:]), scores.value, rough=rough,
     )  # fmt: skip
 
 
 def enclose_machine(
-    problem: Problem, point: Point, coef: np.ndarray, closely: bool = False
+    problem: Problem, point: Point, coef: np.ndarray, scores: Enclosed
 ) -> tuple[Enclosed, Enclosed, float]:
     """Scores and R(w) of the machine that users see, and how far its w is from that of the point, which has `coef`."""
-    scores = problem.enclose_scores(point, closely)
     if point.w is not None:
         half, drift = 0.5 * float(point.w @ point.w), 0.0
         penalty = Enclosed(half, bound_sum(len(point.w) + 8) * half)

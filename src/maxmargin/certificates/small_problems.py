@@ -25,6 +25,7 @@ from ..runtime.interpreter import cached_property, release_interpreter
 from ..runtime.rounding import UNIT, bound_sum
 from ..runtime.threads import run_strips
 from .certificate import Certificate
+from .definiteness import examine_matrix, find_heaviest
 
 # sum of n^2 over the problems below which threads take longer to wake up than to help: half a millisecond of work
 THREADS_MIN_KERNEL_VALUES = 300_000
@@ -52,10 +53,18 @@ class JointCertificates(Sequence[Certificate | None]):
         <w, phi(x_i)> of all problems, one after the other.
     ends : list of int
         Where each problem begins among the scores, and the end of the last one.
+    convexities : list of (bool or None), optional
+        `Certificate.convex` of each problem; by default the kernel is known to be positive semidefinite.
     """
 
-    def __init__(self, numbers: np.ndarray, scores: np.ndarray, ends: list[int]):
+    convexities: list[bool | None] | None = None  # also of those that were pickled before there were others
+
+    def __init__(
+        self, numbers: np.ndarray, scores: np.ndarray, ends: list[int], convexities: list[bool | None] | None = None
+    ):
         self.numbers, self.scores, self.ends = numbers, scores, ends
+        if convexities is not None:
+            self.convexities = convexities
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -71,7 +80,8 @@ class JointCertificates(Sequence[Certificate | None]):
         primal, dual, rounding, bound, kkt, sound, floor, _, _ = self.numbers[k].tolist()
         k = range(len(self))[k]
         scores = self.scores[self.ends[k] : self.ends[k + 1]]
-        return Certificate(primal, dual, kkt, True, floor, rounding, bound, scores) if sound else None
+        convex = True if self.convexities is None else self.convexities[k]
+        return Certificate(primal, dual, kkt, convex, floor, rounding, bound, scores) if sound else None
 
     @property
     def sound(self) -> np.ndarray:
@@ -194,7 +204,20 @@ class SmallProblems:
         numbers = np.empty((len(self), loops.CERTIFICATE_NUMBERS))
         arguments, judge_problems = self.list_judge_arguments(f, a, b, numbers), loops.judge_problems
         self.run(lambda start, stop: judge_problems(start, stop, *arguments))
-        return JointCertificates(numbers, f, self.end_places)
+        return JointCertificates(numbers, f, self.end_places, self.examine_kernels(a))
+
+    def examine_kernels(self, a: np.ndarray) -> list[bool | None] | None:
+        """`examine_kernel` for the samples of each problem; None where the kernel is positive semidefinite anyway."""
+        features, spans = self.features, self.spans
+        if features.kernel.psd:
+            return None
+        K = features.evaluate(np.arange(features.n), None) if features.small and len(self) > 1 else None
+        found = []
+        for k, (i, j) in enumerate(self.pairs.tolist()):
+            index = np.r_[slice(*spans[i]), slice(*spans[j])]
+            index = index[find_heaviest(a[:, self.cut(k)].sum(axis=0))]
+            found.append(examine_matrix(features.evaluate(index, index) if K is None else K[np.ix_(index, index)]))
+        return found
 
     def list_judge_arguments(self, f: np.ndarray, a: np.ndarray, b: np.ndarray, numbers: np.ndarray) -> tuple:
         """What `judge_problems` takes beside the numbers of the problems."""

@@ -34,6 +34,7 @@ WHOLE_SHARE = 0.7  # of the samples: where more may move, a phase has all of the
 STEPS_PER_ACTIVE_SAMPLE = 4  # pair steps of a phase over a part
 STEPS_PER_SAMPLE = 1  # of a phase over all samples
 MIN_PHASE_STEPS = 64
+U = np.uintp
 AT_INFINITY = 1e299  # rates of duals that cannot move lie beyond
 
 
@@ -49,11 +50,38 @@ def find_active(up, low, f, m, M, active):
 
 
 @njit(**OPTIONS)
-def add_matrix_row(t, matrix, own, i, f):
-    """f_j += t K[own_i, own_j]."""
-    row = matrix[own[i]]
-    for j in range(f.shape[0]):
-        f[j] += t * row[own[j]]
+def add_matrix_rows(part, now, before, matrix, own, f):
+    """f_j += sum_r (now_r - before_r) K[own_part_r, own_j]; whether any of them has moved.
+
+    Four rows at a time: they are far apart in memory, and to wait for four takes no longer than for one.
+    """
+    moved, n = np.empty(part.shape[0], np.int64), U(f.shape[0])
+    count = 0
+    for r in range(part.shape[0]):
+        if now[r] != before[r]:
+            moved[count] = r
+            count += 1
+    whole = count - count % 4
+    for k in range(0, whole, 4):
+        one, two, three, four = moved[k], moved[k + 1], moved[k + 2], moved[k + 3]
+        t, u, v, w = (
+            now[one] - before[one],
+            now[two] - before[two],
+            now[three] - before[three],
+            now[four] - before[four],
+        )
+        first, second, third, fourth = (
+            matrix[own[part[one]]], matrix[own[part[two]]], matrix[own[part[three]]], matrix[own[part[four]]]
+        )  # fmt: skip
+        for j in range(n):
+            at = U(own[j])
+            f[j] += (t * first[at] + u * second[at]) + (v * third[at] + w * fourth[at])
+    for k in range(whole, count):
+        r = moved[k]
+        t, row = now[r] - before[r], matrix[own[part[r]]]
+        for j in range(n):
+            f[j] += t * row[U(own[j])]
+    return count > 0
 
 
 @njit(**OPTIONS)
@@ -89,13 +117,10 @@ def take_phase(
         near[2], near[3], near[1], near[4, 0], SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, steps, numbers,
         counts, intercepts,
     )  # fmt: skip
-    moved = False
+    now = mine[0, 0]
     for r in range(count):
-        if mine[0, 0, r] != before[r]:
-            moved = True
-            a[part[r]] = mine[0, 0, r]
-            add_matrix_row(mine[0, 0, r] - before[r], matrix, own, part[r], f)
-    return moved
+        a[part[r]] = now[r]
+    return add_matrix_rows(part, now, before, matrix, own, f)
 
 
 @njit(**OPTIONS)

@@ -75,15 +75,15 @@ def take_steps_of_cell(
 
 @njit(**OPTIONS)
 def solve_cells(
-    start, stop, first_cell, last_cell, warm, matrix, diagonal, index, ends, buffer, places, a, f, p, d, e, lo, hi,
-    balance, balanced, tol, limits, numbers, counts, intercepts,
+    start, stop, first_cell, last_cell, warm, matrix, diagonal, index, ends, buffer, places, before, a, f, p, d, e, lo,
+    hi, balance, balanced, tol, limits, numbers, counts, intercepts,
 ):  # fmt: skip
     """Pair steps for the cells first_cell to last_cell of the problems start to stop, to gaps within tol.
 
     A cell starts from its own duals if `warm`, and counts their scores anew; else from the duals and the scores of the
-    cell before it, if there is one. Where duals are `balanced`, they sum to something else than zero, and each cell
-    starts anew. With `places` for rows in float32, a problem takes its steps in phases; what they say of its rows must
-    be that of the call before.
+    cell before it. Those before the first one are in `before`: the duals layer by layer, and the scores. Where duals
+    are `balanced`, they sum to something else than zero, and each cell starts anew. With `places` for rows in float32,
+    a problem takes its steps in phases; what they say of its rows must be that of the call before.
     """
     layers = a.shape[1]
     for k in range(start, stop):
@@ -116,12 +116,15 @@ def solve_cells(
                     fill_to_balance(duals[layer], lo_c[layer], hi_c[layer], balance[cell, k, layer])
             elif warm or cell > 0:
                 take_columns(a[cell if warm else cell - 1], begin, duals)
+            else:
+                take_columns(before, begin, duals)
             if balanced or warm:
                 fill(scores, 0.0)
                 start_scores(duals, source, rows, slot, holder, stamp, counted, scratch, scores)
-            elif cell > 0:
+            else:
+                source_of_scores = f[cell - 1] if cell > 0 else before[layers]
                 for i in range(n):
-                    scores[i] = f[cell - 1, begin + i]
+                    scores[i] = source_of_scores[begin + i]
             if not balanced and not warm:
                 scale_duals(duals, scores, p_c, d_c, e_c, lo_c, hi_c)
             code = STALLED
@@ -168,9 +171,11 @@ def add_sizes(t, row, sizes):
 @njit(**EXACT_OPTIONS)
 def judge_cells(
     start, stop, matrix, relative, index, ends, a, p, d, e, lo, hi, balance, b, bounds, least_sizes, floors, numbers,
-    used,
+    used, known, given, given_errors,
 ):  # fmt: skip
     """Scores f = K a and the numbers of the certificates of all cells of the problems start to stop.
+
+    Where the scores of a problem are `known` they are `given`, cell by cell, with the errors that follow.
 
     As `judge_problems` has them; a row of the matrix is gathered once for all cells. `used` says which cells are to be
     judged. An entry of the matrix is off by `relative` of itself beyond the rounding of the kernel, where it was stored
@@ -186,7 +191,13 @@ def judge_cells(
             for layer in range(layers):
                 for i in range(n):
                     coef[cell, i] += a[cell, layer, begin + i]
-        for i in range(n):
+        if known[k]:
+            for cell in range(cells):
+                for i in range(n):
+                    scores[cell, i] = given[cell, begin + i]
+                    if relative > 0.0:
+                        errors[cell, i] = given_errors[cell, begin + i]
+        for i in range(0 if known[k] else n):
             gathered = False
             for cell in range(cells):
                 if used[cell] and coef[cell, i] != 0.0:
@@ -208,3 +219,31 @@ def judge_cells(
                     scores[cell], errors[cell], coef[cell], found, work[0], work[1], work[2], work[3], work[4], work[5],
                     balance[cell, k], b[cell, k], bounds, least_sizes[cell, k], floors[cell, k], numbers[cell, k],
                 )  # fmt: skip
+
+
+@njit(**EXACT_OPTIONS)
+def certify_cell(
+    start, stop, scores, ends, a, p, d, e, lo, hi, balance, b, bounds, least_sizes, floors, numbers
+):  # fmt: skip
+    """The numbers of the certificates of one cell of the problems start to stop, from given scores f = K a.
+
+    The scores may have been summed in any order, over the samples of the problem and others without a dual.
+    """
+    layers = a.shape[0]
+    for k in range(start, stop):
+        begin, n = ends[k], ends[k + 1] - ends[k]
+        work, found = np.empty((6, layers, n)), np.empty((layers, LAYER_SUMS))
+        coef, errors = np.zeros(n), np.zeros(n)
+        take_columns(a, begin, work[0])
+        take_columns(p, begin, work[1])
+        take_columns(d, begin, work[2])
+        take_columns(e, begin, work[3])
+        take_columns(lo, begin, work[4])
+        take_columns(hi, begin, work[5])
+        for layer in range(layers):
+            for i in range(n):
+                coef[i] += work[0, layer, i]
+        certify_scores(
+            scores[begin : begin + n], errors, coef, found, work[0], work[1], work[2], work[3], work[4], work[5],
+            balance[k], b[k], bounds, least_sizes[k], floors[k], numbers[k],
+        )  # fmt: skip

@@ -2,7 +2,8 @@
 
 State of a pass: `numbers` holds the intercept b, its pull tau (b = b0 + tau (sum a - balance), or the constant feature
 squared), the largest violation of this pass, the one beyond which a row that wants to stay is left out, the gap as the
-pass saw it, the gap at which passes stop for a look, and b0; `seed` the random numbers of the order. All numbers of a
+pass saw it, the gap at which passes stop for a look, b0, the sum of all violations of this pass and how many they were,
+and how many times their mean is the limit of the next pass; `seed` the random numbers of the order. All numbers of a
 row, its dual too, lie in one line of `table`, 64 bytes wide: rows come in random order, and seven arrays would be seven
 cache misses. A pass shuffles the rows first: it then knows the next ones, and asks for those of a sparse matrix while
 it is at work on one. A row of 14 entries takes 50 ns; with the functions below called instead of written out, and
@@ -19,7 +20,7 @@ OPTIONS = {
     "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"},
 }  # fmt: skip
 U = np.uint64  # Numba turns a uint64 and an int64 into a float64
-INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE = range(7)
+INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE, VIOLATIONS, VIOLATORS, PATIENCE = range(10)
 P, D, E, LO, HI, NORM, DUAL = range(7)  # columns of the table of rows
 TABLE_WIDTH = 8  # numbers in a line of the table
 # Steps go beyond the best dual by a quarter of their length (projected SOR, Cryer 1971): a tenth of the passes less.
@@ -87,6 +88,7 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
     """
     b, tau, limit = numbers[INTERCEPT], numbers[TAU], numbers[LIMIT]
     largest, gap = (numbers[MAX_VIOLATION], numbers[SEEN_GAP]) if s > 0 else (0.0, 0.0)
+    violations, violators = (numbers[VIOLATIONS], numbers[VIOLATORS]) if s > 0 else (0.0, 0.0)
     if s == 0:
         shuffle(order, active, seed)
     numbers_of_rows = table.reshape(-1)
@@ -119,12 +121,15 @@ def sparse_pass(data, indices, indptr, order, s, visits, active, w, table, numbe
         best = lengthen_step(best, row[E], row[LO], row[HI], row[DUAL])
         change = best - row[DUAL]
         largest = max(largest, violation)
+        violations += max(violation, 0.0)
+        violators += 1.0 if violation > 0.0 else 0.0
         if change != 0.0:
             row[DUAL] = best
             b += tau * change
             for k in range(start, stop):
                 w[U(indices[k])] += change * data[k]
     numbers[MAX_VIOLATION], numbers[INTERCEPT], numbers[SEEN_GAP] = largest, b, gap
+    numbers[VIOLATIONS], numbers[VIOLATORS] = violations, violators
     return s, active
 
 
@@ -133,6 +138,7 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
     """The same over dense rows."""
     b, tau, limit = numbers[INTERCEPT], numbers[TAU], numbers[LIMIT]
     largest, gap = (numbers[MAX_VIOLATION], numbers[SEEN_GAP]) if s > 0 else (0.0, 0.0)
+    violations, violators = (numbers[VIOLATIONS], numbers[VIOLATORS]) if s > 0 else (0.0, 0.0)
     if s == 0:
         shuffle(order, active, seed)
     while s < active and visits > 0:
@@ -155,12 +161,15 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
         best = lengthen_step(best, row[E], row[LO], row[HI], row[DUAL])
         change = best - row[DUAL]
         largest = max(largest, violation)
+        violations += max(violation, 0.0)
+        violators += 1.0 if violation > 0.0 else 0.0
         if change != 0.0:
             row[DUAL] = best
             b += tau * change
             for k in range(w.shape[0]):
                 w[k] += change * x[k]
     numbers[MAX_VIOLATION], numbers[INTERCEPT], numbers[SEEN_GAP] = largest, b, gap
+    numbers[VIOLATIONS], numbers[VIOLATORS] = violations, violators
     return s, active
 
 
@@ -168,11 +177,16 @@ def dense_pass(X, order, s, visits, active, w, table, numbers, seed):
 def end_pass(numbers, shrinking, free):
     """After a pass: rows may be left out as far as it violated optimality, and b0 follows a free intercept.
 
+    How far that is, the largest violation says, or the mean one: a few rows far from the others violate it long after
+    nearly all are settled.
+
     With b = b0 + tau (sum a - balance), the same imbalance beside b0 = b is b + (b - b0). Returns whether it is time to
     look at the gap: the pass saw a small one, or nothing moved.
     """
     largest = numbers[MAX_VIOLATION]
-    numbers[LIMIT] = largest if shrinking and largest > 0.0 else np.inf
+    numbers[LIMIT] = np.inf
+    if shrinking and largest > 0.0:
+        numbers[LIMIT] = min(largest, numbers[PATIENCE] * (numbers[VIOLATIONS] / numbers[VIOLATORS]))
     if free:
         b = numbers[INTERCEPT]
         numbers[INTERCEPT], numbers[CENTRE] = b + (b - numbers[CENTRE]), b

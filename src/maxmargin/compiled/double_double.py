@@ -26,7 +26,7 @@ from .lanes import (
     subtract,
 )
 
-OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": False}
 UNIT = 2.0**-53  # u, the unit roundoff of float64
 EXP_ERROR = UNIT  # relative error of exp_double; the largest measured is 0.26 u
 TANH_ERROR = 8.0 * UNIT  # relative error of tanh_double; the largest measured is 2.6 u

@@ -14,7 +14,10 @@ from numba.extending import intrinsic
 from .compiler import njit
 from .lanes import EXP_EVEN_COEFFICIENTS, EXP_ODD_COEFFICIENTS
 
-OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "forceinline": True}
+OPTIONS = {
+    "cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "forceinline": True,
+    "fastmath": False,
+}  # fmt: skip
 DOUBLE, WORD = ir.DoubleType(), ir.IntType(64)
 ROUNDING_MAGIC = 1.5 * 2.0**52  # added to an integer k, it leaves k in the last bits
 MAGIC_BITS = np.int64(0x4338000000000000)  # of that number

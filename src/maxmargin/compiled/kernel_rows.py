@@ -200,6 +200,13 @@ def sparse_differences(tile, data, indices, indptr, features, values, starts, sq
 
 
 @njit(**OPTIONS)
+def cut_row(row, columns):
+    """row[: len(columns)] = row[columns], where it lies; the columns rise."""
+    for j in range(U(columns.shape[0])):
+        row[j] = row[U(columns[j])]
+
+
+@njit(**OPTIONS)
 def add_stored_rows(f, rows, slots, steps, start, stop):
     """f[start:stop] += steps' rows[slots, start:stop].
 

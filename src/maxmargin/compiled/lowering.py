@@ -6,7 +6,9 @@ nearly all of them. Of the lines that a first fit of `SVC` wrote for LLVM, nearl
 - arrays are not counted in a function that neither allocates nor returns one: its caller holds them;
 - numbers are not put back to zero when their last use is over;
 - a call of a function that never raises is followed by no test of its error code;
-- an item or a row of an array is taken in as many instructions as that needs.
+- an item or a row of an array is taken in as many instructions as that needs;
+- the number that a loop counts never overflows, and LLVM is told so: where it could not rule out that an index counts
+  from the end, it took vectors of rows item by item, each at an address of its own.
 
 The rest is Numba's own.
 """
@@ -148,7 +150,8 @@ class PlainLower(Lower):
         place, step, left = (builder.extract_value(state, k) for k in (0, 2, 3))
         count, value = builder.load(left), builder.load(place)
         builder.store(builder.sub(count, Constant(count.type, 1), flags=["nsw"]), left)
-        builder.store(builder.add(value, step), place)
+        exact = "nsw" if resty.first_type.signed else "nuw"
+        builder.store(builder.add(value, step, flags=[exact]), place)
         pair = builder.insert_value(Constant(self.context.get_value_type(resty), Undefined), value, 0)
         return builder.insert_value(pair, builder.icmp_signed(">", count, Constant(count.type, 0)), 1)
 

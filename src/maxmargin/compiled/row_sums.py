@@ -5,9 +5,14 @@ import numpy as np
 from ..runtime.rounding import AT_BOUND, BALANCE_ROUNDINGS, BALANCE_TOLERANCE, UNIT
 from .compiler import njit
 from .double_double import two_sum
-from .piecewise import best_dual_of_one
+from .elementary import bits_of, number_of
+from .piecewise import best_dual, best_dual_of_one
 
-OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+# What says nothing of fast arithmetic is compiled with that of its first caller.
+OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": False}
+ONE_ROW = {**OPTIONS, "forceinline": True}  # without branches, so that LLVM takes eight rows at a time
+SUMS = {**OPTIONS, "fastmath": {"reassoc"}}
+INFINITY_BITS = np.int64(0x7FF0000000000000)
 CHUNK_ROWS = 256  # rows are summed in chunks before they are added to the total, so that rounding errors stay small
 TERM_ROUNDINGS = 16.0  # rounding errors of a term, each below UNIT of its size
 
@@ -20,65 +25,47 @@ def sum_rows(f, a, p, d, e, lo, hi):
         loss = conjugate = 0.0
         for k in range(start, min(start + CHUNK_ROWS, f.shape[0])):
             push, dual = -(f[k] + p[k]), a[k]
-            loss += evaluate_loss(push, d[k], e[k], lo[k], hi[k])
+            loss += evaluate_loss(push, best_dual_of_one(push, d[k], e[k], lo[k], hi[k]), d[k], e[k])
             conjugate += p[k] * dual + 0.5 * d[k] * dual * dual + e[k] * abs(dual)
         losses += loss
         conjugates += conjugate
     return losses, conjugates
 
 
-@njit(**OPTIONS)
-def certain_best_dual(push, score_error, e, lo, hi):
-    """The best dual for d = 0 if it is the same for every push within `score_error`; otherwise NaN."""
-    if push - score_error > e:
-        return hi
-    if push + score_error < -e:
-        return lo
-    return 0.0 if abs(push) + score_error < e else np.nan
-
-
-@njit(**OPTIONS)
-def evaluate_loss(push, d, e, lo, hi):
-    """c l(f) = max over a in [lo, hi] of a push - d a^2/2 - e |a|, with push = -(f + p)."""
-    best = best_dual_of_one(push, d, e, lo, hi)
+@njit(**ONE_ROW)
+def evaluate_loss(push, best, d, e):
+    """c l(f) = max over a in [lo, hi] of a push - d a^2/2 - e |a|, with push = -(f + p), which `best` attains."""
     return 0.0 if best == 0.0 else abs(best) * (abs(push) - e - 0.5 * d * abs(best))
 
 
-@njit(**OPTIONS)
+@njit(**ONE_ROW)
 def measure_distance(push, dual, d, e, lo, hi, margin):
     """The distance of -f from the subdifferential of conj at the dual."""
-    dual = 0.0 if abs(dual) <= margin else dual
-    middle, distance = push - d * dual, 0.0
-    if dual > lo + margin:
-        distance = (e if dual > 0 else -e) - middle
-    if dual < hi - margin:
-        distance = max(distance, middle - (e if dual >= 0 else -e))
-    return max(distance, 0.0)
+    inner = 0.0 if abs(dual) <= margin else dual
+    middle = push - d * inner
+    below = (e if inner > 0.0 else -e) - middle
+    above = middle - (e if inner >= 0.0 else -e)
+    return max(max(below if inner > lo + margin else 0.0, above if inner < hi - margin else 0.0), 0.0)
 
 
-@njit(**OPTIONS)
-def measure_remainder(push, dual, d, e, lo, hi):
+@njit(**ONE_ROW)
+def measure_remainder(push, best, dual, d, e):
     """c l(f) + conj(a) + a f >= 0, as a sum of nonnegative products, so that nothing cancels.
 
     It is g(t) - g(a), where g(a) = a push - d a^2/2 - e |a| is concave and largest at t. The interval from a to t is
-    split at zero. On each part g rises by the length of the part times its slope at the midpoint.
+    split at zero. On each part g rises by the length of the part times its slope at the midpoint: to the maximum t by
+    (t - s) (slope - d t + d (t - s)/2), rounded upwards.
     """
-    best = best_dual_of_one(push, d, e, lo, hi)
-    if best * dual >= 0.0:
-        side = best + dual
-        kink = e if side > 0 else (-e if side < 0 else 0.0)
-        return rise_to_maximum(best, dual, push - kink, d)
+    apart = best * dual < 0.0
+    side = best if apart else best + dual
+    kink = e if side > 0.0 else (-e if side < 0.0 else 0.0)
     back = abs(dual) * (abs(push) + e + 0.5 * d * abs(dual))
-    return back + rise_to_maximum(best, 0.0, push - (e if best > 0 else -e), d)
-
-
-@njit(**OPTIONS)
-def rise_to_maximum(best, start, slope, d):
-    """(t - s) (slope - d t + d (t - s)/2): how much g rises from s to its maximum t, rounded upwards."""
+    start = 0.0 if apart else dual
     way = abs(best - start)
-    if d > 0 and way > 0:
-        way += 4.0 * UNIT * (abs(best) + abs(start))
-    return way * (abs(slope - d * best) + 0.5 * d * way) if way > 0 else 0.0
+    longer = way + 4.0 * UNIT * (abs(best) + abs(start))
+    length = longer if d > 0.0 else way
+    rise = length * (abs(push - kink - d * best) + 0.5 * d * length)
+    return (back if apart else 0.0) + (rise if way > 0.0 else 0.0)
 
 
 @njit(**OPTIONS)
@@ -103,6 +90,70 @@ def bound_balancing_cost(sums, free, balance, b, n, margin):
     return moved, moved * slope + left * abs(b)
 
 
+@njit(**ONE_ROW)
+def enclose_row(s, error, b, dual, p, d, e, lo, hi, margin):
+    """Of one row at the score f = s + b, which is off by `error`: c l(f), and by how much it may be larger.
+
+    Then the remainder and the larger of those at the two ends of the interval of f, conj(a) and the size of its terms,
+    the slope, and the violation.
+    """
+    f, shift_error = two_sum(s, b)
+    distance, push_error = two_sum(f, p)
+    push, error = -distance, error + abs(shift_error) + abs(push_error)
+    error = error + 4.0 * UNIT * (error + abs(push)) if error > 0.0 else 0.0
+    left, right = push - error, push + error
+    best, before, after = (
+        best_dual(push, d, e, lo, hi), best_dual(left, d, e, lo, hi), best_dual(right, d, e, lo, hi)
+    )  # fmt: skip
+    value = evaluate_loss(push, best, d, e)
+    rise = max(max(evaluate_loss(left, before, d, e), evaluate_loss(right, after, d, e)) - value, 0.0)
+    # most rows of a loss with kinks: whatever the score is, the dual is the best one
+    certain = (d == 0.0) & (dual == best) & (dual == before) & (dual == after)
+    remainder = measure_remainder(push, best, dual, d, e)
+    high = max(measure_remainder(left, before, dual, d, e), measure_remainder(right, after, dual, d, e))
+    linear, square, kink = p * dual, 0.5 * d * dual * dual, e * abs(dual)
+    slope = abs(push) + error + e + d * (abs(dual) + margin)
+    return (
+        value, abs(dual) * error if certain else rise, remainder, high, linear + square + kink,
+        abs(linear) + square + kink, slope, measure_distance(push, dual, d, e, lo, hi, margin),
+    )  # fmt: skip
+
+
+@njit(**SUMS)
+def sum_chunk(s, errors, b, a, p, d, e, lo, hi, margin, first, last, mildest, steepest, widest, outside):
+    """Ten sums over the rows of a chunk, which vectors of rows add in another order, and four extremes so far.
+
+    Sums alone may be reordered: products of a tiny weight and a huge one would underflow. Of
+    numbers that are not negative, the bits are in the order of the numbers, and the largest of many integers is found
+    in vectors.
+    """
+    losses = rises = conjugates = sizes_of_conjugates = remainders = highest = levers = sizes = up = down = 0.0
+    for k in range(first, last):
+        dual = a[k]
+        value, rise, remainder, high, conjugate, size_of_conjugate, slope, distance = enclose_row(
+            s[k], errors[k], b, dual, p[k], d[k], e[k], lo[k], hi[k], margin
+        )
+        losses += value
+        rises += rise
+        remainders += remainder
+        highest += high
+        conjugates += conjugate
+        sizes_of_conjugates += size_of_conjugate
+        levers += abs(dual) * slope
+        sizes += abs(dual)
+        up += hi[k] - dual
+        down += dual - lo[k]
+        bits, free = bits_of(slope), (lo[k] + margin < dual) & (dual < hi[k] - margin)
+        mildest = min(mildest, bits if free else INFINITY_BITS)
+        steepest = max(steepest, bits if lo[k] < hi[k] else np.int64(0))
+        widest = max(widest, bits_of(abs(distance)))
+        outside += 0 if (lo[k] <= dual) & (dual <= hi[k]) else 1
+    return (
+        (losses, rises, conjugates, sizes_of_conjugates, remainders, highest, levers, sizes, up, down),
+        mildest, steepest, widest, outside,
+    )  # fmt: skip
+
+
 @njit(**OPTIONS)
 def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
     """The sums of `sum_rows` at the scores f = s + b, where each s_i has an error of up to `errors`, and error bounds.
@@ -114,59 +165,28 @@ def enclose_rows(s, errors, b, a, p, d, e, lo, hi, margin):
     mildest is taken over the duals that are free to move by `margin`, the steepest over all. The leverage is
     sum_i |a_i| slope_i.
     """
-    losses = loss_rises = conjugates = conjugate_sizes = remainders = most = size = leverage = 0.0
-    total = total_error = up = down = violation = max_slope = 0.0
-    min_free_slope, inside = np.inf, True
-    for start in range(0, s.shape[0], CHUNK_ROWS):
-        loss = rise = conjugate = conjugate_size = remainder = high = sizes = lever = 0.0
-        for k in range(start, min(start + CHUNK_ROWS, s.shape[0])):
-            dual = a[k]
-            f, shift_error = two_sum(s[k], b)
-            distance, push_error = two_sum(f, p[k])
-            push = -distance
-            score_error = errors[k] + abs(shift_error) + abs(push_error)
-            if score_error > 0:
-                score_error += 4.0 * UNIT * (score_error + abs(push))
-            if d[k] == 0.0 and dual == certain_best_dual(
-                push, score_error, e[k], lo[k], hi[k]
-            ):  # most rows: no remainder
-                loss += 0.0 if dual == 0.0 else abs(dual) * (abs(push) - e[k])
-                rise += abs(dual) * score_error
-            else:
-                value = evaluate_loss(push, d[k], e[k], lo[k], hi[k])
-                left = evaluate_loss(push - score_error, d[k], e[k], lo[k], hi[k])
-                right = evaluate_loss(push + score_error, d[k], e[k], lo[k], hi[k])
-                loss += value
-                rise += max(max(left, right) - value, 0.0)
-                remainder += measure_remainder(push, dual, d[k], e[k], lo[k], hi[k])
-                below = measure_remainder(push - score_error, dual, d[k], e[k], lo[k], hi[k])
-                high += max(below, measure_remainder(push + score_error, dual, d[k], e[k], lo[k], hi[k]))
-            linear, square, kink = p[k] * dual, 0.5 * d[k] * dual * dual, e[k] * abs(dual)
-            conjugate += linear + square + kink
-            conjugate_size += abs(linear) + square + kink
-            slope = abs(push) + score_error + e[k] + d[k] * (abs(dual) + margin)
-            if lo[k] + margin < dual < hi[k] - margin:
-                min_free_slope = min(min_free_slope, slope)
-            if lo[k] < hi[k]:
-                max_slope = max(max_slope, slope)
-            lever += abs(dual) * slope
-            sizes += abs(dual)
-            up, down = up + (hi[k] - dual), down + (dual - lo[k])
-            total, lost = two_sum(total, dual)
-            total_error += lost
-            inside = inside and lo[k] <= dual <= hi[k]
-            violation = max(violation, measure_distance(push, dual, d[k], e[k], lo[k], hi[k], margin))
-        losses, loss_rises = losses + loss, loss_rises + rise
-        conjugates, conjugate_sizes = conjugates + conjugate, conjugate_sizes + conjugate_size
-        remainders, most = remainders + remainder, most + high
-        size, leverage = size + sizes, leverage + lever
+    n = s.shape[0]
+    losses = loss_rises = conjugates = conjugate_sizes = remainders = most = size = leverage = up = down = 0.0
+    mildest, steepest, widest, outside = INFINITY_BITS, np.int64(0), np.int64(0), 0
+    for start in range(0, n, CHUNK_ROWS):
+        sums, mildest, steepest, widest, outside = sum_chunk(
+            s, errors, b, a, p, d, e, lo, hi, margin, np.uintp(start), np.uintp(min(start + CHUNK_ROWS, n)), mildest,
+            steepest, widest, outside,
+        )  # fmt: skip
+        losses, loss_rises = losses + sums[0], loss_rises + sums[1]
+        conjugates, conjugate_sizes = conjugates + sums[2], conjugate_sizes + sums[3]
+        remainders, most = remainders + sums[4], most + sums[5]
+        leverage, size, up, down = leverage + sums[6], size + sums[7], up + sums[8], down + sums[9]
+    total = total_error = 0.0
+    for k in range(n):
+        total, lost = two_sum(total, a[k])
+        total_error += lost
     most += 4.0 * UNIT * (losses + leverage)  # c = C times weight is a product of rounded numbers
-    slack = (TERM_ROUNDINGS + min(CHUNK_ROWS, s.shape[0]) + s.shape[0] / CHUNK_ROWS) * UNIT
+    slack = (TERM_ROUNDINGS + min(CHUNK_ROWS, n) + n / CHUNK_ROWS) * UNIT
     return (
         losses, loss_rises * (1.0 + slack) + slack * losses, conjugates, slack * conjugate_sizes, remainders,
-        most * (1.0 + slack), total, total_error, size * (1.0 + slack), min_free_slope, max_slope,
-        leverage * (1.0 + slack),
-        up, down, violation, 1.0 if inside else 0.0,
+        most * (1.0 + slack), total, total_error, size * (1.0 + slack), number_of(mildest), number_of(steepest),
+        leverage * (1.0 + slack), up, down, number_of(widest), 1.0 if outside == 0 else 0.0,
     )  # fmt: skip
 
 

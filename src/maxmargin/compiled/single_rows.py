@@ -107,7 +107,7 @@ def gather_row(i, source, row):
     matrix, index = source
     own = matrix[index[i]]
     for j in range(row.shape[0]):
-        row[j] = own[index[j]]
+        row[j] = own[U(index[j])]
 
 
 def fill_row(i, source, row):
@@ -123,12 +123,35 @@ def _compile_fill_row(i, source, row):
 
 
 @njit(**OPTIONS)
-def admit_row(i, source, rows, slot, holder, stamp, clock):
-    """Evaluate row i into the slot of the row longest unused."""
-    s = 0
+def find_room(holder, stamp):
+    """A place for a row: one that is empty, or that of the row longest unused.
+
+    Places are filled from the first to the last, so that an empty one is found by bisection; whatever the order, what
+    it finds is empty.
+    """
+    last = holder.shape[0] - 1
+    if holder[last] < 0:
+        first = 0
+        while first < last:
+            middle = (first + last) // 2
+            if holder[middle] < 0:
+                last = middle
+            else:
+                first = middle + 1
+        return last
+    oldest = stamp[0]
+    for k in range(stamp.shape[0]):  # a minimum without its place is found eight at a time
+        oldest = min(oldest, stamp[k])
     for k in range(stamp.shape[0]):
-        if stamp[k] < stamp[s]:
-            s = k
+        if stamp[k] == oldest:
+            return k
+    return last
+
+
+@njit(**OPTIONS)
+def admit_row(i, source, rows, slot, holder, stamp, clock):
+    """Evaluate row i into an empty place, or into that of the row longest unused."""
+    s = find_room(holder, stamp)
     if holder[s] >= 0:
         slot[holder[s]] = -1
     holder[s], slot[i], stamp[s] = i, s, clock

@@ -11,6 +11,7 @@ to one array each: of more than a few, LLVM does not see that they do not overla
 import numpy as np
 
 from .compiler import njit
+from .last_digits_linear import FIT_COST, SHARE_OF_FIT, settle
 from .small_newton import CONVERGED, DUAL, EXACT, GAP_SHARE, PRIMAL, STEPS, absorb_imbalance, measure_targets
 from .small_systems import (
     OPTIONS,
@@ -308,8 +309,41 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
 
 
 @njit(**EXACT)
+def find_last_digits(Z, free, p, e, lo, hi, share, u, duals, told):
+    """The optimum itself in place of a point within tol, where that is soon found and the gap is less for it."""
+    n, size = Z.shape
+    ridge = 0.0 if free else 1.0
+    credit = SHARE_OF_FIT * (share * FIT_COST + told[STEPS] * n * size * size)
+    a, v, f = np.empty(n), np.empty(size), np.empty(n)
+    for i in range(n):
+        a[i] = duals[i]
+    combine(a, Z, v)
+    if free:
+        v[size - 1] = 0.0
+    project(Z, v, f)
+    b = settle(Z, free, p, e, lo, hi, credit, a, v, f)
+    if free:
+        if not absorb_imbalance(a, lo, hi):
+            return
+        for i in range(n):
+            f[i] += b
+        v[size - 1] = b
+    primal = halve_square(v, ridge) + sum_losses(f, p, e, lo, hi)
+    dual = -halve_square(v, ridge) - sum_conjugates(p, e, a)
+    if not primal - dual < told[PRIMAL] - told[DUAL]:
+        return
+    told[PRIMAL], told[DUAL] = primal, dual
+    for i in range(n):
+        duals[i] = a[i]
+    for j in range(size):
+        u[j] = v[j]
+
+
+@njit(**EXACT)
 def minimise_all_kinked(start, stop, Z, free, real, c, p, e, lo, hi, tol, max_steps, u, a, told):
     """`take_interior_steps` for the problems start to stop, whose rows are those of p to hi."""
     for k in range(start, stop):
         centre, scale = measure_targets(real, free, p[k], c[k])
         take_interior_steps(Z, free, p[k], e[k], lo[k], hi[k], tol, max_steps, scale, centre, u[k], a[k], told[k])
+        if told[k, CONVERGED] > 0.0:
+            find_last_digits(Z, free, p[k], e[k], lo[k], hi[k], 1.0 / p.shape[0], u[k], a[k], told[k])

@@ -4,14 +4,14 @@ import numpy as np
 
 from ..runtime.rounding import UNIT
 from .compiler import njit
-from .row_sums import OPTIONS, judge_rows
+from .row_sums import OPTIONS, SUMS, judge_rows
 from .small_systems import combine, project
 from .smooth_rows import LOGISTIC, add_smooth_terms
 
 UNDERFLOW_ALLOWANCE = 2.0**-1000  # more than all that a square loses where it is too small for float64
 
 
-@njit(**OPTIONS)
+@njit(**SUMS)
 def bound_lengths(Z, width, relative, sizes):
     """|z_i| of the first `width` features, or a little more; returns the largest.
 
@@ -19,15 +19,15 @@ def bound_lengths(Z, width, relative, sizes):
     """
     largest = 0.0
     for i in range(Z.shape[0]):
-        square = width * UNDERFLOW_ALLOWANCE
+        square = 0.0
         for j in range(width):
             square += Z[i, j] * Z[i, j]
-        sizes[i] = np.sqrt(square) * (1.0 + relative)
+        sizes[i] = np.sqrt(square + width * UNDERFLOW_ALLOWANCE) * (1.0 + relative)
         largest = max(largest, sizes[i])
     return largest
 
 
-@njit(**OPTIONS)
+@njit(**SUMS)
 def compare_weights(coef, pulled, b, sizes, relative, away, a, errors):
     """|coef|^2, |coef - Z'a| and sum_i |a_i| |z_i|, from Z'a in `pulled`; what each score is off by, into `errors`."""
     square = apart = weight = 0.0

@@ -67,11 +67,13 @@ def balance(kind, free, f, p, d, e, lo, hi, scale, trial, a, curvature):
         for k in range(f.shape[0]):
             trial[k] = f[k] + shift
         losses, conjugates = respond(kind, trial, p, d, e, lo, hi, a, curvature)
+        if not free:
+            break
         missing = size = second = 0.0
         for k in range(f.shape[0]):
             missing, size, second = missing + a[k], size + abs(a[k]), second + curvature[k]
         narrow = high - low < np.inf and high - low <= 4e-16 * (abs(low) + abs(high))
-        if not free or narrow or abs(missing) <= 1e-15 * size:
+        if narrow or abs(missing) <= 1e-15 * size:
             break
         if missing > 0:
             low = shift
@@ -268,7 +270,7 @@ def minimise_all(
     """`minimise` for the problems start to stop, whose rows are those of p to hi; duals that must balance do."""
     held, M, last = first_held.copy(), first_M.copy(), Z.shape[1] - 1
     for k in range(start, stop):
-        centre, scale = measure_targets(real, free, p[k], c[k])
+        centre, scale = measure_targets(real and free, free, p[k], c[k])
         fill(u[k], 0.0)
         u[k, last] = centre if free else 0.0
         minimise(

@@ -13,10 +13,26 @@ from .compiler import njit
 from .double_double import two_sum
 from .free_duals import estimate_credit, maximise_over_free
 from .lanes import cut_rows, view_rows
+from .last_digits import find_last_digits
 from .row_sums import bound_balancing_cost, enclose_rows
 from .single_rows import admit_row, evaluate_row
 from .small_systems import fill
-from .smo import BUDGET, CLOCK, DUAL, GAP_CHECK_STEPS, HELD, MISSES, OPTIONS, SECOND_ORDER, pair_steps, update_all_rates
+from .smo import (
+    BUDGET,
+    CLOCK,
+    CONVERGED,
+    DUAL,
+    GAP_CHECK_STEPS,
+    HELD,
+    MISSES,
+    OPTIONS,
+    SECOND_ORDER,
+    STALLED,
+    estimate_gap,
+    is_gap_within,
+    pair_steps,
+    update_all_rates,
+)  # fmt: skip
 
 STRETCH_STEPS = 32  # pair steps before Newton's method is tried over the free duals
 EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
@@ -149,8 +165,11 @@ def take_stretches(
     rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, tol, steps, numbers, counts,
     intercepts,
 ):  # fmt: skip
-    """Stretches of pair steps, with Newton's method over the free duals between them, until the gap is within tol."""
-    code, left, credit = BUDGET, steps, 0.0
+    """Stretches of pair steps, with Newton's method over the free duals between them, until the gap is within tol.
+
+    Then the last digits; should these have opened the gap again, steps go on.
+    """
+    code, left, credit, finished = BUDGET, steps, 0.0, False
     while code == BUDGET and left > 0:
         stretch = min(left, STRETCH_STEPS)
         code = pair_steps(
@@ -163,6 +182,19 @@ def take_stretches(
                 credit + estimate_credit(stretch, f.shape[0]), rows, slot, f, a[0], p[0], d[0], e[0], lo[0], hi[0],
                 up[0], low[0], curvature[0], numbers,
             )  # fmt: skip
+        if code == STALLED and is_gap_within(
+            estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts), tol, numbers
+        ):
+            code = CONVERGED  # steps that end at the optimum itself have no more effect, and look at no gap
+        if code == CONVERGED and not finished:
+            finished = True
+            find_last_digits(
+                rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, numbers, counts,
+                intercepts,
+            )  # fmt: skip
+            gap = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
+            if not is_gap_within(gap, tol, numbers):
+                code, left = BUDGET, max(left, STRETCH_STEPS)
 
 
 @njit(**OPTIONS)

@@ -24,7 +24,7 @@ from .coordinate import (
     sparse_pass,
 )  # fmt: skip
 from .free_face import ORDERED, step_on_face, sum_squares
-from .sparse_products import OPTIONS, project
+from .sparse_products import OPTIONS, project, sum_row_square
 
 ACTIVE, PASSES, VISITS, LOOKS, NEXT_FACE, INTERVAL, IS_SETTLED, FAILURES = range(8)  # of `counts`
 # of `told`: D, the gap below which D is evaluated anew, the gap that is worth a look, the gap that the last pass saw,
@@ -46,10 +46,7 @@ MAX_INTERVAL = 8  # passes from one step on the face to the next, where they bri
 def fill_table(data, indptr, p, d, e, lo, hi, table):
     """The five numbers of each row, |x|^2 and a dual of zero."""
     for i in range(table.shape[0]):
-        square = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            square += data[k] * data[k]
-        row = table[i]
+        row, square = table[i], sum_row_square(data, indptr, i)
         row[0], row[1], row[2], row[3], row[4], row[5], row[6] = p[i], d[i], e[i], lo[i], hi[i], square, 0.0
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from .compiler import njit
 from .row_sums import OPTIONS
 from .small_designs import UNDERFLOW_ALLOWANCE, sum_design
-from .sparse_products import combine, project
+from .sparse_products import combine, project, sum_row_square
 
 
 @njit(**OPTIONS)
@@ -14,9 +14,7 @@ def bound_sparse_lengths(data, indptr, scaling, relative, sizes):
     largest = 0.0
     for i in range(sizes.shape[0]):
         square = scaling * scaling + (indptr[i + 1] - indptr[i] + 1) * UNDERFLOW_ALLOWANCE
-        for k in range(indptr[i], indptr[i + 1]):
-            square += data[k] * data[k]
-        sizes[i] = np.sqrt(square) * (1.0 + relative)
+        sizes[i] = np.sqrt(square + sum_row_square(data, indptr, i)) * (1.0 + relative)
         largest = max(largest, sizes[i])
     return largest
 

@@ -60,11 +60,17 @@ def compress_rows(X, indptr, indices, data):
 
 
 @njit(**OPTIONS)
+def sum_row_square(data, indptr, i):
+    """|x_i|^2."""
+    total = 0.0
+    for k in range(U(indptr[i]), U(indptr[i + 1])):
+        value = np.float64(data[k])
+        total += value * value
+    return total
+
+
+@njit(**OPTIONS)
 def sum_row_squares(data, indptr, out):
     """out_i = |x_i|^2."""
     for i in range(out.shape[0]):
-        total = 0.0
-        for k in range(U(indptr[i]), U(indptr[i + 1])):
-            value = np.float64(data[k])
-            total += value * value
-        out[i] = total
+        out[i] = sum_row_square(data, indptr, i)

@@ -101,6 +101,11 @@ class Estimator(ABC):
         return False
 
     @property
+    def has_results(self) -> bool:
+        """Whether `result_` is there, of a fit or from a file; machines that other libraries fitted lack it."""
+        return False
+
+    @property
     def wants_probabilities(self) -> bool:
         """Whether a parameter asks for probabilities that a fit has to make after its solves."""
         return False

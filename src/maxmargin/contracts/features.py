@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,6 +71,11 @@ class Features(ABC):
     def scores(self, coef: np.ndarray) -> np.ndarray:
         """f_i = <w, phi(x_i)>."""
 
+    def scores_of(self, coef: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """f_i of some of the samples."""
+        scores: np.ndarray = self.scores(coef)[index]
+        return scores
+
     @abstractmethod
     def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """|w|^2, from the coefficients and the scores of w."""
@@ -91,6 +97,15 @@ class Features(ABC):
     @abstractmethod
     def enclose(self, coef: np.ndarray, closely: bool = False) -> Enclosed:
         """f_i = <w, phi(x_i)> and a bound on the rounding error of each; `closely` as if in twice the precision."""
+
+    def enclose_where_needed(
+        self, coef: np.ndarray, settles: Callable[[np.ndarray, Enclosed], np.ndarray]
+    ) -> tuple[Enclosed, np.ndarray] | None:
+        """The same scores, and the samples without a coefficient whose scores are known roughly; None to `enclose`.
+
+        `settles(index, scores)` says of some samples which of them need no closer score than this one.
+        """
+        return None
 
     @abstractmethod
     def enclose_penalty(self, coef: np.ndarray, scores: Enclosed) -> Enclosed:

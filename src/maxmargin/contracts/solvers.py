@@ -121,6 +121,11 @@ class Run(ABC):
         """Samples with a nonzero dual: how long a certificate takes depends on them."""
         return 0 if self.a is None else int(np.count_nonzero(self.a))
 
+    @property
+    def takes_rough_scores(self) -> bool:
+        """Whether `refresh` may be given scores in float32, of samples that the judge had to know no closer."""
+        return False
+
     def has_diverged(self) -> bool:
         """Whether a dual is beyond 1e99."""
         return self.a is not None and bool(abs(self.a).max() > MAX_DUAL)

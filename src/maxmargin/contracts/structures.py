@@ -20,6 +20,33 @@ class StructuredModel:
     exact : bool
         Whether `argmax` always finds the best labelling. Set it to False for a search that may miss it, and give an
         `upper_bound` if there is one: without it no certificate has a finite gap.
+
+    See Also
+    --------
+    ChainModel : Sequences of labels.
+    MulticlassModel : One label.
+    StructuredSVM : The machine that takes it.
+
+    References
+    ----------
+    - Tsochantaridis, Joachims, Hofmann and Altun (2005). Large margin methods for structured and interdependent
+      output variables. Journal of Machine Learning Research 6, 1453-1484.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import StructuredModel, StructuredSVM
+    >>> class Sign(StructuredModel):
+    ...     def joint_feature(self, x, y):
+    ...         return y * x
+    ...     def loss(self, y, z):
+    ...         return float(y != z)
+    ...     def argmax(self, x, w, y=None):
+    ...         return max((-1, 1), key=lambda z: z * (x @ w) + (0.0 if y is None else float(y != z)))
+    >>> X, y = [np.array([1.0, 2.0]), np.array([-1.0, 0.5]), np.array([-2.0, -1.0])], [1, -1, -1]
+    >>> model = StructuredSVM(Sign(), C=10).fit(X, y)
+    >>> [int(label) for label in model.predict(X)], model.result_.converged
+    ([1, -1, -1], True)
     """
 
     exact: bool = True

@@ -105,3 +105,22 @@ class Intercept:
             if not abs(b) <= 1e100:
                 return (near, now), (near, now)
         return low, high
+
+
+def find_median_intercept(
+    f: np.ndarray, p: np.ndarray, e: np.ndarray, lo: np.ndarray, hi: np.ndarray, balance: float
+) -> float:
+    """argmin over b of sum_i c_i l(f_i + b) + balance b for rows with d = 0: a weighted median.
+
+    The sum is piecewise linear in b. Sample i adds -hi_i to its slope up to b = -(f_i + p_i) - e_i, nothing up to
+    -(f_i + p_i) + e_i, and -lo_i beyond; so the slope rises by hi_i and by -lo_i at these two kinks, and the best b is
+    the kink at which it passes zero. Where the slope is zero from one kink to the next, it is the middle of the two.
+    """
+    kinks, rises = np.concatenate([-(f + p) - e, -(f + p) + e]), np.concatenate([hi, -lo])
+    kinks, rises = kinks[rises > 0.0], rises[rises > 0.0]
+    order = np.argsort(kinks, kind="stable")
+    slopes = balance - float(hi.sum()) + np.cumsum(rises[order])
+    rounding = 1e-14 * float(rises.sum())  # of the sums, which are compared with zero
+    first, last = (int(np.searchsorted(slopes, side * rounding)) for side in (-1.0, 1.0))
+    sorted_kinks = kinks[order]
+    return 0.5 * float(sorted_kinks[min(first, len(kinks) - 1)] + sorted_kinks[min(last, len(kinks) - 1)])

@@ -16,6 +16,7 @@ from .samples import GROUP_ROWS, TILE_ENTRIES, UNDERFLOW_ALLOWANCE, match_storag
 TILE_SIDE_SAMPLES = 384  # samples of a side of a tile: 1.2 MB in float64, within the second cache
 # support vectors at a time, in twice the precision: tens of milliseconds for a strip of samples
 DOUBLED_PRECISION_SUPPORT_VECTORS = 4096
+OWN_SCORE_STRIPS = 16  # each with scores of its own
 SMALL_TILE = TILE_ENTRIES // 8  # entries that are not worth sharing among cores
 
 
@@ -37,6 +38,40 @@ def evaluate_scores(kernel: Kernel, samples, support, coef: np.ndarray) -> np.nd
 
     run_strips(evaluate, samples.n, min(count_rows(samples), max(32, -(-samples.n // STRIPS))))
     return f
+
+
+def evaluate_own_scores(kernel: Kernel, samples, coef: np.ndarray) -> np.ndarray:
+    """f_i = sum_j coef_j k(x_i, x_j) over the samples themselves, every kernel value evaluated once for both of its i.
+
+    A strip is made of the first and the last rows that are left, so that all strips are of one length. Each adds to
+    scores of its own, which are added up in order.
+    """
+    precompute_norms(samples)
+    parts = cut_rows(samples)
+    strips = min(OWN_SCORE_STRIPS, -(-len(parts) // 2))
+    sums = np.zeros((strips, samples.n))
+
+    def evaluate(strip: int, _: int) -> None:
+        for place in range(len(parts)):
+            if place % (2 * strips) not in (strip, 2 * strips - 1 - strip):
+                continue
+            rows = samples.take(parts[place])
+            for other in parts[: place + 1]:
+                check_interrupt_within_strip()
+                columns = samples.take(other)
+                K = kernel.write(rows, columns, open_tile(rows.n, columns.n, rows.dtype))
+                sums[strip, parts[place]] += K @ coef[other]
+                if other != parts[place]:
+                    sums[strip, other] += coef[parts[place]] @ K
+
+    run_strips(evaluate, strips, 1)
+    return sums.sum(axis=0)
+
+
+def count_own_terms(samples) -> float:
+    """Additions in a row behind one of these scores: of a tile, of the tiles of a strip, and of the strips."""
+    rows = count_rows(samples)
+    return min(samples.n, rows + samples.n / rows + 1) + min(OWN_SCORE_STRIPS, samples.n / rows)
 
 
 def evaluate_scores_by_segment(kernel: Kernel, samples, support, coef: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -163,8 +163,17 @@ class BestCertified:
                 return Status.CONVERGED
             limited = by_gap and final and self.is_rounding_limited()
             return Status.ROUNDING_LIMIT if limited else Status.STALLED
-        run.refresh(certificate.scores)
+        run.refresh(self.read_scores(run, certificate))
         return None
+
+    def read_scores(self, run: Run, certificate: Certificate) -> np.ndarray:
+        """The scores that the judge found, the rough ones among them evaluated closely if the run needs that."""
+        scores, rough = certificate.scores, certificate.rough
+        if rough is None or not len(rough) or run.takes_rough_scores:
+            return scores
+        scores = scores.copy()
+        scores[rough] = self.problem.features.scores_of(self.problem.expand(self.point), rough)
+        return scores
 
     def meets_tolerance(self, run: Run, outcome: Outcome, certificate: Certificate, solver: Solver) -> bool:
         """Whether the tolerance is met: by the judge's gap, or by the solver's own rule on the judge's scores."""
@@ -172,7 +181,7 @@ class BestCertified:
             return certificate.relative_gap <= self.tol
         if outcome is not Outcome.DONE:
             return False
-        run.refresh(certificate.scores)
+        run.refresh(self.read_scores(run, certificate))
         return run.reached()
 
     def stands_still(self, certificate: Certificate, gap: float, dual: float, outcome: Outcome) -> bool:

@@ -106,6 +106,31 @@ def solve(
     Returns
     -------
     Result
+
+    See Also
+    --------
+    Result : What it returns.
+    explain : Which solver takes the problem.
+    minimize : Any convex function.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. Journal of Machine
+      Learning Research 11, 311-365.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import solve
+    >>> from maxmargin.model.features import Design
+    >>> from maxmargin.model.losses import Hinge
+    >>> from maxmargin.model.problem import Problem
+    >>> from maxmargin.model.samples import wrap
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> problem = Problem(Design(wrap(X)), y, np.ones(4), Hinge())
+    >>> result = solve(problem, tol=1e-6)
+    >>> result.converged, result.certificate.relative_gap <= 1e-6
+    (True, True)
     """
     stages = plan(problem, solver, tol, warm is not None)
     return solve_stages(problem, stages, tol, max_iter, max_seconds, warm, callback, interrupt, checkpoint)
@@ -132,6 +157,9 @@ def solve_stages(
             callback.attach(sequence)
         status, history = advance_to_end(sequence, deadline, interrupted, max_iter, callback)
         point, certificate = best.choose_best(sequence.run)
+        by_gap = not sequence.solver.has_own_rule
+        if status in (Status.MAX_ITER, Status.MAX_SECONDS) and by_gap and certificate.relative_gap <= tol:
+            status = Status.CONVERGED  # a limit came while the run did not know yet that it had arrived
         sequence.save(point)
     sentences = [best.describe_status(status, sequence.solver), *best.describe_missing_certificate(history)]
     return Result(

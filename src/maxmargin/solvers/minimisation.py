@@ -12,6 +12,7 @@ import numpy as np
 
 from ..runtime.checkpoints import CheckpointFile, read_state, write_state
 from ..runtime.deadline import Clock
+from ..runtime.display import Displayed, Table
 from ..runtime.interrupt import Interrupt, watch_interrupt
 from .advancing import Advancing
 from .bundle.cuts import Cuts
@@ -44,11 +45,12 @@ ROUNDS_WITHOUT_PROGRESS_LIMIT = 200
 # of what F may still fall by: so little in all those rounds would take millions of them
 NEGLIGIBLE_PROGRESS_SHARE = 1e-5
 REST_FALL_FACTOR = 0.99  # times what F could still fall by at the last progress: less is progress
+LONG_X = 8  # numbers of x from which on the first and last three are shown
 UNBOUNDED_SIZE = 1e20  # a point further away than this, or a value below its negative, means that there is no minimum
 
 
-@dataclass(frozen=True)
-class Minimum:
+@dataclass(frozen=True, repr=False)
+class Minimum(Displayed):
     """F(x) = fun(x) + ridge/2 |x|^2 at its least, and what is known of how near that is to the minimum.
 
     Attributes
@@ -68,6 +70,18 @@ class Minimum:
     history : list of Round
     rounding : float
         How much of the gap is there for rounding alone.
+
+    See Also
+    --------
+    minimize : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import minimize
+    >>> found = minimize(lambda x: (float(np.abs(x - 1).sum()), np.sign(x - 1)), np.zeros(3), bounds=(-5, 5))
+    >>> found.fun - found.lower_bound <= 1e-6, found.status.value
+    (True, 'converged')
     """
 
     x: np.ndarray
@@ -80,8 +94,8 @@ class Minimum:
     n_calls: int
     seconds: float
     method: str
-    history: list[Round] = field(default_factory=list, repr=False)
-    state: dict[str, Any] = field(default_factory=dict, repr=False)
+    history: list[Round] = field(default_factory=list)
+    state: dict[str, Any] = field(default_factory=dict)
     rounding: float = 0.0
 
     @property
@@ -93,6 +107,37 @@ class Minimum:
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
         return self.status is Status.CONVERGED
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / max(1, |F(x)|), which `tol` is compared with."""
+        return self.gap / max(1.0, abs(self.fun))
+
+    def describe(self) -> str:
+        """The minimum in a sentence."""
+        return (
+            f"relative gap {self.relative_gap:.2g}, {self.status.value} after {self.n_iter:,} rounds of {self.method} "
+            f"in {self.seconds:.2g} s; F(x) = {self.fun:.10g}"
+        )
+
+    def tabulate(self) -> Table:
+        """The gap, the value and its bound, x, and how the run ended."""
+        x = np.array2string(self.x, precision=6, threshold=LONG_X, edgeitems=3).replace("\n", "")
+        return Table(
+            [
+                ("relative gap", f"{self.relative_gap:.2g}"),
+                ("F(x)", f"{self.fun:.10g}"),
+                ("lower bound", f"{self.lower_bound:.10g}"),
+                ("x", x),
+                ("error, slope", f"{self.optimality.error:.2g}, {self.optimality.slope:.2g}"),
+                ("status", self.status.value),
+                ("message", self.message),
+                ("method", self.method),
+                ("rounds", f"{self.n_iter:,}"),
+                ("calls of fun", f"{self.n_calls:,}"),
+                ("seconds", f"{self.seconds:.2g}"),
+            ]
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bundle to a file, from which `minimize(..., resume=path)` goes on."""
@@ -148,6 +193,33 @@ def minimize(
     Returns
     -------
     Minimum
+
+    See Also
+    --------
+    Minimum : What it returns.
+    solve : Regularised risks, with their own solvers.
+    Bundle : The same methods for machines.
+
+    References
+    ----------
+    - Kelley (1960). The cutting-plane method for solving convex programs. Journal of SIAM 8, 703-712.
+    - Kiwiel (1990). Proximity control in bundle methods for convex nondifferentiable minimization. Mathematical
+      Programming 46, 105-122.
+    - Schramm and Zowe (1992). A version of the bundle idea for minimizing a nonsmooth function. SIAM Journal on
+      Optimization 2, 121-152.
+    - Lemaréchal, Nemirovskii and Nesterov (1995). New variants of bundle methods. Mathematical Programming 69,
+      111-147.
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. Journal of Machine
+      Learning Research 11, 311-365.
+    - Franc and Sonnenburg (2008). Optimized cutting plane algorithm for support vector machines. ICML, 320-327.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import minimize
+    >>> found = minimize(lambda x: (float(np.abs(x - 1).sum()), np.sign(x - 1)), np.zeros(3), bounds=(-5, 5))
+    >>> found.x.round(4).tolist(), found.lower_bound <= 0 <= found.fun
+    ([1.0, 1.0, 1.0], True)
     """
     check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts, callback)
     x0 = check_start(x0)

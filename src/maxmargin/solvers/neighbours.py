@@ -53,7 +53,7 @@ def scale_to_margin(problem: Problem, point: Point) -> Point | None:
     if not consists_of_hinges(problem):
         return None
     coef, target = problem.expand(point), -problem.row.p
-    scores = enclose_machine(problem, point, coef)[0]
+    scores = enclose_machine(problem, point, coef, problem.enclose_scores(point))[0]
     counted = problem.row.hi > problem.row.lo
     margins = problem.shift(scores.value, point.b)[counted] / target[counted]
     if not len(margins) or not margins.min() > MIN_MARGIN_TO_SCALE:

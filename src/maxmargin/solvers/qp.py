@@ -46,6 +46,23 @@ class QP(Solver):
     backend : str
         "cvxopt", whose interior point method runs one iteration at a time; or any other backend that qpsolvers finds
         installed ("clarabel", say), which is called once and cannot be interrupted.
+
+    See Also
+    --------
+    SMO : The same problem at scale.
+    LagrangianDual : The same problem with multipliers for the bounds.
+
+    References
+    ----------
+    - Boser, Guyon and Vapnik (1992). A training algorithm for optimal margin classifiers. COLT, 144-152.
+    - Meoli (2021). Support Vector Machines. Project report, University of Pisa.
+
+    Examples
+    --------
+    >>> from maxmargin import QP, SVC
+    >>> model = SVC(kernel="linear", solver=QP()).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.result_.converged
+    True
     """
 
     backend: str = "cvxopt"

@@ -33,6 +33,28 @@ class ChainModel(StructuredModel):
     ----------
     labels_ : ndarray of shape (k,)
         The labels, sorted; known after `prepare`.
+
+    See Also
+    --------
+    StructuredSVM : The machine that takes it.
+    MulticlassModel : One label instead of a sequence.
+    StructuredModel : A model of your own.
+
+    References
+    ----------
+    - Taskar, Guestrin and Koller (2003). Max-margin Markov networks. NIPS.
+    - Tsochantaridis, Joachims, Hofmann and Altun (2005). Large margin methods for structured and interdependent
+      output variables. Journal of Machine Learning Research 6, 1453-1484.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import ChainModel, StructuredSVM
+    >>> X = [np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])]
+    >>> y = [["noun", "verb", "verb"], ["verb", "noun"]]
+    >>> model = StructuredSVM(ChainModel(), C=10).fit(X, y)
+    >>> [labels.tolist() for labels in model.predict(X)]
+    [['noun', 'verb', 'verb'], ['verb', 'noun']]
     """
 
     edges = True
@@ -66,7 +88,7 @@ class ChainModel(StructuredModel):
         self.labels_ = np.unique(labels)
         k, d = len(self.labels_), self.n_features_
         if not 1 < k <= MAX_CHAIN_LABELS:
-            count = "only one label" if k == 1 else f"{k} different labels"
+            count = "labels of one class only" if k == 1 else f"{k} different labels"
             raise ValueError(f"y has {count}; there must be 2 to {MAX_CHAIN_LABELS}.")
         self.costs_ = check_costs(self.label_costs, k)
         return d * k + (k * k + 2 * k if self.edges else 0)

@@ -27,6 +27,28 @@ class MulticlassModel(ChainModel):
     ----------
     labels_ : ndarray of shape (k,)
         The classes, sorted; known after `prepare`.
+
+    See Also
+    --------
+    StructuredSVM : The machine that takes it.
+    LinearSVC : The same problem as ``multi_class="crammer_singer"``, without costs.
+    ChainModel : A sequence instead of one label.
+
+    References
+    ----------
+    - Crammer and Singer (2001). On the algorithmic implementation of multiclass kernel-based vector machines.
+      Journal of Machine Learning Research 2, 265-292.
+    - Tsochantaridis, Joachims, Hofmann and Altun (2005). Large margin methods for structured and interdependent
+      output variables. Journal of Machine Learning Research 6, 1453-1484.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import MulticlassModel, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StructuredSVM(MulticlassModel(), C=0.1).fit(X, y)
+    >>> len(model.predict(X)), bool(model.certificate_.relative_gap <= model.tol)
+    (150, True)
     """
 
     edges = False
@@ -49,7 +71,8 @@ class MulticlassModel(ChainModel):
         check_sparse(X)
         rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
         if n_features is not None and rows.shape[1] != n_features:
-            raise ValueError(f"X has {rows.shape[1]} features, and the model was fitted on {n_features}.")
+            name = type(self).__name__
+            raise ValueError(f"X has {rows.shape[1]} features, but {name} is expecting {n_features} features as input.")
         return sp.csr_array(rows), np.arange(rows.shape[0] + 1)
 
     def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:

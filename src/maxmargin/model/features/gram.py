@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import fsum, sqrt
 
 import numpy as np
@@ -14,8 +14,9 @@ from ...runtime.interpreter import cached_property
 from ...runtime.pace import Pace
 from ...runtime.rounding import BOUND_INFLATION, UNIT, Enclosed, Remainder, bound_sum
 from ..kernels import choose_formula, has_formula
-from ..samples import choose_storage_format
+from ..samples import choose_storage_format, convert_to_dense
 from ..tiles import SMALL_TILE, count_rows, evaluate_rows, evaluate_scores, evaluate_scores_closely, evaluate_square
+from .needed_scores import enclose_where_needed
 from .segments import Segments
 from .submatrix import take_submatrix
 from .timing import PACE_SAMPLES, TimedMatrix
@@ -23,6 +24,8 @@ from .timing import PACE_SAMPLES, TimedMatrix
 MAX_FULL_GRAM_SAMPLES = 2000  # up to this n the whole Gram matrix is formed at once: one BLAS call beats any cache
 SINGLE_ROWS_MIN_SAMPLES = 1000  # samples up to which the whole matrix takes no longer than the rows that are needed
 SINGLE_ROWS_MAX_FEATURES = 100  # up to which rows are evaluated one at a time although the whole matrix could be formed
+# of a small sparse matrix, up to which it is solved as a dense one: in the same steps, with the same digits
+MAX_DENSE_ENTRIES = 1 << 19
 FLOAT32_MIN_TOL = 5e-6  # the least tol for which scores kept in float32 are good enough
 
 
@@ -63,7 +66,11 @@ class Gram(TimedMatrix):
         kernel = kernel.bind(X, weight)
         kernel = kernel.centre(X) if translation_invariant else kernel
         samples = kernel.samples(X)
-        return cls(kernel, samples if samples.n <= MAX_FULL_GRAM_SAMPLES else choose_storage_format(samples), offset)
+        if not is_small(samples.n):
+            samples = choose_storage_format(samples)
+        elif samples.sparse and samples.n * samples.d <= MAX_DENSE_ENTRIES:
+            samples = convert_to_dense(samples)
+        return cls(kernel, samples, offset)
 
     @property
     def small(self) -> bool:
@@ -127,6 +134,14 @@ class Gram(TimedMatrix):
             scores = evaluate_scores(self.kernel, self.samples, self.samples.take(support), coef[support])
         return scores + self.offset * coef.sum()
 
+    def scores_of(self, coef: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """(K coef)_i of some of the samples, without a look at the others."""
+        if self.by_weights or self.whole is not None:
+            return super().scores_of(coef, index)
+        support = np.flatnonzero(coef)
+        scores = evaluate_scores(self.kernel, self.samples.take(index), self.samples.take(support), coef[support])
+        return scores + self.offset * coef.sum()
+
     def square_norm(self, coef: np.ndarray, scores: np.ndarray) -> float:
         """|w|^2 = coef' K coef."""
         return float(coef @ scores)
@@ -156,6 +171,12 @@ class Gram(TimedMatrix):
             return Enclosed(np.zeros(self.n), np.zeros(self.n))
         part, kept = self.samples.take(support), coef[support]
         return self.add_offset(kept, *evaluate_scores_closely(self.kernel, self.samples, part, kept))
+
+    def enclose_where_needed(self, coef: np.ndarray, settles: Callable) -> tuple[Enclosed, np.ndarray] | None:
+        """As `enclose`; scores in float32 where their bounds are close enough."""
+        if self.by_weights or self.whole is not None:
+            return None
+        return enclose_where_needed(self, coef, settles)
 
     def enclose_products(self, coef: np.ndarray, closely: bool) -> Enclosed:
         """f = X w for w = sum_i coef_i x_i, and a bound on the rounding error of each.
@@ -195,13 +216,15 @@ class Gram(TimedMatrix):
             scores, errors = scores + constant, errors + UNIT * (np.abs(scores) + 3.0 * abs(constant))
         return Enclosed(scores, errors)
 
-    def bound_errors(self, coef: np.ndarray) -> np.ndarray:
-        """What rounding may do to each score as `scores` evaluates it: to kernel values, and to their sum.
+    def bound_errors(self, coef: np.ndarray, terms: float | None = None) -> np.ndarray:
+        """What rounding may do to each score as `scores` evaluates it: to kernel values, and to their sum of m terms.
 
         A sum of m products is off by gamma_m sum_j |coef_j K_ij| at most (Higham 2002, eq. 3.5), and |K_ij| <= r_i r_j.
         """
-        weight, terms = np.abs(coef), np.count_nonzero(coef)
-        terms = terms if self.whole is not None else self.count_terms(terms)
+        weight = np.abs(coef)
+        if terms is None:
+            terms = np.count_nonzero(coef)
+            terms = terms if self.whole is not None else self.count_terms(terms)
         errors = self.kernel.bound_value_errors(self.samples, self.samples, weight)  # zeros add nothing
         errors += bound_sum(terms + 8) * float(weight @ self.sizes) * self.sizes
         return errors

@@ -23,8 +23,8 @@ RBF_FROM_DIFFERENCES = 5
 
 __all__ = [
     "FORMULAS", "KERNELS", "RBF", "SINGLE_UNIT", "Custom", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed",
-    "Sigmoid", "add_shift_product", "choose_formula", "find_shift", "has_formula", "make_kernel", "read_formula",
-    "resolve_gamma", "translate",
+    "Sigmoid", "add_shift_product", "choose_formula", "find_shift", "has_formula", "is_function", "make_kernel",
+    "read_formula", "resolve_gamma", "translate",
 ]  # fmt: skip
 
 
@@ -42,6 +42,11 @@ def choose_formula(kernel: Kernel, samples: Samples) -> tuple[int, float, float,
     """The same for rows in float64 or float32: the Gaussian kernel from differences where its exponent would cancel."""
     apart = type(kernel) is RBF and kernel.cancels(samples, samples)
     return (RBF_FROM_DIFFERENCES, *kernel.parameters) if apart else read_formula(kernel)
+
+
+def is_function(kernel: str | Callable | Kernel) -> bool:
+    """Whether the kernel is a callable of the user's, whose samples are whatever it takes."""
+    return callable(kernel) and not isinstance(kernel, Kernel)
 
 
 def make_kernel(kernel: str | Callable | Kernel, *, gamma="scale", degree=3, coef0=0.0) -> Kernel:

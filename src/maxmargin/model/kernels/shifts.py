@@ -11,6 +11,7 @@ from ..samples import Sparse, wrap
 from .moments import SHIFT_MIN_MEAN_SHARE, measure_small
 
 SPREAD_CHECK_SAMPLES = 256  # samples among which the spread is looked at first
+FEW_ENTRIES = 1 << 18  # of sparse samples, and features, that are all counted in less time than a few rows are compared
 SPREAD_MAX_MEAN_SHARE = 0.8  # the same share for a few samples: below it the others are not looked at
 
 
@@ -44,6 +45,11 @@ def is_spread_out(X: np.ndarray) -> bool:
 
 def average_full_features(samples: Sparse) -> np.ndarray | None:
     """The mean of each feature of which every sample has an entry, 0 for the others; None where there is none."""
+    if samples.size + samples.d <= FEW_ENTRIES:
+        X = samples.X
+        full = np.bincount(X.indices, minlength=samples.d) == samples.n
+        sums = np.bincount(X.indices, weights=X.data, minlength=samples.d)
+        return np.where(full, sums / samples.n, 0.0) if full.any() else None
     full = samples.take(slice(0, 1)).X.indices
     for k in range(
         0, samples.n, max(1, samples.n // SPREAD_CHECK_SAMPLES)

@@ -30,6 +30,28 @@ class Bundle(Solver):
         BMRM, and "cutting-plane-line-search" of OCAS.
     max_cuts : int, default=300
         Cuts that are held at most; beyond that they are aggregated into their mean.
+
+    See Also
+    --------
+    OneSlack : The method of Joachims, line by line.
+    minimize : The same methods for any convex function.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. Journal of Machine
+      Learning Research 11, 311-365.
+    - Franc and Sonnenburg (2008). Optimized cutting plane algorithm for support vector machines. ICML, 320-327.
+    - Joachims (2006). Training linear SVMs in linear time. KDD, 217-226.
+    - Schmidt-Thieme (n.d.). Learning SVMs / Bundle Methods. Lecture slides, University of Hildesheim.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import Bundle, LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(loss="hinge", solver=Bundle("bmrm")).fit(X, y == 1)
+    >>> model.result_.solver.name, model.result_.converged
+    ('bundle', True)
     """
 
     method: str = "ocas"

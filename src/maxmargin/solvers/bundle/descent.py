@@ -206,8 +206,10 @@ class Descent:
         return place
 
     def move_to(self, place) -> None:
-        """The best place is this one."""
+        """The best place is this one; what the last cuts prove of the one before says nothing of it."""
         self.best, self.serious, self.last_serious = place, True, self.n_iter
+        if self.weights is not None:
+            self.measure(self.cuts.combine(self.pad_weights(self.weights)))
 
     def update_best(self, place) -> bool:
         """Take the place if it is better than the best; whether it was."""

@@ -124,11 +124,16 @@ class Model:
             G = scaled @ scaled.T
             target = maximise_on_simplex(G, heights + G @ weights, weights)
             way = target - weights
-            promise = float(heights @ way)
-            apart = float(heights.max() - weights @ heights)  # first order in x, where the promise is of second order
+            top = heights.max()  # taken off all heights, since the way sums to zero: a slope near zero would cancel
+            promise = float((heights - top) @ way)
+            apart = float(top - weights @ heights)  # first order in x, where the promise is of second order
             if promise <= 0.0 or apart <= 4.0 * self.measure_rounding(x):
                 break
-            t = search_concave(lambda t, w=weights, s=way: float((offsets + slopes @ place(w + t * s)) @ s), promise)
+            t = search_concave(
+                lambda t, w=weights, s=way, top=top: float((offsets + slopes @ place(w + t * s) - top) @ s), promise
+            )
+            if t * np.abs(way).max() <= EPSILON:  # rounding hides which way is up
+                break
             weights = np.maximum(weights + t * way, 0.0)
             weights /= weights.sum()
         x = place(weights)

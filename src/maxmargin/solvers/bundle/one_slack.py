@@ -45,6 +45,15 @@ class OneSlack(Solver):
         Stop once the newest constraint is violated by at most epsilon more than xi: line (11) of Schmidt-Thieme (n.d.).
         By default the certified gap decides, as for every solver.
 
+    See Also
+    --------
+    Bundle : Faster, and with any loss.
+
+    References
+    ----------
+    - Joachims (2006). Training linear SVMs in linear time. KDD, 217-226.
+    - Schmidt-Thieme (n.d.). Learning SVMs / Bundle Methods. Lecture slides, University of Hildesheim.
+
     Examples
     --------
     >>> import numpy as np

@@ -57,6 +57,26 @@ class StructuredBundle(Solver):
         Cuts that are held at most; beyond that they are aggregated into their mean. Fewer where w is long.
     cache : int, default=10
         Labellings remembered for each sample, of models whose oracle is asked sample by sample; 0 for none.
+
+    See Also
+    --------
+    FrankWolfe : Sample by sample instead.
+    StructuredSVM : The machine.
+
+    References
+    ----------
+    - Joachims, Finley and Yu (2009). Cutting-plane training of structural SVMs. Machine Learning 77, 27-59.
+    - Lemaréchal, Nemirovskii and Nesterov (1995). New variants of bundle methods. Mathematical Programming 69,
+      111-147.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import MulticlassModel, StructuredBundle, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StructuredSVM(MulticlassModel(), C=0.1, solver=StructuredBundle()).fit(X, y)
+    >>> model.result_.solver.name, model.result_.converged
+    ('structured_bundle', True)
     """
 
     method: str = "auto"

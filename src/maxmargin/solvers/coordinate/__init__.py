@@ -18,7 +18,8 @@ from ..result import Outcome, Progress
 from ..stalling import RareLookStallDetector
 
 # indices into `numbers`, see compiled/coordinate.py
-INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE = range(7)
+COUNT_OF_NUMBERS = 10
+INTERCEPT, TAU, MAX_VIOLATION, LIMIT, SEEN_GAP, STOP_GAP, CENTRE, _, _, PATIENCE = range(COUNT_OF_NUMBERS)
 DUAL = 6  # column of the duals in the table of rows
 SEED = 88172645463325252  # of the order of the rows
 # times the gap to reach: a pass that saw no more, before each of its updates, has left about half of that
@@ -27,6 +28,9 @@ FIRST_PASSES = 3  # passes from zero before D is evaluated for the first time
 D_IS_KNOWN_GAP, D_IS_OLD_FALL = 0.05, 0.125  # relative gap below which D is known; fall of a larger one that moves D
 # times the gap that the last pass saw: a larger one means that shrinking left out rows in error
 MISSED_ROWS_GAP_FACTOR = 2.5
+# Times the mean violation: how far a row must want to stay where it is to be left out, where the rows are more than the
+# features. Of fewer rows most are needed, and those that were left out come back.
+MEAN_VIOLATIONS = 3.0
 ENTRIES_PER_PART = 1 << 24  # entries of the samples between two interrupt checks of a pass: about 20 ms
 GAP_CHECKS_WITHOUT_PROGRESS_LIMIT = 60  # gap checks without a fall by a tenth before a run gives up
 CACHED_NUMBERS = 1 << 15  # of a matrix, that stay in the second cache from one operation to the next
@@ -51,6 +55,27 @@ class Coordinate(Solver):
     onward_tol : float
         Relative gap to go on to, below the one that was asked for, while all passes together are estimated to take less
         than the Newton steps of the solver that "auto" goes on with.
+
+    See Also
+    --------
+    Newton : For smooth losses.
+    SMO : With a kernel.
+
+    References
+    ----------
+    - Hsieh, Chang, Lin, Keerthi and Sundararajan (2008). A dual coordinate descent method for large-scale linear
+      SVM. ICML, 408-415.
+    - Cryer (1971). The solution of a quadratic programming problem using systematic overrelaxation. SIAM Journal on
+      Control 9, 385-392.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import Coordinate, LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(loss="hinge", solver=Coordinate()).fit(X, y == 1)
+    >>> model.result_.solver.name, model.result_.converged
+    ('coordinate', True)
     """
 
     shrinking: bool = True
@@ -81,7 +106,8 @@ class CoordinateRun(Run):
         self.table = np.column_stack([*row, samples.norms, a, np.zeros(problem.n)])
         self.order = np.arange(problem.n, dtype=np.int32 if problem.n < 2**31 else np.int64)
         self.seed = np.array([SEED], np.uint64)
-        self.numbers = np.zeros(7)
+        self.numbers = np.zeros(COUNT_OF_NUMBERS)
+        self.numbers[PATIENCE] = MEAN_VIOLATIONS if problem.n > samples.d else np.inf
         self.active: int = problem.n
         self.n_iter, self.counters = 0, Counter(looks=0, updates=0)
         self.gap, self.asked_tol = np.inf, tol

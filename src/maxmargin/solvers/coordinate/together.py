@@ -18,7 +18,7 @@ from ...model.problem import FLOOR
 from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
-from . import LIMIT, SEED, TAU, Coordinate
+from . import COUNT_OF_NUMBERS, LIMIT, PATIENCE, SEED, TAU, Coordinate
 
 # As for `solvers.newton`: features up to which a smooth loss is solved by their normal equations.
 NORMAL_MATRIX_MAX_FEATURES = 2500
@@ -71,8 +71,8 @@ def descend_one(
     from ...compiled.sparse_descent import ACTIVE, GOING, INTERVAL, VISITS, descend, fill_table
 
     (n, size), scaling = problems.shape, problems.features.scaling
-    table, numbers, w = np.empty((n, 8)), np.zeros(7), u[:-1]
-    numbers[TAU], numbers[LIMIT] = scaling * scaling, np.inf
+    table, numbers, w = np.empty((n, 8)), np.zeros(COUNT_OF_NUMBERS), u[:-1]
+    numbers[TAU], numbers[LIMIT], numbers[PATIENCE] = scaling * scaling, np.inf, np.inf
     counts[ACTIVE], counts[INTERVAL] = n, 1
     data, indices, indptr = problems.arrays
     told = np.array([0.0, np.inf, -1.0, np.inf, np.inf, 0.0, 0.0])

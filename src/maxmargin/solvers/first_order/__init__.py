@@ -84,6 +84,30 @@ class GradientDescent(FirstOrder):
     patience : int
     seed : int
         Seed of the random order of the samples.
+
+    See Also
+    --------
+    AdaGrad : A step length for each coordinate.
+    Newton : Second derivatives too.
+
+    References
+    ----------
+    - Polyak (1964). Some methods of speeding up the convergence of iteration methods. USSR Computational
+      Mathematics and Mathematical Physics 4, 1-17.
+    - Nesterov (1983). A method of solving a convex programming problem with convergence rate O(1/k^2). Soviet
+      Mathematics Doklady 27, 372-376.
+    - O'Donoghue and Candès (2015). Adaptive restart for accelerated gradient schemes. Foundations of Computational
+      Mathematics 15, 715-732.
+    - Meoli (2021). Support Vector Machines. Project report, University of Pisa.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import GradientDescent, RiskClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RiskClassifier("logistic", solver=GradientDescent("nesterov")).fit(X, y == 1)
+    >>> model.result_.solver.name, model.result_.converged
+    ('gradient_descent', True)
     """
 
     momentum: str = "none"
@@ -137,6 +161,25 @@ class AdaGrad(FirstOrder):
         As in `GradientDescent`.
     offset : float
         Keeps the root away from zero.
+
+    See Also
+    --------
+    GradientDescent : One step length for all coordinates.
+
+    References
+    ----------
+    - Duchi, Hazan and Singer (2011). Adaptive subgradient methods for online learning and stochastic optimization.
+      Journal of Machine Learning Research 12, 2121-2159.
+    - Meoli (2021). Support Vector Machines. Project report, University of Pisa.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import AdaGrad, LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(loss="hinge", solver=AdaGrad(), tol=0.05).fit(X, y == 1)
+    >>> model.result_.solver.name, model.result_.converged
+    ('adagrad', True)
     """
 
     step: float | None = None

@@ -33,6 +33,29 @@ class FrankWolfe(Solver):
         Visits for which a labelling without weight is kept.
     cached_passes : int, default=20
         Passes over the kept labellings between two passes of the oracle, at most; 0 is the method without a cache.
+
+    See Also
+    --------
+    StructuredBundle : Cutting planes for the same machine.
+    StructuredSVM : The machine.
+
+    References
+    ----------
+    - Lacoste-Julien, Jaggi, Schmidt and Pletscher (2013). Block-coordinate Frank-Wolfe optimization for structural
+      SVMs. ICML, 53-61.
+    - Osokin, Alayrac, Lukasewitz, Dokania and Lacoste-Julien (2016). Minding the gaps for block Frank-Wolfe
+      optimization of structured SVMs. ICML, 593-602.
+    - Shah, Kolmogorov and Lampert (2015). A multi-plane block-coordinate Frank-Wolfe algorithm for training
+      structural SVMs with a costly max-oracle. CVPR, 2737-2745.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import FrankWolfe, MulticlassModel, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StructuredSVM(MulticlassModel(), C=0.1, solver=FrankWolfe()).fit(X, y)
+    >>> model.result_.solver.name, model.result_.converged
+    ('frank_wolfe', True)
     """
 
     kept: int = IDLE_VISITS_LIMIT

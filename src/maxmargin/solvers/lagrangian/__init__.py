@@ -41,6 +41,19 @@ class LagrangianDual(Solver):
         Where Q is singular, the least-squares solution that the plain method takes for the minimum: MINRES on Q v = r,
         to the letter of Meoli (2021, equations 32 and 67), or the solution of least norm, by MINRES on Q Q v = Q r.
 
+    See Also
+    --------
+    QP : The Wolfe dual by a general solver.
+    SMO : The Wolfe dual, two duals at a time.
+
+    References
+    ----------
+    - Meoli (2021). Support Vector Machines. Project report, University of Pisa.
+    - Choi, Paige and Saunders (2011). MINRES-QLP: a Krylov subspace method for indefinite or singular symmetric
+      systems. SIAM Journal on Scientific Computing 33, 1810-1836.
+    - Rockafellar (1976). Augmented Lagrangians and applications of the proximal point algorithm in convex
+      programming. Mathematics of Operations Research 1, 97-116.
+
     Examples
     --------
     >>> from maxmargin import SVC, LagrangianDual

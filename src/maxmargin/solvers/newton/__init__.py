@@ -45,6 +45,26 @@ class Newton(NewtonSolver):
 
     Only rows whose second derivative is not zero enter the matrix (for the squared hinge those within the margin). The
     step solves the system of the features or that of these rows, or runs conjugate gradients, whichever is cheapest.
+
+    See Also
+    --------
+    Multipliers : For losses with kinks.
+    Coordinate : For many features.
+
+    References
+    ----------
+    - Keerthi and DeCoste (2005). A modified finite Newton method for fast solution of large scale linear SVMs.
+      Journal of Machine Learning Research 6, 341-361.
+    - Nocedal and Wright (2006). Numerical Optimization. Springer, second edition.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import Newton, RiskClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RiskClassifier("logistic", solver=Newton()).fit(X, y == 1)
+    >>> model.result_.solver.name, model.result_.converged
+    ('newton', True)
     """
 
     hasty = False  # does not give up after failed rounds
@@ -66,6 +86,25 @@ class Multipliers(NewtonSolver):
     hasty : bool
         Give up once several rounds of steps have failed, as happens where many rows coincide. "auto" then goes on with
         another solver.
+
+    See Also
+    --------
+    Newton : For smooth losses.
+    InteriorPoint : For the same losses.
+
+    References
+    ----------
+    - Rockafellar (1976). Augmented Lagrangians and applications of the proximal point algorithm in convex
+      programming. Mathematics of Operations Research 1, 97-116.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import LinearSVC, Multipliers
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(loss="hinge", solver=Multipliers()).fit(X, y == 1)
+    >>> model.result_.solver.name, model.result_.converged
+    ('multipliers', True)
     """
 
     hasty: bool = False
@@ -81,6 +120,27 @@ class InteriorPoint(Solver):
 
     The number of steps hardly depends on the data. Rows far from their kinks are replaced by their tangents, and
     checked again once the others are solved.
+
+    See Also
+    --------
+    Newton : For smooth losses.
+    Multipliers : For the same losses, with many rows.
+
+    References
+    ----------
+    - Mehrotra (1992). On the implementation of a primal-dual interior point method. SIAM Journal on Optimization 2,
+      575-601.
+    - Gondzio (1996). Multiple centrality corrections in a primal-dual method for linear programming. Computational
+      Optimization and Applications 6, 137-156.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import InteriorPoint, LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(loss="hinge", solver=InteriorPoint()).fit(X, y == 1)
+    >>> model.result_.solver.name, model.result_.converged
+    ('interior_point', True)
     """
 
     name = "interior_point"

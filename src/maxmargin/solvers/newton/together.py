@@ -28,6 +28,8 @@ MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows a
 # The same where the curvature of all rows changes at every step; twice as many where the rows are no more than so many.
 # More rows are better looked at by several threads, after a start on some of them.
 MAX_FORMULA_ENTRIES, MAX_FORMULA_ROWS = 1 << 18, 1 << 15
+# Rows with kinks up to which interior point, which looks at all of them in each step, is ahead of the multipliers.
+MAX_KINKED_ROWS = 20_000
 MAX_MATRIX_PRODUCTS = 100_000_000  # of a matrix of the features, up to which it is formed without a look at the clock
 # The same for rows of few entries, which otherwise are multiplied as they are.
 MIN_DENSITY, MAX_SPARSE_MATRIX_PRODUCTS = 0.1, 5_000_000
@@ -68,7 +70,9 @@ def can_solve_together(problems: SmallDesigns, tol: float) -> bool:
     if row is None:
         known = type(problems.loss.terms(problems.y[:1], problems.c[:1])) in FORMULAS
         return known and (samples.size <= MAX_FORMULA_ENTRIES or samples.n <= MAX_FORMULA_ROWS)
-    return tol >= CLOSE_TOL if problems.kinked else bool(row.d.all())
+    if problems.kinked:
+        return tol >= CLOSE_TOL and samples.n <= MAX_KINKED_ROWS
+    return bool(row.d.all())
 
 
 def solve_together(problems: SmallDesigns, tol: float, workers: int, is_over: Callable[[], bool]) -> dict[int, Result]:

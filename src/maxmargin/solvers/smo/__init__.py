@@ -43,6 +43,30 @@ class SMO(Solver):
         violators. One BLAS call for 6 rows costs little more than two calls for one.
     effort : float
         Steps after which the run gives up; "auto" goes on with another solver then.
+
+    See Also
+    --------
+    Coordinate : Linear machines.
+    QP : A general solver, as a reference.
+
+    References
+    ----------
+    - Platt (1999). Fast training of support vector machines using sequential minimal optimization. Advances in
+      Kernel Methods, MIT Press, 185-208.
+    - Keerthi, Shevade, Bhattacharyya and Murthy (2001). Improvements to Platt's SMO algorithm for SVM classifier
+      design. Neural Computation 13, 637-649.
+    - Fan, Chen and Lin (2005). Working set selection using second order information for training support vector
+      machines. Journal of Machine Learning Research 6, 1889-1918.
+    - Wu (2014). Support Vector Machines. Lecture slides, National Tsing Hua University.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SMO, SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVC(solver=SMO(selection="mvp")).fit(X, y == 1)
+    >>> model.result_.solver.name, model.result_.converged
+    ('smo', True)
     """
 
     selection: str = "second-order"

@@ -187,11 +187,17 @@ class ActiveRun(Run):
         """What steps may have added to the error of a score since scores were exact."""
         return 0.0
 
+    @property
+    def takes_rough_scores(self) -> bool:
+        """Whether the run goes on in float32: until that can tell no more, or the judge has found it wrong twice."""
+        return self.single_precision and not self.precision_exhausted and self.counters["refreshes"] == 0
+
     def refresh(self, scores: np.ndarray) -> None:
         """Take the judge's exact scores: rounding errors of f are gone, and all samples are active again."""
+        ends_float32 = self.single_precision and not self.takes_rough_scores
         self.counters["refreshes"] += 1
         self.store()
-        if self.single_precision and (self.precision_exhausted or self.counters["refreshes"] > 1):
+        if ends_float32:
             self.switch_to_float64()
         elif len(self.active) < self.problem.n:
             self.widen()

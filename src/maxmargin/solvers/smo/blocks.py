@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.row_cache import RowStore
+from ...model.row_store import RowStore
 from ...runtime.interruptible import Interrupted, abortable
 from ..result import Outcome
 from .active import DUAL, FLOAT32_TOL_FACTOR, POLISH_MAX_TOL, ActiveRun, StepStart

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from ...model.formulations import JointRows
 from ...model.problem import FLOOR, SCALE_FREE_FLOOR
 from ...model.tiles import open_tile
 from ...runtime.threads import run_strips
+from .matrix_products import multiply_covered
 
-ROW_BUFFER_BYTES = 1 << 25  # of kernel rows that a thread keeps, per problem
+ROW_BUFFER_BYTES = 3 << 23  # of kernel rows that a thread keeps, per problem
 WHOLE_CHAIN_MAX_SAMPLES = 600  # samples of a problem up to which its chain is one call, too short to be interrupted
 STEPS_PER_SAMPLE, MIN_STEPS = 100, 20_000  # pair steps of a cell, after which it is left as it is
 SINGLE_STORAGE_ERROR = 1.0001 * 2.0**-24  # of a float64 number that was rounded to float32
-COPIED_VALUES = 1 << 20  # of the matrix, at a time, where rows of it are gathered for a product
+ROWS_PER_PRODUCT = 64  # problems whose scores a core multiplies at a time
 FLOOR_PLACE = 3
 SOLVED_SHARE_OF_GAP = 0.97  # of the gap that is asked for: the judge allows for rounding on top of what the solver sees
 
@@ -79,9 +80,11 @@ class JointCells:
         The kernel over all samples, for the judge.
     parts : sequence of CellRows
         With the same number of cells.
+    before : ndarray of shape (layers + 1, samples of all problems), optional
+        The duals and scores from which the first cell starts: those of `last` of cells of the same problems.
     """
 
-    def __init__(self, matrix: np.ndarray, features: Gram, parts: Sequence[CellRows]):
+    def __init__(self, matrix: np.ndarray, features: Gram, parts: Sequence[CellRows], before: np.ndarray | None = None):
         self.matrix, self.features, self.parts = matrix, features, parts
         self.cells = len(parts[0].rows)
         self.lengths = [length for part in parts for length in part.lengths]
@@ -99,10 +102,16 @@ class JointCells:
         shape = (self.cells, len(self.lengths))
         self.a = np.zeros((self.cells, self.layers, len(self.index)))
         self.f = np.zeros((self.cells, len(self.index)))  # the solver's scores, for the cells that start there
+        self.before = np.zeros((self.layers + 1, len(self.index))) if before is None else before
         self.b = np.zeros((*shape, self.layers))
         self.counts = np.zeros((*shape, 7), np.int64)
         self.diagonal = np.ascontiguousarray(features.diagonal, np.float64)
         self.seconds = np.zeros(self.cells)
+
+    @property
+    def last(self) -> np.ndarray:
+        """The duals and scores of the last cell, where the next ones may start."""
+        return np.concatenate([self.a[-1], self.f[-1:]])
 
     @property
     def storage_error(self) -> float:
@@ -165,8 +174,8 @@ class JointCells:
                     return
                 solve_cells(
                     start, stop, begin, end, warm, self.matrix, self.diagonal, self.index, self.ends, buffer, places,
-                    self.a, self.f, *self.rows, self.balance, self.has_balance, SOLVED_SHARE_OF_GAP * tol, limits,
-                    numbers, self.counts, self.b,
+                    self.before, self.a, self.f, *self.rows, self.balance, self.has_balance, SOLVED_SHARE_OF_GAP * tol,
+                    limits, numbers, self.counts, self.b,
                 )  # fmt: skip
                 balance_cells(start, stop, begin, end, self.ends, self.a, *self.rows[3:], self.balance)
 
@@ -184,25 +193,90 @@ class JointCells:
         numbers = np.zeros((self.cells, len(self.lengths), CERTIFICATE_NUMBERS))
         least_sizes = np.stack([problems.rows.least_sizes for problems in self.problems])
         floors = np.stack([problems.floors for problems in self.problems])
+        known, scores, errors = self.score_large_problems(used)
 
         def enclose(start: int, stop: int) -> None:
             judge_cells(
                 start, stop, self.matrix, self.storage_error, self.index, self.ends, self.a, *self.rows, self.balance,
-                self.b, first.error_rates, least_sizes, floors, numbers, used,
+                self.b, first.error_rates, least_sizes, floors, numbers, used, known, scores, errors,
             )  # fmt: skip
 
         work = float(np.mean(self.lengths)) ** 2
         run_strips(enclose, len(self.lengths), max(1, int(STRIP_KERNEL_VALUES // work)))
         return numbers
 
+    def judge_cell(self, cell: int) -> np.ndarray:
+        """The same for one cell, all of whose scores come from one product: for many problems over one matrix.
 
-def multiply_part(matrix: np.ndarray, rows: np.ndarray, columns: np.ndarray, coef: np.ndarray) -> np.ndarray:
-    """K[rows, columns] coef in float64; some rows at a time, so that no large part of the matrix is copied."""
-    found = np.empty((len(rows), *coef.shape[1:]))
-    step = max(1, COPIED_VALUES // max(len(columns), 1))
-    for start in range(0, len(rows), step):
-        found[start : start + step] = matrix[np.ix_(rows[start : start + step], columns)] @ coef
-    return found
+        The matrix is as it was evaluated, not stored in less precision.
+        """
+        from ...compiled.cells import certify_cell
+        from ...compiled.small_problems import CERTIFICATE_NUMBERS
+
+        problems, numbers = self.problems[cell], np.zeros((len(self.lengths), CERTIFICATE_NUMBERS))
+        scores = self.multiply_all(self.a[cell].sum(axis=0))
+
+        def enclose(start: int, stop: int) -> None:
+            certify_cell(
+                start, stop, scores, self.ends, self.a[cell], *(part[cell] for part in self.rows), self.balance[cell],
+                self.b[cell], problems.error_rates, problems.rows.least_sizes, problems.floors, numbers,
+            )  # fmt: skip
+
+        run_strips(enclose, len(self.lengths), max(1, STRIP_KERNEL_VALUES // (64 * max(self.lengths))))
+        return numbers
+
+    def multiply_all(self, coef: np.ndarray) -> np.ndarray:
+        """sum_j coef_j k(x_j, x_i) of all problems, one after the other, by one product."""
+        table, scores = np.zeros((len(self.lengths), len(self.matrix))), np.empty(len(coef))
+        cuts = list(pairwise(self.ends.tolist()))
+        for row, (start, stop) in zip(table, cuts, strict=True):
+            row[self.index[start:stop]] = coef[start:stop]
+        found = np.empty_like(table)
+
+        def multiply(start: int, stop: int) -> None:
+            np.matmul(table[start:stop], self.matrix, out=found[start:stop])
+
+        run_strips(multiply, len(table), ROWS_PER_PRODUCT)
+        for row, (start, stop) in zip(found, cuts, strict=True):
+            scores[start:stop] = row[self.index[start:stop]]
+        return scores
+
+    def score_large_problems(self, used: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which problems have their scores K a already, these, and how much storage may have changed them.
+
+        Those of the same pair of classes on several folds are over almost the same samples, so they are one product.
+        """
+        known, cells = np.zeros(len(self.lengths), bool), np.flatnonzero(used)
+        large = max(self.lengths) > WHOLE_CHAIN_MAX_SAMPLES
+        scores = np.zeros((self.cells, len(self.index) if large else 0))
+        errors = np.zeros_like(scores if self.storage_error else scores[:, :0])
+        for group in self.list_twins():
+            cuts = [slice(self.ends[k], self.ends[k + 1]) for k in group]
+            own = [self.index[cut] for cut in cuts]
+            samples = np.unique(np.concatenate(own))
+            if any(len(np.unique(each)) < len(each) for each in own):
+                continue
+            coef = [self.a[cells, :, cut].sum(axis=1).T for cut in cuts]
+            found = multiply_covered(self.matrix, samples, own, coef, self.storage_error)
+            if found is None:
+                continue
+            known[group] = True
+            for number, cut in enumerate(cuts):
+                scores[cells, cut] = found[0][number].T
+                if self.storage_error:
+                    errors[cells, cut] = found[1][number].T
+        return known, scores, errors
+
+    def list_twins(self) -> list[list[int]]:
+        """Large problems, those at the same place in each part together."""
+        counts = [len(part.lengths) for part in self.parts]
+        starts = [0, *accumulate(counts)]
+        found: dict[int, list[int]] = {}
+        for part, count in enumerate(counts):
+            for k in range(count):
+                if self.lengths[starts[part] + k] > WHOLE_CHAIN_MAX_SAMPLES:
+                    found.setdefault(k, []).append(starts[part] + k)
+        return list(found.values())
 
 
 def group_problems(lengths: Sequence[int]) -> list[tuple[int, int]]:

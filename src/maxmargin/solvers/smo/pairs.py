@@ -12,7 +12,7 @@ from ...model.row_cache import RowCache
 from ...runtime.interpreter import release_interpreter
 from ..result import Outcome
 from .active import FLOAT32_TOL_FACTOR, MISSES, ActiveRun
-from .polish import MAX_NEWTON_ROUNDS, polish
+from .polish import MAX_NEWTON_ROUNDS, find_last_digits, polish
 
 SLOW_STEPS_PER_SAMPLE = 20  # steps per sample after which a small problem counts as slow, and gets Newton steps
 NEWTON_MAX_FREE_DUALS = 120  # the most free duals of a small problem that gets Newton steps for being slow
@@ -127,6 +127,8 @@ class PairRun(ActiveRun):
         elif code == CONVERGED and self.polishing:
             polish(self, last)
         elif code == CONVERGED and not self.tighten():
+            if self.may_find_last_digits():
+                find_last_digits(self, last)
             return self.finish()
         elif code == STALLED:
             return self.stall()
@@ -178,6 +180,12 @@ class PairRun(ActiveRun):
         if self.solver.stop == "gap" and self.problem.features.small and self.problem.features.kernel.psd:
             rounds = MAX_NEWTON_ROUNDS if self.problem.n <= SHRINKING_MIN_SAMPLES else NEWTON_ROUNDS_LARGE
             polish(self, last, NEWTON_MAX_FREE_DUALS, rounds)
+
+    def may_find_last_digits(self) -> bool:
+        """Whether the problem is small, its scores are in float64, and all of its samples take part."""
+        features = self.problem.features
+        known = self.solver.stop == "gap" and not self.single_precision and bool(features.kernel.psd)
+        return known and features.small and len(self.active) == self.problem.n
 
     def call(self, max_steps: int) -> int:
         """One compiled call."""

@@ -6,14 +6,27 @@ import numpy as np
 
 MAX_FREE_DUALS = 300  # the most free duals whose linear system is solved
 MAX_NEWTON_ROUNDS = 20  # of Newton steps before the loop looks at the clock and the keyboard again
+# of the multiplications of a run that its last digits may take; those of a run besides its steps, and of a step
+SHARE_OF_RUN = 0.1
+RUN_COST, STEP_COST, STEP_COST_PER_SAMPLE = 10_000_000, 1000, 6
+LAST_ROUNDS = 6  # systems of equations for the last digits
+STEPS_PER_ROUND = 8  # of SMO at least, between two systems of equations
 
 
-def polish(run, last: int, most: int = MAX_FREE_DUALS, rounds: int = MAX_NEWTON_ROUNDS) -> None:
+def polish(
+    run,
+    last: int,
+    most: int = MAX_FREE_DUALS,
+    rounds: int = MAX_NEWTON_ROUNDS,
+    steps: int | None = None,
+    target: float | None = None,
+) -> None:
     """Solve for the free duals exactly; SMO steps, up to number `last`, bring in those that should be free.
 
-    With more than `most` free duals nothing is done: the loop must soon look at the keyboard again.
+    With more than `most` free duals nothing is done: the loop must soon look at the keyboard again. Between two
+    systems there are at most `steps` SMO steps, or as many as there are samples, to a gap of `target`, or of tol.
     """
-    run.polishing, run.target = False, run.tol
+    run.polishing, run.target = False, run.tol if target is None else target
     for _ in range(rounds):
         share = newton_step(run, most)
         if share is None:
@@ -24,9 +37,22 @@ def polish(run, last: int, most: int = MAX_FREE_DUALS, rounds: int = MAX_NEWTON_
             return
         before = run.n_iter
         if before < last:
-            run.call(min(len(run.f), last - before))
+            run.call(min(len(run.f) if steps is None else steps, last - before))
         if run.n_iter == before:
             return
+
+
+def find_last_digits(run, last: int) -> None:
+    """Newton steps over the free duals of a run whose gap is within tol, where they take a tenth of its time at most.
+
+    A gap of 1e-5 leaves half as many digits of f: two fits of one problem, from dense and from sparse rows, would
+    differ in the others. See `compiled/last_digits.py`, which does this for problems that are solved together.
+    """
+    spent = RUN_COST + run.n_iter * (STEP_COST + STEP_COST_PER_SAMPLE * len(run.f))
+    most = min(MAX_FREE_DUALS, int((3.0 * SHARE_OF_RUN * spent / LAST_ROUNDS) ** (1.0 / 3.0)))
+    target = run.target
+    polish(run, last, most, LAST_ROUNDS, max(STEPS_PER_ROUND, len(run.f) // 32), target=0.0)
+    run.target = target
 
 
 def newton_step(run, most: int = MAX_FREE_DUALS) -> float | None:
@@ -69,8 +95,9 @@ def solve_tied(K: np.ndarray, rates: np.ndarray, ties: np.ndarray) -> np.ndarray
     n, m = ties.shape
     system = np.zeros((n + m, n + m))
     system[:n, :n] = K
-    system[np.arange(n), np.arange(n)] += 1e-13 * max(np.trace(K) / n, 1e-300)
-    system[:n, n:], system[n:, :n] = ties, ties.T
+    unit = max(np.trace(K) / n, 1e-300)
+    system[np.arange(n), np.arange(n)] += 1e-13 * unit
+    system[:n, n:], system[n:, :n] = unit * ties, unit * ties.T  # as large as K: features may be of any scale
     try:
         return np.linalg.solve(system, np.concatenate([rates, np.zeros(m)]))[:n]
     except np.linalg.LinAlgError:
