@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR
 from maxmargin.certificates.certificate import judge
+from maxmargin.model.losses.piecewise import Absolute, Huber
 from maxmargin.model.problem import Point
 from maxmargin.tuning.kernel_cells import SolvedCells
 from maxmargin.tuning.kernel_chains import link_chains
@@ -158,6 +159,20 @@ def test_chains_follow_C():
     assert [chain.candidates for chain in link_chains(machines)] == [[3, 1, 0], [2, 4]]
 
 
+def test_equal_parameters_share_a_chain():
+    """Losses and weights of classes are compared by their values: every candidate has copies of its own."""
+    numbers = {
+        0: SVR(loss=Huber(1.0)),
+        1: SVR(C=2.0, loss=Huber(1.0)),
+        2: SVR(loss=Huber(2.0)),
+        3: SVR(loss=Absolute()),
+    }
+    assert [chain.candidates for chain in link_chains(numbers)] == [[0, 1], [2], [3]]
+    weights = [{0: 1.0, 1: 2.0}, {1: 2.0, 0: 1.0}, {0: 1.0, 1: 3.0}]
+    labels = {number: SVC(C=3.0 - number, class_weight=weight) for number, weight in enumerate(weights)}
+    assert [chain.candidates for chain in link_chains(labels)] == [[1, 0], [2]]
+
+
 def test_memory_decides_about_precision():
     """Both matrices in float64, then one of them, then one in float32, then none."""
     n = 1000
@@ -251,4 +266,6 @@ def test_small_problems_are_cut_between_folds_and_large_ones_along_cost(monkeypa
     for is_large, expected in ((False, [(4, [0]), (4, [1])]), (True, [(2, [0, 1]), (2, [0, 1])])):
         parts = module.cut_chain(make_chain(4), [0, 1], lambda fold, is_large=is_large: module.ChainSize(3, is_large))
         assert [(len(chain.candidates), folds) for chain, folds in parts] == expected
+        followed = [(chain.follows, chain.is_followed) for chain, _ in parts]
+        assert followed == ([(False, True), (True, False)] if is_large else [(False, False)] * 2)
     assert module.group_by_size("abcd", [5, 6, 20, 1], 12) == [["a", "b"], ["c"], ["d"]]

@@ -36,8 +36,8 @@ def scale(X):
     return StandardScaler().fit_transform(X)
 
 
-def compare(ours, other, rtol=1e-7, atol=1e-7):
-    """Two searches with the same candidates, the same scores and the same winner."""
+def assert_same_search(ours, other, rtol=1e-7, atol=1e-7):
+    """Two searches have the same candidates, the same scores and the same winner."""
     extra = {"worst_relative_gap"}
     assert set(ours.cv_results_) - extra == set(other.cv_results_)
     assert ours.cv_results_["params"] == other.cv_results_["params"]
@@ -49,11 +49,11 @@ def compare(ours, other, rtol=1e-7, atol=1e-7):
     assert ours.n_splits_ == other.n_splits_
 
 
-def search_both(estimator, grid, X, y, rtol=1e-7, atol=1e-7, fit_params=None, **options):
-    """The same search by ours and by scikit-learn's own over the same estimator, one cold fit per cell."""
+def assert_searches_agree(estimator, grid, X, y, rtol=1e-7, atol=1e-7, fit_params=None, **options):
+    """Our search agrees with scikit-learn's own over the same estimator, one cold fit per cell; returns both."""
     ours = GridSearchCV(estimator, grid, **options).fit(X, y, **(fit_params or {}))
     other = theirs.GridSearchCV(estimator, grid, **options).fit(X, y, **(fit_params or {}))
-    compare(ours, other, rtol, atol)
+    assert_same_search(ours, other, rtol, atol)
     return ours, other
 
 
@@ -84,7 +84,7 @@ def test_table_is_that_of_one_fit_per_cell(name):
     exact = estimator.task == "classification"
     scored = hasattr(estimator, "score")
     options = {} if scored else {"scoring": "r2"}
-    ours, other = search_both(
+    ours, other = assert_searches_agree(
         estimator, grid, X, y, *((1e-7, 1e-7) if exact else (1e-3, 1e-3)), cv=3, return_train_score=True, **options
     )
     assert (ours.cv_results_["worst_relative_gap"] <= estimator.tol).all()
@@ -106,7 +106,7 @@ def test_pipeline_fits_its_first_steps_once_per_fold():
     grid = {"svc__C": [0.1, 1.0, 10.0], "svc__gamma": [0.01, 0.1], "selectkbest__k": [5, 10]}
     ours = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert len(fits) == 3 * 2 + 1
-    compare(ours, theirs.GridSearchCV(pipeline, grid, cv=3).fit(X, y))
+    assert_same_search(ours, theirs.GridSearchCV(pipeline, grid, cv=3).fit(X, y))
 
 
 def test_pipeline_whose_steps_are_searched():
@@ -128,21 +128,21 @@ def test_nested_pipeline_with_fit_parameters():
     X, y = CANCER[0][:150], CANCER[1][:150]
     weight = np.random.default_rng(0).uniform(0.1, 2.0, len(y))
     pipeline = make_pipeline(StandardScaler(), SVC())
-    search_both(pipeline, {"svc__C": [0.1, 1.0]}, X, y, cv=3, fit_params={"svc__sample_weight": weight})
+    assert_searches_agree(pipeline, {"svc__C": [0.1, 1.0]}, X, y, cv=3, fit_params={"svc__sample_weight": weight})
 
 
 def test_weights_through_metadata():
     """sample_weight for fits, and where it is asked for, for scores."""
     X, y = scale(CANCER[0][:150]), CANCER[1][:150]
     weight = np.random.default_rng(0).uniform(0.1, 2.0, len(y))
-    search_both(SVC(), GRID, X, y, cv=3, fit_params={"sample_weight": weight})
+    assert_searches_agree(SVC(), GRID, X, y, cv=3, fit_params={"sample_weight": weight})
     with sklearn.config_context(enable_metadata_routing=True):
         machine = SVC().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        routed, _ = search_both(machine, GRID, X, y, cv=3, fit_params={"sample_weight": weight})
+        routed, _ = assert_searches_agree(machine, GRID, X, y, cv=3, fit_params={"sample_weight": weight})
         scorer = make_scorer(f1_score).set_score_request(sample_weight=False)
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), machine)
         grid = {f"svc__{name}": values for name, values in GRID.items()}
-        search_both(pipeline, grid, X, y, cv=3, scoring=scorer, fit_params={"sample_weight": weight})
+        assert_searches_agree(pipeline, grid, X, y, cv=3, scoring=scorer, fit_params={"sample_weight": weight})
     assert routed.best_score_ != GridSearchCV(SVC(), GRID, cv=3).fit(X, y).best_score_
 
 
@@ -156,13 +156,13 @@ def test_splitters(cv):
     """Splits of any kind, with rows that are left out or come twice."""
     X, y = IRIS
     order = np.random.default_rng(0).permutation(150)
-    search_both(SVC(), GRID, X[order], y[order], cv=cv)
+    assert_searches_agree(SVC(), GRID, X[order], y[order], cv=cv)
 
 
 def test_groups():
     """Given to the splitter."""
     groups = np.arange(150) % 10
-    search_both(SVC(), GRID, *IRIS, cv=GroupKFold(5), fit_params={"groups": groups})
+    assert_searches_agree(SVC(), GRID, *IRIS, cv=GroupKFold(5), fit_params={"groups": groups})
 
 
 def count_support(machine, X, y):
@@ -195,7 +195,7 @@ def test_scorers(options):
     ours = GridSearchCV(SVC(), GRID, cv=3, return_train_score=True, **options).fit(X, y)
     other = theirs.GridSearchCV(SVC(), GRID, cv=3, return_train_score=True, **options).fit(X, y)
     if options.get("refit", True) is not False:
-        compare(ours, other)
+        assert_same_search(ours, other)
     for name, column in other.cv_results_.items():
         if name.startswith(("mean_test", "mean_train")):
             np.testing.assert_allclose(ours.cv_results_[name], column, atol=1e-7, err_msg=name)
@@ -203,12 +203,12 @@ def test_scorers(options):
 
 def test_probabilities_are_asked_of_the_machine():
     """A scorer that needs predict_proba."""
-    search_both(RiskClassifier("logistic"), {"C": [0.1, 1.0]}, *IRIS, rtol=1e-3, cv=3, scoring="neg_log_loss")
+    assert_searches_agree(RiskClassifier("logistic"), {"C": [0.1, 1.0]}, *IRIS, rtol=1e-3, cv=3, scoring="neg_log_loss")
 
 
 def test_one_class():
     """No targets, and a scorer that is given none."""
-    search_both(
+    assert_searches_agree(
         OneClassSVM(), {"nu": [0.1, 0.5]}, IRIS[0], None, cv=3, rtol=1e-3,
         scoring=lambda machine, X, y=None: float(np.mean(machine.predict(X) == 1)),
     )  # fmt: skip
@@ -233,10 +233,10 @@ def test_randomized_and_halving():
     X, y = scale(CANCER[0][:300]), CANCER[1][:300]
     draws = {"C": loguniform(0.1, 100), "gamma": loguniform(1e-3, 1)}
     ours = RandomizedSearchCV(SVC(), draws, n_iter=6, random_state=3, cv=3).fit(X, y)
-    compare(ours, theirs.RandomizedSearchCV(SVC(), draws, n_iter=6, random_state=3, cv=3).fit(X, y))
+    assert_same_search(ours, theirs.RandomizedSearchCV(SVC(), draws, n_iter=6, random_state=3, cv=3).fit(X, y))
     halving = HalvingGridSearchCV(SVC(), GRID, cv=3, random_state=0, factor=2).fit(X, y)
     other = theirs.HalvingGridSearchCV(SVC(), GRID, cv=3, random_state=0, factor=2).fit(X, y)
-    compare(halving, other)
+    assert_same_search(halving, other)
     assert halving.n_resources_ == other.n_resources_
     assert halving.best_score_ == other.best_score_
 

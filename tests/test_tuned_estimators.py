@@ -78,7 +78,7 @@ def test_ranges_follow_the_scale_of_the_data():
     tuned, other = SVCCV().fit(X, y), SVCCV().fit(64.0 * X, y)
     assert pytest.approx(tuned.C_) == other.C_
     assert other.gamma_ == pytest.approx(tuned.gamma_ / 64.0**2)
-    linear, other = LinearSVCCV().fit(X, y), LinearSVCCV().fit(8.0 * X, y)
+    linear, other = (LinearSVCCV(intercept="free").fit(scale * X, y) for scale in (1.0, 8.0))
     assert pytest.approx(linear.C_ / 64.0) == other.C_
     X, y = DIABETES[0][:150], DIABETES[1][:150]
     regression, other = SVRCV(epsilon=0.1).fit(X, y), SVRCV(epsilon=1.6).fit(X, 16.0 * y)

@@ -53,6 +53,17 @@ class GridSearchCV(theirs.GridSearchCV, EngineSearchCV):
     Ctrl-C ends the search: the candidates that are done stay in `cv_results_`, the best of them is fitted to all rows,
     and KeyboardInterrupt is raised. Where callbacks of scikit-learn 1.9 are set, its own search runs: they follow fits.
 
+    See Also
+    --------
+    RandomizedSearchCV : Parameters drawn at random.
+    HalvingGridSearchCV : Few rows first.
+    maxmargin.SVCCV : Finds C and gamma by itself.
+
+    References
+    ----------
+    - Chu, Ho, Tsai, Lin and Lin (2015). Warm start for parameter selection of linear classifiers. KDD, 149-158.
+    - DeCoste and Wagstaff (2000). Alpha seeding for support vector machines. KDD, 345-349.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -107,6 +118,31 @@ class RandomizedSearchCV(theirs.RandomizedSearchCV, EngineSearchCV):
         As in scikit-learn.
     n_jobs, verbose, max_seconds, checkpoint
         As in `GridSearchCV`.
+
+    Attributes
+    ----------
+    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
+    multimetric_, classes_, n_features_in_, feature_names_in_, search_outcome_
+        As in `GridSearchCV`.
+
+    See Also
+    --------
+    GridSearchCV : All combinations.
+
+    References
+    ----------
+    - Bergstra and Bengio (2012). Random search for hyper-parameter optimization. Journal of Machine Learning
+      Research 13, 281-305.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC
+    >>> from maxmargin.model_selection import RandomizedSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = RandomizedSearchCV(SVC(), {"C": [1, 10], "gamma": [0.1, 1]}, n_iter=2, cv=3, random_state=0).fit(X, y)
+    >>> len(search.cv_results_["params"]), bool(search.cv_results_["worst_relative_gap"].max() <= 1e-5)
+    (2, True)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -153,6 +189,32 @@ class HalvingGridSearchCV(theirs.HalvingGridSearchCV, EngineSearchCV):
         As in scikit-learn.
     n_jobs, verbose, max_seconds, checkpoint
         As in `GridSearchCV`.
+
+    Attributes
+    ----------
+    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
+    n_resources_, n_candidates_, n_iterations_, multimetric_, classes_, n_features_in_, feature_names_in_, \
+    search_outcome_
+        As in `GridSearchCV` and in scikit-learn.
+
+    See Also
+    --------
+    GridSearchCV : All rows at once.
+
+    References
+    ----------
+    - Jamieson and Talwalkar (2016). Non-stochastic best arm identification and hyperparameter optimization.
+      AISTATS, 240-248.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC
+    >>> from maxmargin.model_selection import HalvingGridSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = HalvingGridSearchCV(SVC(), {"C": [0.1, 1, 10]}, cv=3, random_state=0).fit(X, y)
+    >>> search.best_params_["C"] in (0.1, 1, 10)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

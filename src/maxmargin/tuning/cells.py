@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates.certificate import Certificate
+from ..runtime.display import Displayed, Table
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class Fold:
     test: np.ndarray
 
 
-@dataclass(frozen=True)
-class CellOutcome:
+@dataclass(frozen=True, repr=False)
+class CellOutcome(Displayed):
     """What is known of a candidate on a fold.
 
     Attributes
@@ -43,8 +44,30 @@ class CellOutcome:
     train_scores: Any = None
     fit_seconds: float = 0.0
     score_seconds: float = 0.0
-    certificate: Certificate | None = field(default=None, repr=False)
-    error: str | None = field(default=None, repr=False)
+    certificate: Certificate | None = None
+    error: str | None = None
+
+    def describe(self) -> str:
+        """The cell in a sentence."""
+        return f"{self._say_gap()}, candidate {self.candidate} on fold {self.fold}; {say_scores(self.test_scores)}"
+
+    def tabulate(self) -> Table:
+        """Gap, place, scores and times."""
+        return Table(
+            [
+                ("relative gap", self._say_gap().removeprefix("relative gap ")),
+                ("candidate", f"{self.candidate}"),
+                ("fold", f"{self.fold}"),
+                ("test", say_scores(self.test_scores)),
+                ("seconds", f"{self.fit_seconds:.2g} to fit, {self.score_seconds:.2g} to score"),
+            ]
+        )
+
+    def _say_gap(self) -> str:
+        """The relative gap of the cell, or that there is none."""
+        if self.certificate is None:
+            return "failed" if self.error is not None else "no certificate"
+        return f"relative gap {self.certificate.relative_gap:.2g}"
 
 
 @dataclass(frozen=True)
@@ -92,8 +115,8 @@ class SearchSettings:
     on_cell: Callable[[CellOutcome], None] | None = None
 
 
-@dataclass(frozen=True)
-class SearchOutcome:
+@dataclass(frozen=True, repr=False)
+class SearchOutcome(Displayed):
     """The cells that are done, in any order, and why others are not.
 
     Attributes
@@ -111,3 +134,42 @@ class SearchOutcome:
     interrupted: bool = False
     out_of_time: bool = False
     counters: Mapping[str, int] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The cells as a list, since each knows its place: files of skops have no keys but text."""
+        return {**vars(self), "cells": list(self.cells.values())}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state, cells={(cell.candidate, cell.fold): cell for cell in state["cells"]})
+
+    @property
+    def relative_gap(self) -> float:
+        """The largest of a cell; infinite where none is certified."""
+        gaps = [cell.certificate.relative_gap for cell in self.cells.values() if cell.certificate is not None]
+        return max(gaps, default=np.inf)
+
+    def describe(self) -> str:
+        """How the search went, in a sentence."""
+        end = "interrupted" if self.interrupted else "out of time" if self.out_of_time else "all of them done"
+        return f"relative gap at most {self.relative_gap:.2g} in {len(self.cells):,} cells, {end}"
+
+    def tabulate(self) -> Table:
+        """The largest gap, how the search ended, and what was counted."""
+        failed = sum(cell.error is not None for cell in self.cells.values())
+        return Table(
+            [
+                ("largest relative gap of a cell", f"{self.relative_gap:.2g}"),
+                ("cells", f"{len(self.cells):,}"),
+                ("failed", f"{failed:,}"),
+                ("interrupted", "yes" if self.interrupted else "no"),
+                ("out of time", "yes" if self.out_of_time else "no"),
+                *((name.replace("_", " "), f"{count:,}") for name, count in self.counters.items()),
+            ]
+        )
+
+
+def say_scores(scores: Any) -> str:
+    """One score, or several with their names."""
+    if isinstance(scores, Mapping):
+        return ", ".join(f"{name} {value:.4g}" for name, value in scores.items())
+    return f"score {scores:.4g}"

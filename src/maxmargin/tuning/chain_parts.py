@@ -33,8 +33,8 @@ def cut_chain(
 ) -> list[tuple[KernelChain, list[Item]]]:
     """The cells of a chain on all folds as parts of bounded size; each part is a chain of its own on some folds.
 
-    Small problems are cut between folds, which costs nothing: each C goes on starting from the one before. Large ones
-    are cut along C, so that the cells of a part have been solved on all folds when the best of them go on.
+    Small problems are cut between folds. Large ones are cut along C, so that the cells of a part have been solved on
+    all folds when the best of them go on; the next part starts where the last cell of this one ends.
     """
     sizes = [measure(fold) for fold in folds]
     allowed = PART_BYTES // PLACE_BYTES
@@ -42,7 +42,10 @@ def cut_chain(
     cells = max(1, allowed // max(1, most(size.places for size in sizes)))
     parts = []
     for start in range(0, len(chain.candidates), cells):
-        some = KernelChain(chain.candidates[start : start + cells], chain.machines[start : start + cells])
+        stop = start + cells
+        some = KernelChain(
+            chain.candidates[start:stop], chain.machines[start:stop], start > 0, stop < len(chain.candidates)
+        )
         weights = [size.places * len(some.candidates) for size in sizes]
         parts += [(some, group) for group in group_by_size(folds, weights, allowed)]
     return parts

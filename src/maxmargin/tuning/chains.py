@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -55,13 +55,23 @@ def name_first_part(prefix: str) -> str:
     return prefix.split("__")[0] + "__" if prefix else ""
 
 
-def describe(candidate: Mapping[str, Any], accept: Any) -> tuple[Any, ...]:
-    """Some parameters of a candidate as a key; a value that has no hash is known by its identity."""
-    return tuple((name, *describe_value(candidate[name])) for name in sorted(candidate) if accept(name))
+def describe(candidate: Mapping[str, Any], accept: Callable[[str], bool]) -> tuple[Any, ...]:
+    """Some parameters of a candidate as a key."""
+    return describe_parameters({name: value for name, value in candidate.items() if accept(name)})
+
+
+def describe_parameters(parameters: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Parameters as a key: equal values are one, such as two losses with the same parameters."""
+    return tuple((name, *describe_value(parameters[name])) for name in sorted(parameters))
 
 
 def describe_value(value: Any) -> tuple[Any, Any]:
-    """The type of a value and the value: 1, 1.0 and True are told apart."""
+    """The type of a value and the value: 1, 1.0 and True are told apart. One without a hash is known by its identity.
+
+    A dict, such as the weights of classes, is known by its items.
+    """
+    if isinstance(value, dict):
+        return type(value), frozenset((key, *describe_value(item)) for key, item in value.items())
     try:
         hash(value)
     except TypeError:

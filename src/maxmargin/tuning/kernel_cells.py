@@ -11,7 +11,8 @@ from ..certificates.certificate import Certificate
 from ..estimators.multiclass import pack_pairs, spread_duals
 from ..estimators.tasks import PairTasks
 from ..model.features import Gram
-from ..solvers.smo.cells import CellRows, JointCells, multiply_part
+from ..solvers.smo.cells import CellRows, JointCells
+from ..solvers.smo.matrix_products import multiply_part, multiply_parts
 from .kernel_chains import PosedFold
 
 
@@ -20,15 +21,19 @@ class SolvedCells(JointCells):
 
     Parameters
     ----------
-    matrix : ndarray of shape (n, n)
-    features : Gram
-        The kernel over all samples, for the judge.
+    matrix, features
+        As of `JointCells`.
     folds : list of PosedFold
         Of the same chain.
+    before : ndarray, optional
+        As of `JointCells`.
     """
 
-    def __init__(self, matrix: np.ndarray, features: Gram, folds: Sequence[PosedFold]):
-        super().__init__(matrix, features, [CellRows(posed.index, posed.lengths, posed.rows) for posed in folds])
+    def __init__(
+        self, matrix: np.ndarray, features: Gram, folds: Sequence[PosedFold], before: np.ndarray | None = None
+    ):
+        parts = [CellRows(posed.index, posed.lengths, posed.rows) for posed in folds]
+        super().__init__(matrix, features, parts, before)
         self.folds = folds
 
     def certify(self, wanted: np.ndarray | None = None) -> list[list[Certificate | None]]:
@@ -36,6 +41,14 @@ class SolvedCells(JointCells):
         numbers = self.judge(wanted)
         starts = [0, *accumulate(len(posed.lengths) for posed in self.folds)]
         return [[find_worst(of_cell[start:stop]) for start, stop in pairwise(starts)] for of_cell in numbers]
+
+    def cut_last(self) -> dict[int, np.ndarray]:
+        """`last` of each fold."""
+        starts = [0, *accumulate(len(posed.lengths) for posed in self.folds)]
+        places = self.ends[starts].tolist()
+        cuts = pairwise(places)
+        last = self.last
+        return {posed.fold: last[:, slice(*cut)] for posed, cut in zip(self.folds, cuts, strict=True)}
 
     # ---- what was held out ----------------------------------------------------------------------------------
 
@@ -74,10 +87,14 @@ class SolvedCells(JointCells):
         n_classes = len(tasks.class_ends) - 1
         table = np.stack([pack_pairs(tasks, coef, posed.y, n_classes) for coef, _ in found])
         width = len(found) * (n_classes - 1)
-        parts = np.empty((n_classes, width, len(rows)))
-        for k, (start, stop) in enumerate(pairwise(tasks.class_ends.tolist())):
-            parts[k] = self.multiply(rows, posed.train[start:stop], table[:, :, start:stop].reshape(width, -1).T).T
-        by_cell = parts.reshape(n_classes, len(found), n_classes - 1, len(rows))
+        factors = [
+            self.take_used(posed.train[start:stop], table[:, :, start:stop].reshape(width, -1).T)
+            for start, stop in pairwise(tasks.class_ends.tolist())
+        ]
+        parts = multiply_parts(self.matrix, rows, factors)
+        by_cell = np.empty((n_classes, len(found), n_classes - 1, len(rows)))
+        for k, part in enumerate(parts):
+            by_cell[k] = part.T.reshape(by_cell.shape[1:])
         i, j = np.triu_indices(n_classes, 1)
         decisions = []
         for place, (_, intercepts) in enumerate(found):
@@ -88,10 +105,13 @@ class SolvedCells(JointCells):
         return decisions
 
     def multiply(self, rows: np.ndarray, used: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """K[rows, used] table, for samples that any machine uses."""
+        """K[rows, used] table."""
+        return multiply_part(self.matrix, rows, *self.take_used(used, table))
+
+    def take_used(self, used: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Samples that any machine uses, and their coefficients in the precision of the matrix."""
         counted = table.any(axis=1)
-        coef = table[counted].astype(self.matrix.dtype, copy=False)
-        return multiply_part(self.matrix, rows, used[counted], coef)
+        return used[counted], table[counted].astype(self.matrix.dtype, copy=False)
 
 
 def find_worst(numbers: np.ndarray) -> Certificate | None:

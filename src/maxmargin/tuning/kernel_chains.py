@@ -15,6 +15,7 @@ from ..estimators.tasks import PairTasks, Task
 from ..estimators.training_set import Rows
 from ..model.formulations import Formulation, JointRows
 from ..model.kernels import Kernel, make_kernel
+from .chains import describe_parameters
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,14 @@ class KernelChain:
         Their numbers in the search.
     machines : list of KernelMachine
         Not fitted.
+    follows, is_followed : bool
+        Whether it is a part of a longer chain, with another part before or after it.
     """
 
     candidates: list[int]
     machines: list[KernelMachine]
+    follows: bool = False
+    is_followed: bool = False
 
     @property
     def kernel(self) -> Kernel:
@@ -44,21 +49,12 @@ def link_chains(machines: Mapping[int, KernelMachine]) -> list[KernelChain]:
     groups: dict[Any, list[int]] = {}
     for number, machine in machines.items():
         others = {name: value for name, value in machine.get_params(deep=False).items() if name != "C"}
-        groups.setdefault(describe(others), []).append(number)
+        groups.setdefault(describe_parameters(others), []).append(number)
     chains = []
     for numbers in groups.values():
         numbers.sort(key=lambda number: vars(machines[number]).get("C", 0.0))
         chains.append(KernelChain(numbers, [machines[number] for number in numbers]))
     return chains
-
-
-def describe(parameters: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The parameters as a key; objects that cannot be compared are told apart by identity."""
-    key = []
-    for name, value in sorted(parameters.items()):
-        plain = isinstance(value, str | int | float | bool | type(None) | np.generic)
-        key.append((name, type(value), value if plain else id(value)))
-    return tuple(key)
 
 
 @dataclass(frozen=True)
@@ -117,8 +113,7 @@ class PosedFold:
 def join(tasks: Sequence[Task]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, targets and weights of the tasks, one task after the other."""
     if isinstance(tasks, PairTasks):
-        flat: Any = tasks  # its index are the rows, not the method of a sequence
-        return flat.index, flat.y, flat.c
+        return tasks.places, tasks.y, tasks.c
     index, y, c, *_ = zip(*tasks, strict=True)
     return np.concatenate(index), np.concatenate(y), np.concatenate(c)
 

@@ -126,6 +126,7 @@ class MatrixSearch:
         self.samples = samples.sort_by_class() if self.classifies else samples
         self.given = samples
         self.scores: dict[tuple[int, int], float] = {}
+        self.ends: dict[int, np.ndarray] = {}  # of a chain that is solved in parts: its last cell so far on each fold
         self.kernel_values = self.fits = 0
 
     @classmethod
@@ -148,8 +149,17 @@ class MatrixSearch:
             for chain, folds in chains:
                 posed = [found for fold in folds if (found := self.pose(chain, fold)) is not None]
                 if posed and not self.is_over():
-                    self.solve_chain(SolvedCells(matrix, features, posed))
+                    solved = SolvedCells(matrix, features, posed, self.take_start(chain, posed))
+                    self.solve_chain(solved)
+                    if chain.is_followed:
+                        self.ends |= solved.cut_last()
         self.kernel_values = shared.kernel_values
+
+    def take_start(self, chain: KernelChain, posed: Sequence[PosedFold]) -> np.ndarray | None:
+        """Where the first cell of a part of a chain starts: at the last one of the part before, if that was solved."""
+        ends = [self.ends.pop(fold.fold, None) for fold in posed]
+        found = [end for end in ends if end is not None]
+        return np.concatenate(found, axis=1) if chain.follows and len(found) == len(ends) else None
 
     # ---- posing -------------------------------------------------------------------------------------------
 

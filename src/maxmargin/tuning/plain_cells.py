@@ -21,6 +21,7 @@ from ..estimators.certified import CertifiedMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.small_designs import is_small_design
 from ..runtime.deadline import Clock
+from ..runtime.frames import to_matrix
 from ..runtime.interrupt import Interrupt, obey_interrupt, watch_interrupt
 from ..runtime.scikit_learn import effective_n_jobs
 from ..runtime.scikit_learn_search import clone, config_context, get_config, list_metrics, score_estimator
@@ -214,8 +215,9 @@ class ChainWalk:
 
     def read_certificate(self) -> Any:
         """The worst of the binary problems, without what it holds of every row."""
-        certificate = getattr(last_step(self.machine), "certificate_", None)
-        return None if certificate is None else replace(certificate, scores=None, parts=())
+        machine = last_step(self.machine)
+        fitted = isinstance(machine, CertifiedMachine) and machine.has_results
+        return replace(machine.certificate_, scores=None, parts=()) if fitted else None
 
     def describe_failure(self, number: int, seconds: float) -> CellOutcome:
         """The outcome of a fit that failed; to be called while its exception is handled."""
@@ -228,6 +230,6 @@ class ChainWalk:
 def gains_by_warm_start(machine: CertifiedMachine, X: Any) -> bool:
     """Whether a fit from the last point is faster: small problems are solved together in less time, from nothing."""
     if machine.family == "linear":
-        return not is_small_design(X)
-    points = getattr(machine, "_points", None) or []
+        return not is_small_design(to_matrix(X))
+    points = machine._points if machine.has_results else []
     return any(index is not None and len(index) > MAX_SAMPLES_PER_PROBLEM for index, _ in points)

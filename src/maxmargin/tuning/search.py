@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 from ..runtime.interrupt import delay_interrupt
+from ..runtime.scikit_learn import DocumentedEstimator
 from ..runtime.scikit_learn_search import (
     BaseSearchCV,
     Interval,
@@ -26,7 +27,7 @@ from .held_out import last_step
 from .search_table import SearchEnded, SearchTable
 
 
-class EngineSearchCV(BaseSearchCV):
+class EngineSearchCV(DocumentedEstimator, BaseSearchCV):
     """argmax over candidates of the mean over folds of score(fit(candidate, training rows), held-out rows)."""
 
     max_seconds: float | None

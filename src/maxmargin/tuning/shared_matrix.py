@@ -92,7 +92,14 @@ def write_base(kind: str, samples: Any, base: np.ndarray, kernel: Kernel | None 
 
 def measure(kind: str, samples: Any, start: int, stop: int) -> np.ndarray:
     """Squares, distances or products of some samples with all of them."""
-    tile = samples.take(slice(start, stop))
+    found = measure_between(kind, samples.take(slice(start, stop)), samples)
+    if kind == "squares":
+        found[np.arange(stop - start), np.arange(start, stop)] = 0.0
+    return found
+
+
+def measure_between(kind: str, tile: Any, samples: Any) -> np.ndarray:
+    """The same of any samples with others."""
     if kind == "distances":
         return tile.distances(samples)
     if kind == "differences":
@@ -101,9 +108,8 @@ def measure(kind: str, samples: Any, start: int, stop: int) -> np.ndarray:
     if kind == "squares":
         found *= -2.0
         found += samples.norms
-        found += samples.norms[start:stop, None]
+        found += tile.norms[:, None]
         np.maximum(found, 0.0, out=found)
-        found[np.arange(stop - start), np.arange(start, stop)] = 0.0
     return found
 
 

@@ -40,7 +40,7 @@ class SVCCV(TunedClassifier):
     n_jobs, verbose, max_seconds, checkpoint
         As in `maxmargin.model_selection.GridSearchCV`.
     kernel, degree, coef0, shrinking, tol, cache_size, class_weight, max_iter, decision_function_shape, break_ties, \
-    random_state, loss, intercept, multi_class, solver
+    random_state, loss, intercept, multi_class, solver, certify_labels
         As in `SVC`.
 
     Attributes
@@ -57,6 +57,17 @@ class SVCCV(TunedClassifier):
     cell_certificates_ : dict of (candidate, fold) to Certificate
     search_message_ : str
         Why the search stopped where it did.
+
+    See Also
+    --------
+    SVC : The machine of one C and gamma.
+    LinearSVCCV : Without a kernel.
+    certify_tuning : Proves that no C in a range is much better.
+
+    References
+    ----------
+    - Chu, Ho, Tsai, Lin and Lin (2015). Warm start for parameter selection of linear classifiers. KDD, 149-158.
+    - DeCoste and Wagstaff (2000). Alpha seeding for support vector machines. KDD, 345-349.
 
     Examples
     --------
@@ -88,6 +99,26 @@ class SVRCV(TunedRegressor):
     ----------
     C_, gamma_, best_score_, best_estimator_, cv_results_, scores_, cell_certificates_, search_message_
         As in `SVCCV`.
+
+    See Also
+    --------
+    SVR : The machine of one C and gamma.
+    LinearSVRCV : Without a kernel.
+
+    References
+    ----------
+    - Cherkassky and Ma (2004). Practical selection of SVM parameters and noise estimation for SVM regression.
+      Neural Networks 17, 113-126.
+    - DeCoste and Wagstaff (2000). Alpha seeding for support vector machines. KDD, 345-349.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import SVRCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tuned = SVRCV(Cs=[100, 1000, 10000], gammas=[0.1, 1, 10], cv=3).fit(X, y)
+    >>> tuned.C_ in (100, 1000, 10000), tuned.gamma_ in (0.1, 1, 10)
+    (True, True)
     """
 
     machine_class, axis_names = SVR, ("C", "gamma")
@@ -104,13 +135,32 @@ class LinearSVCCV(TunedClassifier):
     Cs, cv, scoring, refit, n_jobs, verbose, max_seconds, checkpoint
         As in `SVCCV`.
     penalty, loss, dual, tol, multi_class, fit_intercept, intercept_scaling, class_weight, random_state, max_iter, \
-    intercept, solver
+    intercept, solver, certify_labels
         As in `LinearSVC`.
 
     Attributes
     ----------
     C_, best_score_, best_estimator_, cv_results_, scores_, cell_certificates_, search_message_
         As in `SVCCV`.
+
+    See Also
+    --------
+    LinearSVC : The machine of one C.
+    SVCCV : With a kernel.
+
+    References
+    ----------
+    - Chu, Ho, Tsai, Lin and Lin (2015). Warm start for parameter selection of linear classifiers. KDD, 149-158.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import LinearSVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tuned = LinearSVCCV(Cs=[0.1, 1, 10], cv=3).fit(X, y)
+    >>> worst = max(cell.relative_gap for cell in tuned.cell_certificates_.values())
+    >>> tuned.C_ in (0.1, 1, 10), worst <= tuned.tol
+    (True, True)
     """
 
     machine_class = LinearSVC
@@ -133,6 +183,25 @@ class LinearSVRCV(TunedRegressor):
     ----------
     C_, best_score_, best_estimator_, cv_results_, scores_, cell_certificates_, search_message_
         As in `SVCCV`.
+
+    See Also
+    --------
+    LinearSVR : The machine of one C.
+    SVRCV : With a kernel.
+
+    References
+    ----------
+    - Chu, Ho, Tsai, Lin and Lin (2015). Warm start for parameter selection of linear classifiers. KDD, 149-158.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import LinearSVRCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tuned = LinearSVRCV(Cs=[100, 1000, 10000], cv=3).fit(X, y)
+    >>> worst = max(cell.relative_gap for cell in tuned.cell_certificates_.values())
+    >>> tuned.C_ in (100, 1000, 10000), worst <= tuned.tol
+    (True, True)
     """
 
     machine_class = LinearSVR
@@ -149,13 +218,32 @@ class RiskClassifierCV(TunedClassifier):
     Cs, cv, scoring, refit, n_jobs, verbose, max_seconds, checkpoint
         As in `SVCCV`.
     loss, penalty, tol, intercept, intercept_scaling, class_weight, multi_class, label_costs, label_scales, solver, \
-    max_iter
+    max_iter, certify_labels
         As in `RiskClassifier`.
 
     Attributes
     ----------
     C_, best_score_, best_estimator_, cv_results_, scores_, cell_certificates_, search_message_
         As in `SVCCV`.
+
+    See Also
+    --------
+    RiskClassifier : The machine of one C.
+    SVCCV : With a kernel.
+
+    References
+    ----------
+    - Chu, Ho, Tsai, Lin and Lin (2015). Warm start for parameter selection of linear classifiers. KDD, 149-158.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import RiskClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tuned = RiskClassifierCV(Cs=[0.1, 1, 10], cv=3).fit(X, y)
+    >>> worst = max(cell.relative_gap for cell in tuned.cell_certificates_.values())
+    >>> tuned.C_ in (0.1, 1, 10), worst <= tuned.tol
+    (True, True)
     """
 
     machine_class = RiskClassifier
@@ -171,13 +259,32 @@ class RiskRegressorCV(TunedRegressor):
     ----------
     Cs, cv, scoring, refit, n_jobs, verbose, max_seconds, checkpoint
         As in `SVCCV`.
-    loss, tol, quantile, epsilon, threshold, intercept, intercept_scaling, solver, max_iter
+    loss, tol, quantile, epsilon, threshold, M, intercept, intercept_scaling, solver, max_iter
         As in `RiskRegressor`.
 
     Attributes
     ----------
     C_, best_score_, best_estimator_, cv_results_, scores_, cell_certificates_, search_message_
         As in `SVCCV`.
+
+    See Also
+    --------
+    RiskRegressor : The machine of one C.
+    SVRCV : With a kernel.
+
+    References
+    ----------
+    - Chu, Ho, Tsai, Lin and Lin (2015). Warm start for parameter selection of linear classifiers. KDD, 149-158.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import RiskRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tuned = RiskRegressorCV(Cs=[100, 1000, 10000], cv=3).fit(X, y)
+    >>> worst = max(cell.relative_gap for cell in tuned.cell_certificates_.values())
+    >>> tuned.C_ in (100, 1000, 10000), worst <= tuned.tol
+    (True, True)
     """
 
     machine_class = RiskRegressor

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from ..certificates.certificate import Certificate
 from ..estimators.certified import CertifiedMachine
-from ..runtime.scikit_learn import BaseEstimator, available_if, check_is_fitted, fit_context
+from ..runtime.frames import to_matrix
+from ..runtime.scikit_learn import BaseEstimator, DocumentedEstimator, available_if, check_is_fitted, fit_context
 from ..runtime.scikit_learn_search import BaseSearchCV
 from ..runtime.user_warnings import warn_user
 from .ranges import Axis, derive_costs, derive_gammas, read_axis
@@ -38,7 +40,7 @@ def has_best(name: str) -> Any:
     return check
 
 
-class TunedMachine(BaseEstimator):
+class TunedMachine(DocumentedEstimator, BaseEstimator):
     """A machine with the C, and the gamma, of the best mean score over folds."""
 
     machine_class: ClassVar[type[CertifiedMachine]]
@@ -104,9 +106,9 @@ class TunedMachine(BaseEstimator):
         """
         machine = self.make_machine()
         check_data(machine, X, y, sample_weight)
-        targets, X = np.asarray(y), X if hasattr(X, "shape") else np.asarray(X)
+        targets, X = np.asarray(y), np.asarray(X) if isinstance(X, list | tuple) else X
         y = targets.ravel() if targets.ndim == 2 and targets.shape[1] == 1 else y
-        axes = self._make_axes(machine, np.asarray(X) if hasattr(X, "iloc") else X, targets)
+        axes = self._make_axes(machine, to_matrix(X), targets)
         search = RefiningSearchCV(
             machine, axes, scoring=self.scoring, n_jobs=self.n_jobs, refit=self.refit, cv=self._fix_folds(X, y, groups),
             verbose=self.verbose, max_seconds=self.max_seconds, checkpoint=self.checkpoint,
@@ -152,11 +154,15 @@ class TunedMachine(BaseEstimator):
         self.search_message_ = search.message_
         folds = range(search.n_splits_)
         self.scores_ = np.stack([self.cv_results_[f"split{fold}_test_score"] for fold in folds], axis=1)
-        self.cell_certificates_ = {place: cell.certificate for place, cell in search.search_outcome_.cells.items()}
         for name, value in self.best_params_.items():
             setattr(self, f"{name}_", value)
         if hasattr(search, "best_estimator_"):
             self.best_estimator_ = search.best_estimator_
+
+    @property
+    def cell_certificates_(self) -> dict[tuple[int, int], Certificate | None]:
+        """The certificate of each candidate on each fold."""
+        return {place: cell.certificate for place, cell in self.search_outcome_.cells.items()}
 
     def _warn_of_edges(self, axes: tuple[Axis, ...]) -> None:
         """Once, where the best lies at the edge of values that were given."""
