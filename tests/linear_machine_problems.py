@@ -16,8 +16,8 @@ every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda es
 
 # every way with many classes
 MANY = {
-    "LinearSVC": LinearSVC(),
-    "LinearSVC hinge": LinearSVC(loss="hinge"),
+    "LinearSVC": LinearSVC(intercept="free"),
+    "LinearSVC hinge": LinearSVC(loss="hinge", intercept="free"),
     "LinearSVC crammer_singer": LinearSVC(multi_class="crammer_singer"),
     "RiskClassifier": RiskClassifier(),
     "RiskClassifier logistic": RiskClassifier("logistic"),

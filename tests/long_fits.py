@@ -54,13 +54,16 @@ def interrupt_fit(name: str, after: float, times: int = 1) -> Interruption:
             time.sleep(0.01)
 
     timer, late, in_time = threading.Timer(after, press), None, True
-    timer.start()
     with suppress(KeyboardInterrupt):  # the second press may come after the fit was left by the first
         with suppress(KeyboardInterrupt):
+            timer.start()
             fit_quietly(model, X, y)
             timer.cancel()
             in_time = False
         late = sent[-1].seconds if sent and in_time else 0.0
         timer.join()
-    timer.join()
+    for _ in range(times):  # a signal may be delivered as late as after the thread that sent it has ended
+        with suppress(KeyboardInterrupt):
+            timer.join()
+            time.sleep(0.001)
     return Interruption(model, sent[-1].seconds if late is None else late, in_time)

@@ -1,31 +1,20 @@
 """A pytest plugin that puts maxmargin's classes in place of scikit-learn's before its own tests are collected.
 
 pytest -p sklearn_swap --pyargs sklearn.svm.tests.test_svm
-
-With SKLEARN_SWAP_TOL in the environment the classes have that default `tol`: for tests that compare two fits of one
-problem to seven digits, which a fit that stops at a certified relative gap of 1e-5 does not owe anyone.
 """
 
-import os
 from fnmatch import fnmatchcase
 
 import pytest
-import sklearn.svm
 
 import maxmargin
 from maxmargin.runtime.scikit_learn import VERSION
-
-SWAPPED = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR")
 
 # test name with wildcards -> why a user would not mind that it fails
 EXPECTED = {
     "test_svr_errors": (
         "A callable kernel that returns a matrix of the wrong shape is refused by fit, in a sentence with both shapes; "
         "scikit-learn fits it and complains about its own internals when it predicts."
-    ),
-    "test_*_liblinear_intercept_handling": (
-        "The intercept of LinearSVC is free by default, so that no intercept_scaling is needed to keep the penalty off "
-        "it; intercept='regularised' is LIBLINEAR's, and behaves as the test says."
     ),
     "test_linear_svm_convergence_warnings*": (
         "Newton's method reaches the certified gap within the two iterations that the test allows, so that there is "
@@ -56,12 +45,7 @@ UNDETERMINED = {
 
 def pytest_configure(config):
     """Swap the classes while nothing of scikit-learn's tests has been imported."""
-    tol = os.environ.get("SKLEARN_SWAP_TOL")
-    for name in SWAPPED:
-        estimator = getattr(maxmargin, name)
-        if tol is not None:
-            estimator.__init__.__kwdefaults__["tol"] = float(tol)
-        setattr(sklearn.svm, name, estimator)
+    maxmargin.patch_sklearn(verbose=False)
 
 
 def pytest_collection_modifyitems(items):

@@ -94,8 +94,8 @@ def test_blocks_and_paths_end_in_time():
 # ---- thousands of binary problems -----------------------------------------------------------------------------------
 
 MANY = {
-    "pairs": (SVC(), 200),
-    "pairs of layers": (NuSVC(nu=0.1), 100),
+    "pairs": (SVC(), 350),
+    "pairs of layers": (NuSVC(nu=0.1), 140),
     "rest": (LinearSVC(loss="hinge", tol=1e-12), 600),
 }
 many = pytest.mark.parametrize(("model", "n_classes"), MANY.values(), ids=MANY)
@@ -114,7 +114,7 @@ def check_left_out(model, X, status: Status) -> None:
     for result in left_out:
         assert result.status is status
         assert "no time to judge" in result.message
-        assert not result.point.a.any()
+        assert not result.point.a.any() or "it is the start" in result.message  # as of a nu machine
     for result, (index, point) in zip(model.results_, model._points, strict=True):
         assert point.a.shape[-1] == len(index)
         assert result.certificate.relative_gap >= 0

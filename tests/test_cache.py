@@ -8,7 +8,8 @@ import pytest
 import maxmargin.model.features.gram
 from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Linear, Precomputed
-from maxmargin.model.row_cache import RowCache, RowStore
+from maxmargin.model.row_cache import RowCache
+from maxmargin.model.row_store import RowStore
 
 N = 60
 ROW = 8 * N / 2**20  # megabytes of one row
@@ -254,7 +255,7 @@ def assert_store_sound(store: RowStore) -> None:
     K = matrix_of(store)
     for i in np.flatnonzero(store.slot >= 0):
         assert store.holder[store.slot[i]] == i
-        np.testing.assert_allclose(store.rows[store.slot[i]], K[i], rtol=accuracy, atol=accuracy)
+        np.testing.assert_allclose(store.row(i), K[i], rtol=accuracy, atol=accuracy)
     assert sorted(store.holder[store.holder >= 0]) == np.flatnonzero(store.slot >= 0).tolist()
 
 
@@ -336,4 +337,48 @@ def test_store_narrows(exact, rows, width):
     f, steps = np.zeros(width), rng.normal(size=width)
     store.add(f, np.arange(width), steps)
     np.testing.assert_allclose(f, steps @ matrix_of(store), atol=1e-10 if exact else 1e-4)
+    assert_store_sound(store)
+
+
+@pytest.mark.parametrize("rows", [3, 12, 60])
+def test_store_cuts_rows_when_they_are_used(rows):
+    """Rows that several cuts have passed by, some of them used in between, are still rows of the kernel."""
+    store, rng = make_store(rows, exact=True), np.random.default_rng(7)
+    store.add(np.zeros(N), rng.permutation(N), np.ones(N))
+    for width in (50, 41, 30, 12, 5):
+        store.restrict_to(np.sort(rng.permutation(store.n)[:width]))
+        index, steps, f = rng.permutation(width)[: width // 2], rng.normal(size=width // 2), np.zeros(width)
+        store.add(f, index, steps, rng.random(len(index)) < 0.7)
+        np.testing.assert_allclose(f, steps @ matrix_of(store)[index], atol=1e-10)
+    assert_store_sound(store)
+
+
+def test_rows_move_together_before_memory_is_touched():
+    """Shorter rows come into places that held longer ones; the memory that was touched once is enough."""
+    store, rng = make_store(60, exact=True), np.random.default_rng(8)
+    store.add(np.zeros(N), np.arange(20), np.ones(20))
+    touched = store.touched
+    store.restrict_to(np.arange(30))
+    store.add(np.zeros(30), np.arange(20, 30), np.ones(10))
+    assert store.touched == touched == 20 * N
+    assert set(np.flatnonzero(store.slot >= 0)) == set(range(30))
+    assert_store_sound(store)
+    store.restrict_to(np.sort(rng.permutation(30)[:20]))
+    assert_store_sound(store)
+
+
+def test_memory_is_touched_where_it_pays(monkeypatch):
+    """Rows that find no place in the first megabytes are evaluated again until that costs as much as more memory."""
+    monkeypatch.setattr("maxmargin.model.row_store.START_MEGABYTES", 10 * ROW)
+    store, f, index = make_store(60, exact=True), np.zeros(N), np.arange(40)
+    touched = []
+    for _ in range(60):
+        store.add(f, index, np.ones(40))
+        touched.append(store.touched // N)
+    K = matrix_of(store)
+    assert touched[0] == 10
+    assert touched[1] < 40 == touched[-1]
+    assert touched == sorted(touched)
+    assert store.counters["misses"] > 40
+    np.testing.assert_allclose(f, 60 * K[index].sum(axis=0), atol=1e-9)
     assert_store_sound(store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from maxmargin.guarantees.tuning.anchors import interpolate, make_anchor
 from maxmargin.guarantees.tuning.bounds import ScoreFloor, bound_scores, find_positive_part
 from maxmargin.guarantees.tuning.folds import TuningData, make_folds
 from maxmargin.model.problem import Point
+from maxmargin.solvers.smo.pairs import PairRun
 
 CV = StratifiedKFold(3, shuffle=True, random_state=1)
 MACHINES = {
@@ -66,8 +68,8 @@ def find_exact_errors(model, X, y, weight, Cs) -> np.ndarray:
     return errors.mean(axis=1)
 
 
-def compare_with_grid(name: str, weighted: bool, count: int) -> None:
-    """The lower bound beside the errors of exact fits at many values of C."""
+def assert_grid_agrees(name: str, weighted: bool, count: int) -> None:
+    """The lower bound is below the errors of exact fits at many values of C, and proves what it says."""
     X, y, weight = make_data(len(name))
     weight = weight if weighted else None
     model, Cs = MACHINES[name], np.geomspace(1e-2, 1e2, count)
@@ -87,7 +89,7 @@ def compare_with_grid(name: str, weighted: bool, count: int) -> None:
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_grid_never_contradicts_it(name):
     """Where C is fitted exactly, the error is no less than the lower bound, for every kernel, loss and intercept."""
-    compare_with_grid(name, weighted=len(name) % 2 == 1, count=12)
+    assert_grid_agrees(name, weighted=len(name) % 2 == 1, count=12)
 
 
 @pytest.mark.slow
@@ -95,7 +97,7 @@ def test_a_grid_never_contradicts_it(name):
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_dense_grid_never_contradicts_it(name, weighted):
     """The same at 200 values of C, with and without weights."""
-    compare_with_grid(name, weighted, count=200)
+    assert_grid_agrees(name, weighted, count=200)
 
 
 def make_machine(model, seed: int, weighted: bool):
@@ -104,6 +106,12 @@ def make_machine(model, seed: int, weighted: bool):
     rows = np.arange(30)
     splits = [(rows[rows % 3 > 0], rows[rows % 3 == 0])]
     return make_folds(model, TuningData(X, y, weight if weighted else None), splits)[0].machines[0]
+
+
+def solve_roughly(problem, tol: float) -> Point:
+    """A point with about this gap: without the Newton steps by which small fits end at the optimum."""
+    with mock.patch.object(PairRun, "may_find_last_digits", return_value=False):
+        return solve(problem, tol=tol).point
 
 
 def make_optimum(machine, C: float):
@@ -123,7 +131,7 @@ def test_the_optimum_keeps_to_its_bounds(name, seed, weighted, low, width, share
     machine = make_machine(MACHINES[name], seed, weighted)
     Cs = 10.0**low, 10.0 ** (low + width)
     first, second = (
-        make_anchor(machine, C, solve(machine.problem(C), tol=tol).point) for C, tol in zip(Cs, tols, strict=True)
+        make_anchor(machine, C, solve_roughly(machine.problem(C), tol)) for C, tol in zip(Cs, tols, strict=True)
     )
     side = 1.0 if upwards else -1.0
     floor = bound_scores(first, second, side * 10.0**scale * np.sqrt(Cs[0]))
@@ -144,7 +152,7 @@ def test_the_optimum_is_within_its_radius(name, tol):
     ratios = []
     for seed in range(10):
         machine = make_machine(MACHINES[name], seed, weighted=False)
-        rough = make_anchor(machine, 1.0, solve(machine.problem(1.0), tol=tol).point)
+        rough = make_anchor(machine, 1.0, solve_roughly(machine.problem(1.0), tol))
         exact = make_optimum(machine, 1.0)
         apart = exact.untilted.centre.coef - rough.untilted.centre.coef
         distance = np.sqrt(max(machine.expand(apart).square.value, 0.0))

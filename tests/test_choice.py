@@ -96,7 +96,7 @@ def test_the_tolerance_has_a_say(tol):
     assert isinstance(first.solver, Coordinate)
     assert first.solver.effort == COORDINATE_UPDATES_PER_SAMPLE
     assert first.tol == max(tol, HANDOVER_GAP)
-    assert ("to a gap of 1e-05; then multipliers" in explain(problem, tol=tol)) == (tol < HANDOVER_GAP)
+    assert (f"to a gap of {HANDOVER_GAP:g}; then multipliers" in explain(problem, tol=tol)) == (tol < HANDOVER_GAP)
     assert all(stage.tol == tol for stage in others)
 
 

@@ -149,7 +149,7 @@ def test_a_fit_is_announced_or_not(error, monkeypatch):
     def fail(*given):
         raise error("no")
 
-    monkeypatch.setattr(diagnosis_module, "diagnose", fail)
+    monkeypatch.setattr(diagnosis_module, "foresee", fail)
     assert announce(SVC(), X, y, None) is None
 
 

@@ -23,7 +23,7 @@ from maxmargin.estimators import ESTIMATORS
 from maxmargin.estimators.certified import ABSENT_PARAMETERS, CertifiedMachine
 from maxmargin.estimators.linear_classifier import LinearClassifier
 from maxmargin.estimators.registry import find_estimator, list_names
-from maxmargin.files import load, write_libsvm
+from maxmargin.files import load, save, write_libsvm
 from maxmargin.model.losses import LOSSES, Hinge, make_piecewise
 from maxmargin.runtime.scikit_learn import StrOptions
 
@@ -120,6 +120,22 @@ def test_a_model_of_another_library_is_known_by_its_name():
     assert find_estimator(sklearn.svm.SVC(), lambda kind: kind.is_drop_in) is SVC
     assert find_estimator(sklearn.svm.SVC(), lambda kind: kind.family == "linear") is None
     assert find_estimator(object(), lambda kind: True) is None
+
+
+@every_estimator
+def test_a_fit_and_its_file_leave_results(kind, tmp_path):
+    """A compact file has certificates alone; a clone has nothing."""
+    X, y = make_data()
+    y = y.astype(float) if kind.task in ("regression", "ranking") else y
+    model = kind(MulticlassModel()) if kind.family == "structured" else kind()
+    assert not model.has_results
+    assert model.fit(X, y).has_results
+    assert not clone(model).has_results
+    for compact in (False, True):
+        save(model, tmp_path / "model.maxmargin", compact=compact)
+        loaded = load(tmp_path / "model.maxmargin")
+        assert loaded.has_results == hasattr(loaded, "result_") == (not compact)
+        assert loaded.certificate_.primal == model.certificate_.primal
 
 
 # ---- weights --------------------------------------------------------------------------------------------------------

@@ -344,7 +344,8 @@ def test_machines_read_the_primal():
         losses = Hinge().value(f, y) if isinstance(model, SVC) else SquaredHinge().value(f, y)
         size = model.dual_coef_ @ model.decision_function(model.support_vectors_) if isinstance(model, SVC) else 0.0
         if isinstance(model, LinearSVC):
-            assert model.certificate_.primal == pytest.approx(0.5 * float(np.sum(model.coef_**2)) + losses.sum())
+            norm = float(np.sum(model.coef_**2) + np.sum(model.intercept_**2))
+            assert model.certificate_.primal == pytest.approx(0.5 * norm + losses.sum())
         else:
             norm = float(size[0] - model.intercept_[0] * model.dual_coef_.sum())
             assert model.certificate_.primal == pytest.approx(0.5 * norm + losses.sum())

@@ -453,7 +453,7 @@ def test_rows_one_at_a_time(kernel, offset, n):
 
 def test_rows_that_must_be_fetched():
     """Kernels and samples that single rows cannot be evaluated from have no source of them."""
-    sparse, own = Gram.from_data(RBF(0.3), sp.csr_array(make_data(30))), Gram.from_data(SlowKernel(0.3), make_data(30))
+    sparse, own = Gram(RBF(0.3), wrap(sp.csr_array(make_data(30)))), Gram.from_data(SlowKernel(0.3), make_data(30))
     for gram in (sparse, own):
         assert gram.pack(np.array([0, 10, 20])).join(0, 1, np.arange(20)).source() is None
 
@@ -542,3 +542,19 @@ def test_kernel_objects_pass_through():
     kernel = RBF(gamma=2.0)
     assert make_kernel(kernel, gamma=5.0) is kernel
     assert isinstance(kernel, Kernel)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(6, 1, 1), (7, 33, 5), (64, 31, 17), (101, 95, 16), (12, 64, 200)])
+@pytest.mark.parametrize("wide", [None, True])
+def test_products_of_dense_rows(dtype, shape, wide):
+    """Tiles of every remainder of rows, columns and features are products."""
+    from maxmargin.compiled.dense_products import dense_dots
+
+    random, (rows, columns, d) = np.random.default_rng(0), shape
+    X, Z = random.normal(size=(rows, d)).astype(dtype), random.normal(size=(columns, d)).astype(dtype)
+    tile = np.full((rows, columns), np.nan, dtype)
+    dense_dots(tile, X, Z, wide)
+    expected = X.astype(np.float64) @ Z.astype(np.float64).T
+    sizes = np.abs(X.astype(np.float64)) @ np.abs(Z.astype(np.float64)).T
+    assert (np.abs(tile - expected) <= (d + 2) * np.finfo(dtype).eps * sizes).all()

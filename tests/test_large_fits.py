@@ -21,7 +21,7 @@ from maxmargin.model.features import Gram
 from maxmargin.model.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.model.losses import LOSSES, Hinge
 from maxmargin.model.problem import Point, Problem
-from maxmargin.model.row_cache import RowStore
+from maxmargin.model.row_store import RowStore
 from maxmargin.solvers.loop import solve
 from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.smo.blocks import BlockRun

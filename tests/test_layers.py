@@ -31,12 +31,13 @@ LAYERS = (
     ("files",),
     ("play",),
     ("model_selection",),
+    ("patching",),
     ("public",),
     ("cli",),
     ("__main__",),
 )
 SOLVER_LAYERS = (  # within solvers/; None stands for the families, which do not know one another
-    ("names", "result", "stalling"), ("advancing", "run_copies"), ("quadratic_program",), (None,),
+    ("names", "result", "stalling", "trajectory"), ("advancing", "run_copies"), ("quadratic_program",), (None,),
     ("automatic", "registry"), ("choice", "neighbours"), ("best_certified",), ("sequence",),
     ("loop", "minimisation_arguments"), ("minimisation", "paths"),
 )  # fmt: skip
@@ -45,7 +46,8 @@ COMPILED_GUESTS = ("model", "structures", "blocks", "certificates", "solvers", "
 ROOMS = {
     "matplotlib": ("plots",), "numba": ("compiled",), "dask": ("blocks.dask",), "distributed": ("blocks.dask",),
     "pyarrow": ("blocks", "files"), "cvxopt": ("solvers",), "qpsolvers": ("solvers",),
-    "onnx": ("files",), "onnxruntime": ("files",), "IPython": ("insight",), "tornado": ("play",),
+    "onnx": ("files",), "onnxruntime": ("files",), "skl2onnx": ("files",), "IPython": ("insight",),
+    "tornado": ("play",),
 }  # fmt: skip
 
 

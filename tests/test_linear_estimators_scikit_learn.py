@@ -9,10 +9,14 @@ import pytest
 import scipy.sparse as sp
 import sklearn.svm
 from machine_data import decide, every_weighting, make_classes
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_selection import RFECV
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+from sklearn.svm import l1_min_c
 
-from maxmargin import LinearSVC, LinearSVR
+from maxmargin import SVC, LinearSVC, LinearSVR, RiskClassifier
+from maxmargin.estimators.validation import UNLIMITED_ITERATIONS
 from maxmargin.runtime.scikit_learn import VERSION
 
 TWINS = {
@@ -25,10 +29,10 @@ every_twin = pytest.mark.parametrize("name", TWINS)
 
 
 def fit_twins(name: str, X, y, weight=None, **settings):
-    """Our model with LIBLINEAR's intercept, and scikit-learn's, both far beyond their default tolerance."""
+    """Our model and scikit-learn's, both far beyond their default tolerance."""
     estimator, own = TWINS[name]
     theirs = getattr(sklearn.svm, estimator.__name__)(**own, **settings, tol=1e-9, max_iter=200000, random_state=0)
-    ours = estimator(**own, **settings, intercept="regularised", tol=1e-10)
+    ours = estimator(**own, **settings, tol=1e-10)
     return ours.fit(X, y, sample_weight=weight), theirs.fit(X, y, sample_weight=weight)
 
 
@@ -74,7 +78,7 @@ def test_crammer_singer_is_scikit_learn_s(n_classes, fit_intercept):
     """All classes at once: the same machine, two classes as a difference."""
     X, y = make_classes(90, n_classes)
     settings = {"multi_class": "crammer_singer", "fit_intercept": fit_intercept, "C": 0.5}
-    ours = LinearSVC(**settings, intercept="regularised", tol=1e-10).fit(X, y)
+    ours = LinearSVC(**settings, tol=1e-10).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # at 1e-10 LIBLINEAR may not
         theirs = sklearn.svm.LinearSVC(**settings, tol=1e-10, max_iter=100000, random_state=0).fit(X, y)
@@ -93,7 +97,49 @@ def test_parameters_are_scikit_learn_s(estimator):
     assert {key: ours[key] for key in theirs if key != "max_iter"} == {
         key: value for key, value in theirs.items() if key != "max_iter"
     }
-    assert ours["max_iter"] == -1
+    assert ours["max_iter"] == UNLIMITED_ITERATIONS
+
+
+@pytest.mark.parametrize("name", ["squared_hinge", "log"])
+def test_smallest_cost_of_l1(name):
+    """l1_min_c is where the first coefficient leaves zero: none below it, some above it."""
+    X, y = make_classes(80, 3, seed=3)
+    least = l1_min_c(X, y, loss=name)
+    for C, empty in ((0.99 * least, True), (1.01 * least, False)):
+        if name == "log":
+            model = RiskClassifier("logistic", penalty="l1", intercept="regularised", C=C, tol=1e-10)
+        else:
+            model = LinearSVC("l1", C=C, tol=1e-10)
+        model.fit(X, y)
+        assert (np.any(model.coef_) or np.any(model.intercept_)) != empty, C
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_features_eliminated_are_scikit_learn_s(seed):
+    """RFECV removes the same features in the same order, where classes lie far from the origin too."""
+    X, y = make_classification(120, 12, n_informative=4, random_state=seed)
+    X += 2.0
+    theirs = RFECV(sklearn.svm.LinearSVC(random_state=0, tol=1e-8, max_iter=100000), min_features_to_select=2, cv=3)
+    ours = RFECV(LinearSVC(tol=1e-8), min_features_to_select=2, cv=3)
+    np.testing.assert_array_equal(ours.fit(X, y).ranking_, theirs.fit(X, y).ranking_)
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [LinearSVC, LinearSVR, SVC], ids=lambda each: each.__name__)
+def test_converged_fits_stay_below_the_limit(make):
+    """n_iter_ >= max_iter, by which programs look for fits that failed, is true of those only."""
+    X, y = make_classes(90, 2)
+    whole = make().fit(X, y)
+    assert make is SVC or np.max(whole.n_iter_) < whole.max_iter
+    steps = make(max_iter=100_000).fit(X, y).result_.n_iter
+    assert steps >= 2
+    enough = make(max_iter=steps).fit(X, y)
+    assert enough.result_.converged
+    assert enough.result_.n_iter == steps
+    assert np.max(enough.n_iter_) < enough.max_iter
+    with pytest.warns(ConvergenceWarning):
+        few = make(max_iter=1, tol=1e-9).fit(X, y)
+    assert np.max(few.n_iter_) == few.max_iter
 
 
 def test_liblinear_combinations():

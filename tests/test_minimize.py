@@ -21,13 +21,12 @@ from generated_functions import (
     solve_chebyshev,
     solve_ridged_hinges,
 )
+from minimisation_methods import METHODS, STABLE_METHODS, every_method
 from textbook_functions import CATALOGUE, maximal_absolute, sum_of_absolutes
 
 from maxmargin import Status
 from maxmargin import minimize as minimise_at_length
 
-STABLE = ("proximal-bundle", "trust-region-bundle", "level-bundle")
-METHODS = ("cutting-plane", "line-search", "cutting-plane-line-search", *STABLE)
 FUNCTIONS = {**CATALOGUE, **GENERATED}
 WIDE = ("soft thresholds", "wide bowl")  # 1,000 variables
 LONG = ("Nesterov's chain", "long valley")
@@ -41,17 +40,16 @@ LEFT_OUT = {
     "level-bundle": WIDE + LONG,
 }
 PAIRS = [
-    pytest.param(method, name, marks=[pytest.mark.slow] if method in STABLE and each.dimension >= 20 else [])
+    pytest.param(method, name, marks=[pytest.mark.slow] if method in STABLE_METHODS and each.dimension >= 20 else [])
     for method in METHODS
     for name, each in FUNCTIONS.items()
     if name not in LEFT_OUT[method]
 ]
-STABLE_PAIRS = [pair for pair in PAIRS if pair.values[0] in STABLE]
+STABLE_PAIRS = [pair for pair in PAIRS if pair.values[0] in STABLE_METHODS]
 # A Hilbert matrix of order 50: the value is within TOL of the minimum, and on some processors rounding hides the proof.
 AT_ROUNDING = {("trust-region-bundle", "L1HILB")}
 TOL = 1e-6
-every_method = pytest.mark.parametrize("method", METHODS)
-every_stable_method = pytest.mark.parametrize("method", STABLE)
+every_stable_method = pytest.mark.parametrize("method", STABLE_METHODS)
 
 
 minimize = functools.partial(minimise_at_length, max_iter=5000)  # a test that fails is not to hang

@@ -7,15 +7,13 @@ import re
 
 import numpy as np
 import pytest
+from minimisation_methods import every_method
 from selection import leave_long
 from textbook_functions import CATALOGUE
 
 from maxmargin import Status
 from maxmargin import minimize as minimise_at_length
 
-STABLE = ("proximal-bundle", "trust-region-bundle", "level-bundle")
-METHODS = ("cutting-plane", "line-search", "cutting-plane-line-search", *STABLE)
-every_method = pytest.mark.parametrize("method", METHODS)
 minimize = functools.partial(minimise_at_length, max_iter=5000)  # a test that fails is not to hang
 CENTRE = np.array([0.5, -0.25, 1.0])
 

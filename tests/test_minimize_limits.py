@@ -10,22 +10,14 @@ import time
 
 import numpy as np
 import pytest
+from minimisation_methods import every_method
 from textbook_functions import CATALOGUE
 from time_allowances import SLACK_SECONDS, OwnTimer
 
 from maxmargin import Status, minimize
 
-METHODS = (
-    "cutting-plane",
-    "line-search",
-    "cutting-plane-line-search",
-    "proximal-bundle",
-    "trust-region-bundle",
-    "level-bundle",
-)
 SHOR = CATALOGUE["Shor"]
 BOX = (-5.0, 5.0)
-every_method = pytest.mark.parametrize("method", METHODS)
 
 
 class Counted:

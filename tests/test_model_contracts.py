@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from own_losses import PinballHinge
 
 from maxmargin import SVC, Newton, Status, solve
 from maxmargin.certificates.certificate import judge
@@ -28,7 +29,6 @@ from maxmargin.model.losses import (
     PiecewiseConjugate,
     Poisson,
     Softmax,
-    make_piecewise,
 )
 from maxmargin.model.problem import Point, Problem
 from maxmargin.model.samples import Dense, PrecomputedRows, Sparse
@@ -143,20 +143,6 @@ def test_bases_are_abstract(base):
 
 
 # ---- the least that is enough ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PinballHinge(PiecewiseLoss):
-    """max(1 - y f, -tau (1 - y f))."""
-
-    tau: float = 0.5
-    name = "pinball_hinge"
-    target = "label"
-
-    def row(self, y, c):
-        """p = -y, a between -tau y c and y c."""
-        ends = -self.tau * y * c, y * c
-        return make_piecewise(-y, 0.0, 0.0, np.minimum(*ends), np.maximum(*ends), c)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

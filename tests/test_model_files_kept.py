@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import warnings
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -72,9 +70,10 @@ def test_attributes_and_parameters_are_the_same(name, tmp_path):
     """Every attribute of the fit, its results and certificates among them, and every parameter."""
     model = fit(name)
     loaded = keep(model, tmp_path)
-    skipped = {"_support", "_order", "_solves", "result_"}  # made again, of use to a fit only, or compared below
+    # made again, of use to a fit only, of the size of its data, or compared below
+    skipped = {"_support", "_order", "_solves", "_posed_tasks", "result_"}
     found = {each for each in ("certificate_", "certificates_", "_points") if hasattr(model, each)}
-    assert set(vars(loaded)) == set(vars(model))
+    assert set(vars(loaded)) - skipped == set(vars(model)) - skipped
     for attribute in (set(vars(model)) | found) - skipped:
         assert equal(getattr(loaded, attribute), getattr(model, attribute)), attribute
     assert equal(loaded.get_params(deep=False), model.get_params(deep=False))
@@ -218,19 +217,6 @@ def test_the_file_can_be_looked_into(tmp_path):
 
 
 # ---- the hash of the data ---------------------------------------------------------------------------------------
-
-
-def test_the_examples_of_the_documentation_run(tmp_path, monkeypatch, capsys):
-    """Every block of code of docs/files.md about models, one after the other."""
-    pytest.importorskip("onnxruntime", reason="onnxruntime not installed")
-    monkeypatch.chdir(tmp_path)
-    page = Path(__file__).parent.parent / "docs" / "files.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text().split("## Models\n", 1)[1], re.S)
-    assert len(blocks) == 3
-    namespace: dict = {}
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), namespace)
-    assert capsys.readouterr().out.count("relative gap") == 3
 
 
 def test_solvers_that_share_cuts_are_kept_without_them(tmp_path):

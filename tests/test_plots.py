@@ -21,7 +21,7 @@ from test_losses import FORMULAS
 
 import maxmargin
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, solve
-from maxmargin.insight.traces import Trajectory, record
+from maxmargin.insight.traces import record
 from maxmargin.model.features import Design, Gram
 from maxmargin.model.kernels import RBF
 from maxmargin.model.losses import LOSSES, EpsilonInsensitive, Hinge, Huber, Quantile, Softmax, SquaredHinge
@@ -36,6 +36,7 @@ from maxmargin.plots import (
     plot_regression_tube,
 )
 from maxmargin.plots.surfaces import evaluate, find_optimum
+from maxmargin.solvers.trajectory import Trajectory
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

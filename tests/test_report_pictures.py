@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from experiments import convergence, figures, fits
 from experiments.clouds import make_clouds, make_line
 from experiments.page import Figure, Table, Text, render_figure
-from maxmargin.insight.traces import Trajectory
+from maxmargin.solvers.trajectory import Trajectory
 
 FEW = ("smo", "newton", "coordinate", "adagrad")
 

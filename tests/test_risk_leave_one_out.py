@@ -92,9 +92,9 @@ def test_an_intercept_that_is_not_unique_is_put_in_the_middle():
 
 @pytest.mark.parametrize("name", [name for name in MACHINES if "SVC" in name])
 def test_the_last_of_its_class_is_an_error(name):
-    """Without it there is one class, and that is predicted."""
+    """Without it there is one class, and a free intercept predicts that."""
     X = np.array([[-1.0], [-2.0], [-3.0], [2.0]])
     y = np.array([0, 0, 0, 1])
-    bounds = risk_bounds(MACHINES[name](C=10.0, tol=1e-8).fit(X, y), X, y, exact=True)
+    bounds = risk_bounds(MACHINES[name](C=10.0, tol=1e-8, intercept="free").fit(X, y), X, y, exact=True)
     assert bounds.leave_one_out.losses.tolist() == [0.0, 0.0, 0.0, 1.0]
     assert bounds.allowed[3] == 1

@@ -10,6 +10,7 @@ import pytest
 from block_problems import pose_in_blocks
 from exact_numbers import cut_planes, exact, many_digits, zeros
 from exact_objectives import ClassObjective, Objective, SmoothObjective, StructuredObjective, kernel_matrix
+from minimisation_methods import every_method
 from structured_problems import PlainChain, build_feature, list_labellings, make_chains, pose
 
 from maxmargin import minimize, solve
@@ -210,16 +211,6 @@ def test_rounding_of_structures_is_small(make):
 # ---- minimize -------------------------------------------------------------------------------------------------------
 
 
-METHODS = [
-    "cutting-plane",
-    "line-search",
-    "cutting-plane-line-search",
-    "proximal-bundle",
-    "trust-region-bundle",
-    "level-bundle",
-]
-
-
 def make_polyhedron(offset: float, scale: float, seed: int, d: int = 3):
     """max_k offset + scale <g_k, x - x*> with whole g_k that have zero in their hull: the minimum is `offset`, exactly.
 
@@ -245,7 +236,7 @@ def make_polyhedron(offset: float, scale: float, seed: int, d: int = 3):
     return fun, place
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_method
 @pytest.mark.parametrize(
     ("offset", "scale"), [(0.0, 1.0), (1e8, 1.0), (-1e8, 2.0**-20), (1e8, 2.0**20), (1.0, 2.0**-30)]
 )
@@ -259,7 +250,7 @@ def test_lower_bound_is_below_the_minimum(method, offset, scale, box):
         assert found.rounding >= 0.0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_method
 def test_lower_bound_with_a_ridge(method):
     """ridge/2 |x|^2 + 1e8 + max(|x_1|, 2 |x_2|) has its minimum 1e8 at zero."""
 

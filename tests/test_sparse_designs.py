@@ -15,7 +15,7 @@ from maxmargin.compiled.sparse_descent import evaluate_dual, fill_table
 from maxmargin.model.features import Design
 from maxmargin.model.kernels import Linear
 from maxmargin.model.losses import LOSSES
-from maxmargin.solvers.coordinate import together
+from maxmargin.solvers.coordinate import COUNT_OF_NUMBERS, together
 
 LABEL_LOSSES = ["hinge", "squared_hinge"]
 REAL_LOSSES = ["epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "quantile", "huber", "least_squares"]
@@ -242,7 +242,7 @@ def test_a_step_on_the_face_raises_the_dual(loss):
     X, labels, f, weight = make_texts()
     n, d = X.shape
     row = LOSSES[loss]().terms(np.where(labels == 0, 1.0, -1.0) if loss in LABEL_LOSSES else f, weight)
-    table, w, numbers, seed = np.empty((n, 8)), np.zeros(d), np.zeros(7), np.array([1], np.uint64)
+    table, w, numbers, seed = np.empty((n, 8)), np.zeros(d), np.zeros(COUNT_OF_NUMBERS), np.array([1], np.uint64)
     fill_table(X.data, X.indptr, *(np.ascontiguousarray(part) for part in row), table)
     np.testing.assert_allclose(table[:, 5], X.power(2).sum(axis=1))
     order, (numbers[TAU], numbers[LIMIT]) = np.arange(n, dtype=np.int32), (1.0, np.inf)
@@ -265,7 +265,7 @@ def test_a_face_without_bounds_is_solved_by_steps_alone():
     """Least squares: all duals are free, and each step leaves a twentieth of the gap."""
     X, _, f, weight = make_texts(n=60)
     n, d = X.shape
-    table, w, numbers, order = np.empty((n, 8)), np.zeros(d), np.zeros(7), np.arange(n, dtype=np.int32)
+    table, w, numbers, order = np.empty((n, 8)), np.zeros(d), np.zeros(COUNT_OF_NUMBERS), np.arange(n, dtype=np.int32)
     row = LOSSES["least_squares"]().terms(f, weight)
     fill_table(X.data, X.indptr, *(np.ascontiguousarray(part) for part in row), table)
     numbers[TAU] = 1.0

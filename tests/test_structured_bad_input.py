@@ -39,7 +39,7 @@ FITS = {
     ),
     r"y\[0\] must be an array of labels, one for each row of X\[0\], got shape \(\)": (X, [0] * 6, {}),
     r"y\[1\] must be finite": (X, [Y[0], np.full(2, np.nan), *Y[2:]], {}),
-    "y has only one label": (X, [np.zeros(len(labels), int) for labels in Y], {}),
+    "y has labels of one class only": (X, [np.zeros(len(labels), int) for labels in Y], {}),
     r"sample_weight and X have incompatible shapes: \(5,\) vs 6 samples": (X, Y, {"sample_weight": np.ones(5)}),
     r"sample_weight must be finite, but sample_weight\[3\] is nan": (
         X, Y, {"sample_weight": [1, 1, 1, np.nan, 1, 1]},
@@ -127,7 +127,7 @@ def test_data_of_a_prediction():
     with pytest.raises(Exception, match="not fitted"):
         StructuredSVM(ChainModel()).predict(X)
     classes = StructuredSVM(MulticlassModel(), C=0.1).fit(np.eye(3), [0, 1, 2])
-    with pytest.raises(ValueError, match="X has 2 features, and the model was fitted on 3"):
+    with pytest.raises(ValueError, match="X has 2 features, but MulticlassModel is expecting 3"):
         classes.predict(np.eye(2))
 
 

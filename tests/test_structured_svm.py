@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import re
 import time
-import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -379,17 +378,8 @@ def test_verbose_prints_one_line(capsys):
 # ---- the documentation ------------------------------------------------------------------------------------------
 
 
-def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch, capsys):
-    """Every block of code of docs/structured.md, one after the other."""
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.S)
-    assert len(blocks) >= 2
-    namespace: dict = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for block in blocks:
-            exec(compile(block, str(DOCS), "exec"), namespace)
-    assert "relative gap" in capsys.readouterr().out
-    first = blocks[0].split("\n\n\n")
+def test_the_model_of_the_documentation_has_twenty_lines():
+    """The class of docs/structured.md, whose program tests/test_pages.py runs."""
+    first = re.search(r"```python\n(.*?)```", DOCS.read_text(), re.S)[1].split("\n\n\n")
     model = next(part for part in first if part.startswith("class "))
     assert len(model.strip().splitlines()) <= 22

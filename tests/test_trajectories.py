@@ -14,7 +14,7 @@ from time_allowances import HANG_SECONDS
 
 from maxmargin import SMO, Bundle, ChainModel, GradientDescent, InteriorPoint, Multipliers, solve
 from maxmargin.contracts.solvers import Solver
-from maxmargin.insight.traces import DENSE_ITERATIONS, Trajectory
+from maxmargin.insight.traces import DENSE_ITERATIONS
 from maxmargin.insight.traces import record as record_in_time
 from maxmargin.model.features import Design, Gram
 from maxmargin.model.kernels import RBF, Linear
@@ -23,6 +23,7 @@ from maxmargin.model.problem import Point, Problem
 from maxmargin.model.samples import wrap
 from maxmargin.solvers import SOLVERS
 from maxmargin.solvers.result import Outcome
+from maxmargin.solvers.trajectory import Trajectory
 
 record = functools.partial(record_in_time, max_seconds=HANG_SECONDS)
 SLOW = ("gradient_descent", "adagrad", "lagrangian_dual")  # need not reach the tolerance in these tests

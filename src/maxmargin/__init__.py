@@ -24,6 +24,8 @@ def __getattr__(name: str) -> Any:
     with pause_collection():
         if name in public.PLACES or name == "__all__":
             globals()[name] = getattr(public, name)
+        elif name in public.PUBLIC_MODULES:
+            globals()[name] = import_module(f".{name}", __name__)
         else:
             public.load_all()
     if name not in globals():
@@ -32,5 +34,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    import_module(".public", __name__).load_all()
-    return sorted({*__getattr__("__all__"), *globals()})  # in this order: the names bring modules with them
+    public = import_module(".public", __name__)
+    return sorted(["__version__", *public.__all__, *public.PUBLIC_MODULES])

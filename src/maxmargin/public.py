@@ -21,13 +21,21 @@ if TYPE_CHECKING:
         StructuredSVM,
     )  # fmt: skip
     from .estimators.path import Path, path
-    from .files import export_onnx, load, open_blocks, read_libsvm, save, write_libsvm
+    from .files import export_onnx, load, open_blocks, read_libsvm, register_onnx_converters, save, write_libsvm
     from .guarantees.certification import certify
+    from .guarantees.coverage import (
+        ConformalClassifier,
+        ConformalQuantileRegressor,
+        ConformalRegressor,
+        VennAbersClassifier,
+    )
+    from .guarantees.predictions import certify_predictions, certify_support
     from .guarantees.risk import LeaveOneOut, RiskBounds, risk_bounds
     from .guarantees.tuning import CertifiedTuning, certify_tuning
     from .insight.diagnosis import Diagnosis, diagnose
     from .insight.step_trace import Trace
     from .insight.tracing import trace
+    from .patching import patch_sklearn, unpatch_sklearn
     from .solvers import (
         QP,
         SMO,
@@ -63,13 +71,29 @@ MODULES = {
     "estimators.risk_classifier": ("RiskClassifier",),
     "estimators.risk_regressor": ("RiskRegressor",),
     "estimators.structured": ("StructuredSVM",),
-    "files": ("export_onnx", "load", "open_blocks", "read_libsvm", "save", "write_libsvm"),
+    "files": (
+        "export_onnx",
+        "load",
+        "open_blocks",
+        "read_libsvm",
+        "register_onnx_converters",
+        "save",
+        "write_libsvm",
+    ),
     "guarantees.certification": ("certify",),
+    "guarantees.coverage": (
+        "ConformalClassifier",
+        "ConformalQuantileRegressor",
+        "ConformalRegressor",
+        "VennAbersClassifier",
+    ),
+    "guarantees.predictions": ("certify_predictions", "certify_support"),
     "guarantees.risk": ("LeaveOneOut", "RiskBounds", "risk_bounds"),
     "guarantees.tuning": ("CertifiedTuning", "certify_tuning"),
     "insight.diagnosis": ("Diagnosis", "diagnose"),
     "insight.step_trace": ("Trace",),
     "insight.tracing": ("trace",),
+    "patching": ("patch_sklearn", "unpatch_sklearn"),
     "solvers": (
         "AdaGrad",
         "Bundle",
@@ -99,16 +123,22 @@ MODULES = {
         "SVRCV",
     ),
 }
+# Modules that users import from by name, beside the names of the package itself.
+PUBLIC_MODULES = (
+    "contracts", "estimators", "files", "insight", "model", "model_selection", "play", "plots", "solvers", "structures",
+)  # fmt: skip
 PLACES = {name: module for module, names in MODULES.items() for name in names}
 __all__ = [
     "QP", "SMO", "SVC", "SVCCV", "SVR", "SVRCV", "AdaGrad", "BlockwiseTransformer", "Bundle", "Certificate",
-    "CertifiedTuning", "ChainModel", "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint",
-    "LagrangianDual", "LeaveOneOut", "LinearSVC", "LinearSVCCV", "LinearSVR", "LinearSVRCV", "MetricSVC", "Minimum",
-    "MulticlassModel", "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "OneSlack", "Path", "RankSVM",
-    "Result", "RiskBounds", "RiskClassifier", "RiskClassifierCV", "RiskRegressor", "RiskRegressorCV", "Status",
-    "StructuredBundle", "StructuredModel", "StructuredSVM", "Trace", "certify", "certify_tuning", "diagnose",
-    "explain", "export_onnx", "load", "minimize", "open_blocks", "path", "read_libsvm", "risk_bounds", "save", "solve",
-    "trace", "write_libsvm",
+    "CertifiedTuning", "ChainModel", "ConformalClassifier", "ConformalQuantileRegressor", "ConformalRegressor",
+    "Coordinate", "Diagnosis", "FrankWolfe", "GradientDescent", "InteriorPoint", "LagrangianDual", "LeaveOneOut",
+    "LinearSVC", "LinearSVCCV", "LinearSVR", "LinearSVRCV", "MetricSVC", "Minimum", "MulticlassModel",
+    "Multipliers", "Newton", "NuSVC", "NuSVR", "OneClassSVM", "OneSlack", "Path", "RankSVM", "Result", "RiskBounds",
+    "RiskClassifier", "RiskClassifierCV", "RiskRegressor", "RiskRegressorCV", "Status", "StructuredBundle",
+    "StructuredModel", "StructuredSVM", "Trace", "VennAbersClassifier", "certify", "certify_predictions",
+    "certify_support", "certify_tuning", "diagnose", "explain", "export_onnx", "load", "minimize", "open_blocks",
+    "patch_sklearn", "path", "read_libsvm", "register_onnx_converters", "risk_bounds", "save", "solve", "trace",
+    "unpatch_sklearn", "write_libsvm",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from importlib import import_module
 
 from ..runtime.light_start import end_process, own_process
 from .exit_codes import Exit, Terminated, UsageError
+from .script import is_program, run_program
 
 PYTHON_SCALERS = re.compile("StandardScaler(,| or) MinMaxScaler")  # how users of Python are told to scale
 SHELL_OPTIONS = {"lower=0": "--lower 0", "header=True": "--header yes", "delimiter=": "--delimiter "}
@@ -48,6 +49,8 @@ def main(argv: list[str] | None = None, program: str = "maxmargin") -> int:
         The name of the program, for messages.
     """
     whole_process = argv is None
+    if whole_process and is_program(sys.argv[1:]):
+        return run_program(sys.argv[1:])
     if whole_process:
         own_process()
     code = run(sys.argv[1:] if argv is None else list(argv), program)
@@ -103,9 +106,11 @@ def parse_program(argv: list[str], program: str) -> int:
     listed = ", ".join(COMMANDS)
     lines = "\n".join(f"  {name:9s} {purpose}" for name, purpose in COMMANDS.items())
     parser = Parser(
-        program, "COMMAND [options]", "Support vector machines that tell you how good they are.",
+        program, "COMMAND [options], or SCRIPT.py [arguments]",
+        "Support vector machines that tell you how good they are.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"commands:\n{lines}\n\n`{program} COMMAND --help` explains a command.",
+        epilog=f"commands:\n{lines}\n\n`{program} COMMAND --help` explains a command. "
+        "A program SCRIPT.py, or -m MODULE,\nis run with our classes in sklearn.svm.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"maxmargin {__version__}")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)

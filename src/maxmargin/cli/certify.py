@@ -72,4 +72,4 @@ def find_tolerance(model) -> float | None:
     from ..solvers.automatic import has_own_stopping_rule
 
     own_rule = has_own_stopping_rule(model.solver)
-    return model.tol if hasattr(model, "result_") and not own_rule else None
+    return model.tol if model.has_results and not own_rule else None

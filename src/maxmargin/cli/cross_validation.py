@@ -10,6 +10,7 @@ import numpy as np
 
 from .exit_codes import Exit, UsageError
 from .fitting import Training, fit_machine
+from .machines import leave_out_probabilities
 from .report import print_json
 from .score import Score
 
@@ -55,9 +56,7 @@ def take_rows(training: Training, rows: np.ndarray) -> Training:
     """A new machine of the same parameters, without probabilities, on some of the rows."""
     from sklearn.base import clone
 
-    machine = clone(training.machine)
-    if "probability" in machine.get_params():
-        machine.set_params(probability="deprecated")
+    machine = leave_out_probabilities(clone(training.machine))
     weight = None if training.weight is None else training.weight[rows]
     return Training(machine, take(training.X, rows, rows, machine), training.y[rows], weight, None)
 

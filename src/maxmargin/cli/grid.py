@@ -21,7 +21,7 @@ from .data import pop_feature_names, read
 from .exit_codes import Exit, UsageError
 from .fitting import Training, fit_until_interrupted, prepare_training, store_feature_origin
 from .formats import choose_format
-from .machines import name_label
+from .machines import leave_out_probabilities, name_label
 from .outputs import check_not_overwriting, open_output
 from .report import describe_certificate, print_json
 from .saving import check_destination, save_model, treat_sigterm_as_interrupt
@@ -128,9 +128,7 @@ class RateTable:
         """All cells, as far as time and Ctrl-C allow."""
         from sklearn.metrics import check_scoring
 
-        training, machine = self.training, clone(self.training.machine)
-        if "probability" in machine.get_params():  # for the refit alone
-            machine.set_params(probability="deprecated")
+        training, machine = self.training, leave_out_probabilities(clone(self.training.machine))  # for the refit alone
         weights = {} if training.weight is None else {"sample_weight": training.weight}
         scorer = check_scoring(machine, None if self.classes else "neg_mean_squared_error")
         settings = SearchSettings(

@@ -27,6 +27,14 @@ def make_machine(name: str, parameters: dict):
     return set_parameters(ESTIMATORS[name](), parameters)
 
 
+def leave_out_probabilities(machine):
+    """The machine without the folds behind its probabilities, where it can have them."""
+    parameters = machine.get_params()
+    if "probability" in parameters:
+        machine.set_params(probability=type(machine)().get_params()["probability"])
+    return machine
+
+
 def set_parameters(machine, parameters: dict):
     """The machine with the parameters that were given."""
     known = machine.get_params()

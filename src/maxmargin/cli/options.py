@@ -85,6 +85,7 @@ OPTIONS = (
     Option("cache_size", number, "MEGABYTES", "for kernel rows"),
     Option("shrinking", answer, "yes|no", "set samples aside that are not likely to change"),
     Option("n_jobs", integer, "INTEGER", "binary problems solved side by side; all cores by default"),
+    Option("certify_labels", share, "NUMBER", "the share of training labels that must be certain before the fit ends"),
     Option("random_state", integer, "INTEGER", "for the folds of --probability"),
     Option("checkpoint", str, "FILE", "keeps the state of a linear fit, and goes on from it"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -19,27 +20,31 @@ from ..model.problem import Problem
 from ..runtime.blas import single_threaded_blas
 from ..runtime.checkpoints import CheckpointFile
 from ..runtime.interrupt import Interrupt, watch_interrupt
-from ..runtime.scikit_learn import BaseEstimator, ConvergenceWarning, effective_n_jobs
+from ..runtime.scikit_learn import BaseEstimator, ConvergenceWarning, DocumentedEstimator, effective_n_jobs
 from ..runtime.threads import CORES, STRIPS, is_main
 from ..runtime.user_warnings import warn_user
 from ..solvers.result import Result
 from .fit_problems import FitProblems, SolvedTogether
+from .kept_results import pack_results, unpack_results
 from .observers import Observation, ObservedFit
-from .parameters import CheckedParameters
+from .parameters import CheckedParameters, read_defaults
 from .solves import FoundBySolves, Solves, find_worst
 from .tasks import Budget
 from .training_set import TrainingSet
+from .validation import UNLIMITED_ITERATIONS
 
 # What a machine does that has no parameter of the name.
 ABSENT_PARAMETERS = {
-    "C": None, "checkpoint": None, "class_weight": None, "fit_intercept": True, "intercept": "free",
-    "intercept_scaling": 1.0, "loss": None, "multi_class": "ovr", "n_jobs": None, "penalty": "l2",
+    "C": None, "certify_labels": None, "checkpoint": None, "class_weight": None, "fit_intercept": True,
+    "intercept": "free", "intercept_scaling": 1.0, "loss": None, "multi_class": "ovr", "n_jobs": None, "penalty": "l2",
 }  # fmt: skip
 # What a machine may have from a file, or from an older version of this library, in place of `Solves`.
-OF_EARLIER_FITS = {"data_hash_", "results_", "certificates_", "result_", "certificate_", "_points"}
+OF_EARLIER_FITS = {"data_hash_", "results_", "certificates_", "result_", "certificate_", "_optimum", "_points"}
+# What a pickle has no need of: it follows from `_kept_results`, or has the size of the training data.
+NOT_PICKLED = {"_solves", "_posed", "_posed_tasks", "_points", "results_", "result_"}
 
 
-class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator):
+class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, DocumentedEstimator, BaseEstimator):
     """A machine trained by one certified solve for each of its problems.
 
     A subclass says how its data are checked (`_validate`), which problems they are (`_pose_problems`) and what a solved
@@ -50,15 +55,26 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
 
     _kernel: Kernel
     _solves: Solves
+    _posed: Any = None  # what the points of the last fit must agree with to be started from
     results_: list[Result] = FoundBySolves("results")  # type: ignore[assignment]
     certificates_: list[Certificate] = FoundBySolves("certificates")  # type: ignore[assignment]
     result_: Result = FoundBySolves("result")  # type: ignore[assignment]
     certificate_: Certificate = FoundBySolves("certificate")  # type: ignore[assignment]
     _points: list[tuple[np.ndarray | None, Any]] = FoundBySolves("points")  # type: ignore[assignment]
 
+    @property
+    def has_results(self) -> bool:
+        """Whether a fit, or the file of one, has left its results."""
+        return "_solves" in vars(self) or "result_" in vars(self)
+
     def _parameter(self, name: str) -> Any:
         """A parameter that some machines lack: its value, or what it is for those."""
         return vars(self).get(name, ABSENT_PARAMETERS[name])
+
+    @property
+    def _feature_names(self) -> Any:
+        """The names of the features of the fit; None where they had none."""
+        return vars(self).get("feature_names_in_")
 
     # ---- the fit ------------------------------------------------------------------------------------------
 
@@ -116,7 +132,7 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         """One fit for each problem, side by side on n_jobs threads where that can be; Ctrl-C stops all of them."""
         budget.workers = self._count_workers(problems)
         solver, starts, stores = self._solver(problems), self._warm_points(problems), self._open_stores(len(problems))
-        max_iter = None if self.max_iter == -1 else self.max_iter
+        max_iter = self.max_iter if self._limits_iterations else None
 
         def snapshot(problem: Any, result: Result) -> dict[str, Any]:
             return self._snapshot_attributes(
@@ -154,6 +170,20 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         fits = [done.get(k) if fit is None else fit for k, fit in enumerate(found)]
         return problems.fill_in(fits, starts, bool(budget.interrupt))
 
+    @property
+    def _limits_iterations(self) -> bool:
+        """Whether max_iter is a limit."""
+        return 0 <= self.max_iter < UNLIMITED_ITERATIONS
+
+    def _count_iterations(self, n_iter: Any, converged: Any) -> Any:
+        """n_iter_, less than max_iter where a problem has converged.
+
+        LIBLINEAR and LIBSVM count to max_iter only if that came first, and programs ask n_iter_ >= max_iter.
+        """
+        if not self._limits_iterations or not self.max_iter:
+            return n_iter
+        return np.where(converged, np.minimum(n_iter, self.max_iter - 1), n_iter)
+
     def _solver(self, problems: Any = None) -> Any:
         """The solver, by name or as an object."""
         return self.solver
@@ -186,7 +216,7 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
 
     def _warm_points(self, problems: Any) -> list[Any]:
         """The points of the last fit where they are of problems like these, else nothing."""
-        last, count = getattr(self, "_points", None) if self.warm_start else None, len(problems)
+        last, count = self._points if self.warm_start and self.has_results else None, len(problems)
         if last is None or len(last) != count or self._posed != self._warm_start_key():
             return [None] * count
         same = all(has_same_rows(index, before) for index, (before, _) in zip(problems.indices, last, strict=True))
@@ -199,6 +229,44 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         for name in OF_EARLIER_FITS & self.__dict__.keys():
             del self.__dict__[name]
         self._solves, self._posed = Solves(results, indices, finished), self._warm_start_key()
+
+    # ---- pickles and copies -------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle keeps: the machine and how good it is, and nothing of the size of the training data.
+
+        A warm fit from a pickle starts anew; `maxmargin.save` keeps the duals from which it would go on.
+        """
+        state = {name: value for name, value in vars(self).items() if name not in NOT_PICKLED}
+        if results := self._list_results():
+            state["_kept_results"] = pack_results(results)
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        # an earlier version may have had fewer parameters
+        self.__dict__.update({**read_defaults(type(self)), **state})
+        if (kept := self.__dict__.pop("_kept_results", None)) is not None:
+            self._restore_results(unpack_results(kept))
+
+    def __copy__(self) -> Self:
+        """A copy in memory has all that the machine has, points included."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = memo[id(self)] = type(self).__new__(type(self))
+        twin.__dict__.update(deepcopy(self.__dict__, memo))
+        return twin
+
+    def _list_results(self) -> Sequence[Result]:
+        """The results of the last fit; none where a file had certificates alone, and before a fit."""
+        solves = vars(self).get("_solves")
+        return [] if solves is None else solves.given
+
+    def _restore_results(self, results: list[Result]) -> None:
+        """Take results without points as those of the last fit."""
+        self._solves = Solves(results, [None] * len(results))
 
     # ---- what is said of the fit --------------------------------------------------------------------------
 
@@ -226,7 +294,7 @@ class CertifiedMachine(ObservedFit, CheckedParameters, Estimator, BaseEstimator)
         if gap < np.inf:
             known = f"The certified relative gap is {gap:.2g}, tol is {self.tol:g}"
         where = f" in {len(failed)} of {len(self.results_)} binary problems" if len(self.results_) > 1 else ""
-        remedy = suggest_remedy(problems.X, self._kernel, result, self._parameter("C"))
+        remedy = suggest_remedy(problems.X, self._kernel, result, self._parameter("C"), self._feature_names)
         return f"{self._warning_prefix(result)}{result.message} {known}{where}. {remedy}"
 
     def _warning_prefix(self, result: Result) -> str:

@@ -10,6 +10,7 @@ from ..runtime.scikit_learn import NO_PROBABILITY
 from ..runtime.user_warnings import warn_user
 from .kernel_classifier import KernelClassifier
 from .losses import constrain_loss, make_loss
+from .parameters import takes_parameter
 from .tasks import Task
 from .validation import C_CONSTRAINT, NU_CONSTRAINT, bound_cost
 
@@ -27,6 +28,8 @@ class SVC(KernelClassifier):
     C : float, default=1.0
         Weight of the losses against 1/2 |w|^2. Infinity is taken as 1e10, a hard margin, and more than 1e30 as 1e30.
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"}, callable or Kernel, default="rbf"
+        With "precomputed", `fit` takes the matrix of all kernel values, and `predict` those of new samples against all
+        training samples, or against the support vectors only: K[:, model.support_] where not all are support vectors.
     degree : int, default=3
         Of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -34,10 +37,12 @@ class SVC(KernelClassifier):
     coef0 : float, default=0.0
         Of the polynomial and the sigmoid kernel.
     shrinking : bool, default=True
-    probability : bool, default=False
-        As in scikit-learn, where it is deprecated from 1.9 on: the default is "deprecated" there, and another value
-        warns. Where Ctrl-C or `max_seconds` end the fit before its folds are trained, the machine has no probabilities;
-        a fit with `warm_start=True` makes them.
+    probability : {False, True, "sigmoid", "isotonic", "temperature"}, default=False
+        How `predict_proba` is made of the decisions of rows held out by five folds, see docs/probabilities.md. By name,
+        the largest probability is always that of the predicted class. True is "sigmoid" as in LIBSVM and scikit-learn,
+        where the parameter is deprecated from 1.9 on: the default is "deprecated" there, and True or False warn. Where
+        Ctrl-C or `max_seconds` end the fit before its folds are trained, the machine has no probabilities; a fit with
+        `warm_start=True` makes them.
     tol : float, default=1e-5
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     cache_size : float, default=200
@@ -52,7 +57,7 @@ class SVC(KernelClassifier):
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
     break_ties : bool, default=False
     random_state : int, RandomState or None
-        For the folds of `probability=True`.
+        For the folds of `probability`.
     loss : {"hinge", "squared_hinge"} or Loss, default="hinge"
         "squared_hinge" is max(0, 1 - y f)^2, without 1/2, as in LIBLINEAR. An object is any convex loss for labels, see
         docs/linear.md.
@@ -68,6 +73,9 @@ class SVC(KernelClassifier):
         Start from the duals of the last fit, if it had the same samples.
     n_jobs : int, default=None
         Binary problems solved side by side; None is all cores.
+    certify_labels : float in [0, 1], default=None
+        A share of the training labels: the fit goes on, beyond `tol`, until so many of them are certain to be those of
+        the exact optimum; see docs/certified_predictions.md. `certified_share_` is the share that was reached.
 
     Attributes
     ----------
@@ -84,6 +92,31 @@ class SVC(KernelClassifier):
         Indices of the support vectors on the margin and beyond it.
     margin_width_ : ndarray
         2 / |w| of each binary machine.
+
+    See Also
+    --------
+    NuSVC : The same with nu in place of C.
+    LinearSVC : For many rows and a linear kernel.
+    SVCCV : Finds C and gamma itself.
+    certify : Judges machines of other libraries.
+
+    References
+    ----------
+    - Boser, Guyon and Vapnik (1992). A training algorithm for optimal margin classifiers. COLT, 144-152.
+    - Cortes and Vapnik (1995). Support-vector networks. Machine Learning 20, 273-297.
+    - Chang and Lin (2011). LIBSVM: a library for support vector machines. ACM Transactions on Intelligent Systems
+      and Technology 2, 27:1-27.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SVC(C=10).fit(X, y)
+    >>> model.predict(X[:2]).tolist(), round(model.score(X, y), 2)
+    ([0, 0], 0.99)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
     """
 
     losses = ("hinge", "squared_hinge")
@@ -120,6 +153,7 @@ class SVC(KernelClassifier):
         max_seconds: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        certify_labels: float | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -142,7 +176,10 @@ class SVC(KernelClassifier):
         self.solver = solver
         self.max_seconds = max_seconds
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
+        if n_jobs is not None or takes_parameter(type(self), "n_jobs"):
+            self.n_jobs = n_jobs
+        if certify_labels is not None or takes_parameter(type(self), "certify_labels"):
+            self.certify_labels = certify_labels
 
     def _formulation(self) -> Risk:
         return Risk(self.intercept, loss=make_loss(self.loss, self))
@@ -162,8 +199,38 @@ class NuSVC(KernelClassifier):
     nu : float in (0, 1], default=0.5
         An upper bound on the share of margin errors and a lower bound on the share of support vectors.
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter, \
-    decision_function_shape, break_ties, random_state, intercept, multi_class, solver, max_seconds, warm_start, n_jobs
+    decision_function_shape, break_ties, random_state, intercept, multi_class, solver, max_seconds, warm_start, \
+    n_jobs, certify_labels
         As in `SVC`.
+
+    Attributes
+    ----------
+    certificate_, certificates_, result_, results_, free_support_, bounded_support_, margin_width_
+        As in `SVC`.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_, n_iter_, \
+    fit_status_, shape_fit_
+        As in scikit-learn.
+
+    See Also
+    --------
+    SVC : The same with C in place of nu.
+    OneClassSVM : One class only.
+
+    References
+    ----------
+    - Schölkopf, Smola, Williamson and Bartlett (2000). New support vector algorithms. Neural Computation 12,
+      1207-1245.
+    - Chang and Lin (2011). LIBSVM: a library for support vector machines. ACM Transactions on Intelligent Systems
+      and Technology 2, 27:1-27.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import NuSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NuSVC(nu=0.1).fit(X, y)
+    >>> round(model.score(X, y), 2), model.certificate_.relative_gap <= model.tol
+    (0.99, True)
     """
 
     formulation_type = NuClassification
@@ -193,6 +260,7 @@ class NuSVC(KernelClassifier):
         max_seconds: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        certify_labels: float | None = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -214,7 +282,10 @@ class NuSVC(KernelClassifier):
         self.solver = solver
         self.max_seconds = max_seconds
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
+        if n_jobs is not None or takes_parameter(type(self), "n_jobs"):
+            self.n_jobs = n_jobs
+        if certify_labels is not None or takes_parameter(type(self), "certify_labels"):
+            self.certify_labels = certify_labels
 
     def _formulation(self) -> NuClassification:
         return NuClassification(self.intercept, nu=self.nu)

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.features import Gram
+from ..model.intercept import find_median_intercept
 from ..model.kernels import has_formula
 from ..model.tiles import evaluate_square
-from ..solvers.smo.cells import CellRows, JointCells, multiply_part
+from ..solvers.smo.cells import CellRows, JointCells
+from ..solvers.smo.matrix_products import multiply_part
 from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM
 from .kernel_problems import KernelProblems
 
@@ -29,7 +31,7 @@ class TaskFold(NamedTuple):
 
 def find_matrix(features: Gram, cache_bytes: float) -> np.ndarray | None:
     """K of all samples, where it is there or fits into the cache; None for kernels that have no formula here."""
-    plain = has_formula(features.kernel) and features.kernel.psd and not features.offset
+    plain = has_formula(features.kernel) and not features.offset
     if not plain or 8.0 * features.n**2 > cache_bytes:
         return None
     return features.whole if features.whole is not None else evaluate_square(features.kernel, features.samples)
@@ -72,11 +74,28 @@ class SharedFolds:
     def solve(self, tol: float, is_over: Callable[[], bool]) -> np.ndarray:
         """Solve all folds; which of them are certified to have a gap within tol."""
         self.cells.solve(tol, is_over)
-        done = self.judge(tol)
+        done = self.judge_best_intercepts(tol)
         if not done.all() and not is_over():
             self.cells.solve(REFINED_SHARE_OF_GAP * tol, is_over, np.ones(1, bool))
-            done = self.judge(tol)
+            done = self.judge_best_intercepts(tol)
         return done
+
+    def judge_best_intercepts(self, tol: float) -> np.ndarray:
+        """Which folds have a certificate within tol; those that have none get the best intercept of their scores first.
+
+        Pair steps may end between two looks at the gap, with the intercept of the last look. Where that is enough, it
+        stays: an optimal intercept need not be the only one, and labels would change for no gain.
+        """
+        done, cells = self.judge(tol), self.cells
+        if done.all() or cells.rows[1].any():  # rows with d > 0 have no kinks
+            return done
+        p, _, e, lo, hi = (part[0] for part in cells.rows)
+        for k in np.flatnonzero(~done).tolist():
+            own = slice(cells.ends[k], cells.ends[k + 1])
+            for layer in range(cells.layers):
+                row = (part[layer, own] for part in (p, e, lo, hi))
+                cells.b[0, k, layer] = find_median_intercept(cells.f[0, own], *row, float(cells.balance[0, k, layer]))
+        return self.judge(tol)
 
     def judge(self, tol: float) -> np.ndarray:
         """Which folds have a certificate within tol."""

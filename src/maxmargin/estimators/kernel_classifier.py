@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
+from ..certificates.optimum.bounds import Interval
+from ..certificates.optimum.labels import (
+    bound_class_votes,
+    find_certain_maxima,
+    find_certain_signs,
+    find_certain_votes,
+)
 from ..model.class_pairs import list_pairs
 from ..model.features import FLOAT32_MIN_TOL, Gram
 from ..model.tiles import evaluate_scores_by_segment
@@ -21,6 +28,7 @@ from ..runtime.scikit_learn import (
     fit_context,
     warn_of_probability,
 )
+from .certified_scores import CertifiedLabels
 from .kernel_problems import KernelFits, KernelProblems
 from .multiclass import (
     order_support,
@@ -37,13 +45,20 @@ from .pair_probabilities import PairProbabilities
 from .plain_arrays import encode_classes
 from .tasks import PairTasks, Task
 from .training_set import Rows
-from .validation import CONSTRAINTS, FEW_NUMBERS, INTERCEPT_CONSTRAINT, JOBS_CONSTRAINT, check_loss_weights
+from .validation import (
+    CERTIFY_CONSTRAINT,
+    CONSTRAINTS,
+    FEW_NUMBERS,
+    INTERCEPT_CONSTRAINT,
+    JOBS_CONSTRAINT,
+    check_loss_weights,
+)
 
 if TYPE_CHECKING:
     from ..contracts.inputs import MatrixLike, VectorLike
 
 
-class KernelClassifier(ClassifierMixin, PairProbabilities):
+class KernelClassifier(ClassifierMixin, CertifiedLabels, PairProbabilities):
     """Binary machines for every pair of classes (one-vs-one) or every class (one-vs-rest), and their vote."""
 
     task = "classification"
@@ -58,6 +73,7 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         "random_state": ["random_state"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
         "n_jobs": JOBS_CONSTRAINT,
+        "certify_labels": CERTIFY_CONSTRAINT,
     }
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -89,6 +105,13 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         self.classes_ = classes
         return y
+
+    def _validate(self, X: Any, y: Any, sample_weight: Any, group: Any = None) -> Rows:
+        """As always; weights must leave samples of two classes."""
+        data = super()._validate(X, y, sample_weight, group)
+        if data.weight is not None and np.count_nonzero(np.bincount(data.y[data.weight > 0])) < 2:
+            self._refuse_one_class()
+        return data
 
     def _sort_samples(self, features: Gram, data: Rows) -> tuple[Gram, Rows, np.ndarray | None]:
         """Samples class by class where there are many classes, so that each pair is two runs of rows."""
@@ -165,8 +188,9 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
             self.dual_coef_, self.intercept_ = -duals + 0.0, -intercepts + 0.0
         else:
             self.dual_coef_, self.intercept_ = duals + 0.0, intercepts + 0.0
-        self.n_iter_ = fits.n_iter.astype(np.int32)
+        self.n_iter_ = self._count_iterations(fits.n_iter, fits.converged).astype(np.int32)
         self._probA = self._probB = np.empty(0)
+        self._calibration = None
         self._preference = None  # model files of LIBSVM have an order of their own in which ties are decided
         self._match_sparsity()
 
@@ -223,13 +247,57 @@ class KernelClassifier(ClassifierMixin, PairProbabilities):
         self._check_fitted()
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self._decide(self._decision_values(X))
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """The labels of these scores."""
+        return self.classes_.take(self._choose(scores))
+
+    def _choose(self, decisions: np.ndarray) -> np.ndarray:
+        """The place of the class with f(x) largest, or with most pairs won."""
         if len(self.classes_) == 2:
-            choice = (self.decision_function(X) > 0).astype(int)
-        elif self._is_one_vs_rest or self.break_ties:
-            choice = np.argmax(self.decision_function(X), axis=1)
-        else:
-            choice = vote(self._decision_values(X), len(self.classes_), self._preference)
-        return self.classes_.take(choice)
+            return (decisions.ravel() < 0).astype(int)
+        if self._is_one_vs_rest:
+            return np.argmax(decisions, axis=1)
+        if self.break_ties:
+            return np.argmax(count_votes(decisions < 0, -decisions, len(self.classes_)), axis=1)
+        return vote(decisions, len(self.classes_), self._preference)
+
+    def _arrange_bounds(self, scores: Interval) -> Interval:
+        """As `decision_function` arranges decisions."""
+        if len(self.classes_) == 2:
+            return Interval(-scores.upper[:, 0], -scores.lower[:, 0])
+        if self._is_one_vs_rest or self.decision_function_shape == "ovo":
+            return scores
+        return bound_class_votes(scores, len(self.classes_))
+
+    def _find_certain(self, scores: Interval, labels: np.ndarray) -> np.ndarray:
+        """By the sign of one machine, the largest score, or the votes of the pairs."""
+        choice = np.searchsorted(self.classes_, labels)
+        if len(self.classes_) == 2:
+            return find_certain_signs(scores, 1 - choice)  # the first class is the positive one
+        if self._is_one_vs_rest:
+            return find_certain_maxima(scores, choice)
+        if self.break_ties:
+            return find_certain_maxima(bound_class_votes(scores, len(self.classes_)), choice)
+        return find_certain_votes(scores, choice, len(self.classes_), self._preference)
+
+    @property
+    def _decides_by_signs(self) -> bool:
+        """Whether there are pairs, and not the largest of sums or scores."""
+        return not self._is_one_vs_rest
+
+    def _decide_training(self, scores: Interval, problems: KernelProblems) -> np.ndarray:
+        """Of pairs, which know the samples of two classes each, the label that was given."""
+        if len(self.classes_) > 2 and not self._is_one_vs_rest:
+            return self.classes_.take(problems.y)
+        return super()._decide_training(scores, problems)
+
+    def _find_open_scores(self, scores: Interval) -> np.ndarray:
+        """Of pairs those that may be won by either class; all where sums or the largest score decide."""
+        if len(self.classes_) > 2 and (self._is_one_vs_rest or self.break_ties):
+            return np.ones(scores.lower.shape, bool)
+        return super()._find_open_scores(scores)
 
     @property
     def margin_width_(self) -> np.ndarray:

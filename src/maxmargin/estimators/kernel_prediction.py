@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import fsum
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..model.kernels import is_function
+from ..model.samples import choose_storage_format
 from ..model.tiles import evaluate_scores
 from ..runtime.blas import ONE_THREAD_MAX_NUMBERS, ONE_THREAD_MAX_PRODUCTS, single_threaded_blas
 from ..runtime.scikit_learn import NotFittedError, check_is_fitted
-from .certified import CertifiedMachine
-from .validation import check_new_samples, is_function, is_precomputed
+from .certified_scores import CertifiedScores
+from .validation import check_new_samples, is_precomputed
 
 
 def is_small_product(samples: Any, coef: Any) -> bool:
@@ -26,9 +29,21 @@ def is_small_product(samples: Any, coef: Any) -> bool:
     )
 
 
-class KernelPrediction(CertifiedMachine):
+def is_same_table(table: Any, other: Any) -> bool:
+    """Whether two matrices, dense or sparse, have the same type and the same numbers."""
+    if type(table) is not type(other) or table.shape != other.shape:
+        return False
+    if not sp.issparse(table):
+        return np.array_equal(table, other)
+    return all(np.array_equal(getattr(table, part), getattr(other, part)) for part in ("data", "indices", "indptr"))
+
+
+class KernelPrediction(CertifiedScores):
     """f(x) = sum_i coef_i k(x_i, x) + b of each machine, from `support_vectors_`, `_dual_coef_` and `_intercept_`."""
 
+    _support: Any = None  # the support vectors as the kernel wants to see them; None of a matrix or a callable
+    dual_coef_: Any
+    _dual_coef_: Any
     _weights: Any = None  # w of a linear kernel that was solved for w
     _weights_of: Any = None  # the dual coefficients it belongs to
 
@@ -36,6 +51,30 @@ class KernelPrediction(CertifiedMachine):
     def kernel_is_formula(self) -> bool:
         """Whether the kernel can be evaluated from samples; not so for a matrix or a callable."""
         return not is_precomputed(self.kernel) and not is_function(self.kernel)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what follows from the support vectors; tables that are equal become one, which is kept once."""
+        state = super().__getstate__()
+        state.pop("_support", None)
+        if self._weights is None:
+            state.pop("_weights_of", None)
+        if "dual_coef_" in state and is_same_table(state["dual_coef_"], state["_dual_coef_"]):
+            state["dual_coef_"] = state["_dual_coef_"]
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        super().__setstate__(state)
+        if "support_vectors_" not in state:
+            return
+        if self.dual_coef_ is self._dual_coef_:
+            self.dual_coef_ = self._dual_coef_.copy()
+        if "_support" not in state:
+            self._bind_support()
+
+    def _bind_support(self) -> None:
+        """Prepare the support vectors for predictions."""
+        of_vectors = self.kernel_is_formula
+        self._support = choose_storage_format(self._kernel.samples(self.support_vectors_)) if of_vectors else None
 
     def _validate_for_predict(self, X: Any) -> Any:
         """X checked against the training data, and the machine against tampering."""
@@ -57,6 +96,10 @@ class KernelPrediction(CertifiedMachine):
             return self._score(samples) + intercepts
         with single_threaded_blas():
             return self._score(samples) + intercepts
+
+    def _view_samples(self, X: Any) -> Any:
+        """X as the kernel sees it."""
+        return self._kernel.samples(self._validate_for_predict(X))
 
     def _check_fitted(self) -> None:
         """Refuse a machine that is not fitted, as scikit-learn does."""
@@ -89,7 +132,10 @@ class KernelPrediction(CertifiedMachine):
 
     def _support_samples(self, samples: Any) -> Any:
         """The support vectors as the kernel wants to see them."""
-        return self._support if self.kernel_is_formula else type(samples)(samples.matrix, self.support_)
+        if self.kernel_is_formula:
+            return self._support
+        only_support = samples.d != self.shape_fit_[0]  # columns of the support vectors, and of no other samples
+        return type(samples)(samples.matrix, np.arange(samples.d) if only_support else self.support_)
 
     def _expansion(self) -> np.ndarray:
         """The coefficients of each machine over the support vectors, one column each."""

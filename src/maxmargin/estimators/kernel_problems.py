@@ -116,8 +116,8 @@ def stack_weights(weights: list[np.ndarray | None]) -> np.ndarray | None:
 class TaskPlaces(Sequence[np.ndarray]):
     """The samples of each task, as views of one array."""
 
-    def __init__(self, index: np.ndarray, ends: list[int]):
-        self.index, self.ends = index, ends
+    def __init__(self, places: np.ndarray, ends: list[int]):
+        self.places, self.ends = places, ends
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -126,7 +126,7 @@ class TaskPlaces(Sequence[np.ndarray]):
         if isinstance(k, slice):
             return [self[j] for j in range(*k.indices(len(self)))]
         k = range(len(self))[k]
-        return self.index[self.ends[k] : self.ends[k + 1]]
+        return self.places[self.ends[k] : self.ends[k + 1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +147,13 @@ class KernelProblems(FitProblems):
     def indices(self) -> Sequence[np.ndarray]:
         """The places of each task, in the order of the features."""
         tasks = self.tasks
-        return TaskPlaces(tasks.index, tasks.ends) if isinstance(tasks, PairTasks) else [task.index for task in tasks]
+        return TaskPlaces(tasks.places, tasks.ends) if isinstance(tasks, PairTasks) else [task.index for task in tasks]
 
     @property
     def places(self) -> np.ndarray:
         """The same for all tasks, one after the other."""
         if isinstance(self.tasks, PairTasks):
-            return self.tasks.index
+            return self.tasks.places
         return self.tasks[0].index if len(self.tasks) == 1 else np.concatenate([task.index for task in self.tasks])
 
     def __len__(self) -> int:

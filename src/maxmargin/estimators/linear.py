@@ -10,14 +10,22 @@ import numpy as np
 from ..contracts.losses import Loss
 from ..runtime.scikit_learn import Interval, StrOptions, check_liblinear_arguments
 from ..solvers.result import Result, Status
-from .linear_classifier import LinearClassifier
 from .linear_machine import LinearMachine
+from .linear_probabilities import LinearProbabilities
 from .linear_regressor import LinearRegressor
 from .losses import constrain_loss, make_loss
 from .multiclass import split_weighing_one
+from .parameters import takes_parameter
 from .regression import TUBE_LOSSES
 from .tasks import Task
-from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
+from .validation import (
+    CERTIFY_CONSTRAINT,
+    CHECKPOINT_CONSTRAINT,
+    JOBS_CONSTRAINT,
+    LINEAR_CONSTRAINTS,
+    METHOD_CONSTRAINT,
+    UNLIMITED_ITERATIONS,
+)
 
 if TYPE_CHECKING:
     from ..contracts.inputs import ClassWeight, FilePath, LossLike, RandomState, SolverLike
@@ -53,10 +61,11 @@ class LiblinearMachine(LinearMachine):
         return "Liblinear failed to converge, increase the number of iterations. "
 
 
-class LinearSVC(LiblinearMachine, LinearClassifier):
-    """min 1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (<w, x_i> + b))^2: linear classification, certified.
+class LinearSVC(LiblinearMachine, LinearProbabilities):
+    """min 1/2 |w|^2 + 1/2 (b/t)^2 + C sum_i s_i max(0, 1 - y_i (<w, x_i> + b))^2: linear classification, certified.
 
-    A drop-in for `sklearn.svm.LinearSVC`: its parameters, attributes, shapes and signs.
+    A drop-in for `sklearn.svm.LinearSVC`: its problem, parameters, attributes, shapes and signs. The term (b/t)^2, with
+    t the `intercept_scaling`, is that of a regularised intercept; ``intercept="free"`` leaves it out.
 
     Parameters
     ----------
@@ -83,11 +92,12 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
         only those are printed. More is the same as 1.
     random_state : int, RandomState or None
-        Not needed: nothing here is random.
-    max_iter : int, default=-1
-        Limit of iterations of the solver for each binary problem; -1 for none.
-    intercept : {"free", "regularised", "none"}, default="free"
-        Whether b is outside the penalty (as in `SVC`), inside it (as in LIBLINEAR), or zero.
+        For the folds of `probability`; nothing else here is random.
+    max_iter : int, default=1_000_000_000
+        Limit of iterations of the solver for each binary problem; the default and -1 are none.
+    intercept : {"regularised", "free", "none"}, default="regularised"
+        Whether b is inside the penalty (as in LIBLINEAR and scikit-learn), outside it (as in `SVC`), or zero. "free" is
+        recommended where nothing has to agree with scikit-learn: it does not depend on where the origin of the data is.
     solver : "auto", a name or a solver object, default="auto"
     max_seconds : float, default=None
         Time for the whole fit; the best point so far is kept.
@@ -95,10 +105,15 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         Start from the last fit, if it was on the same samples.
     n_jobs : int, default=None
         Binary problems solved side by side; None is all cores.
+    probability : {False, True, "sigmoid", "isotonic", "temperature"}, default=False
+        How `predict_proba` is made of the decisions of rows held out by five folds, see docs/probabilities.md; True is
+        "sigmoid".
     checkpoint : path, default=None
         A file that receives the state of the fit, every few seconds where data come in blocks and else at its end; if
         it holds one of the same problem, the fit goes on from there. For each of several problems there is a file,
         with its number added to the name.
+    certify_labels : float in [0, 1], default=None
+        As in `SVC`.
 
     Attributes
     ----------
@@ -106,8 +121,36 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,), or 0.0 where there is none
     certificate_, certificates_, result_, results_
         As in `SVC`; ``result_.point.a`` are the duals.
-    classes_, n_iter_, n_features_in_, feature_names_in_
+    n_iter_ : int
+        The most iterations of a binary problem; less than `max_iter` unless that came first, so that
+        ``n_iter_ >= max_iter`` means a fit that has not converged. ``result_.n_iter`` is the count of one problem.
+    classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    See Also
+    --------
+    RiskClassifier : More losses, and a free intercept by default.
+    SVC : With a kernel.
+    LinearSVCCV : Finds C itself.
+
+    References
+    ----------
+    - Fan, Chang, Hsieh, Wang and Lin (2008). LIBLINEAR: a library for large linear classification. Journal of
+      Machine Learning Research 9, 1871-1874.
+    - Hsieh, Chang, Lin, Keerthi and Sundararajan (2008). A dual coordinate descent method for large-scale linear
+      SVM. ICML, 408-415.
+    - Crammer and Singer (2001). On the algorithmic implementation of multiclass kernel-based vector machines.
+      Journal of Machine Learning Research 2, 265-292.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import LinearSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearSVC().fit(scale(X), y)
+    >>> model.coef_.shape, model.certificate_.relative_gap <= model.tol
+    ((1, 30), True)
     """
 
     losses = ("hinge", "squared_hinge")
@@ -119,6 +162,8 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": JOBS_CONSTRAINT,
+        "probability": METHOD_CONSTRAINT,
+        "certify_labels": CERTIFY_CONSTRAINT,
     }
 
     def __init__(
@@ -135,13 +180,15 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         class_weight: ClassWeight = None,
         verbose: int = 0,
         random_state: RandomState = None,
-        max_iter: int = -1,
-        intercept: str = "free",
+        max_iter: int = UNLIMITED_ITERATIONS,
+        intercept: str = "regularised",
         solver: SolverLike = "auto",
         max_seconds: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        probability: bool | str = False,
         checkpoint: FilePath | None = None,
+        certify_labels: float | None = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -159,8 +206,12 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
         self.solver = solver
         self.max_seconds = max_seconds
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
+        if n_jobs is not None or takes_parameter(type(self), "n_jobs"):
+            self.n_jobs = n_jobs
+        self.probability = probability
         self.checkpoint = checkpoint
+        if certify_labels is not None or takes_parameter(type(self), "certify_labels"):
+            self.certify_labels = certify_labels
 
     def _loss(self) -> Loss:
         return make_loss(self.loss, self)
@@ -174,9 +225,10 @@ class LinearSVC(LiblinearMachine, LinearClassifier):
 
 
 class LinearSVR(LiblinearMachine, LinearRegressor):
-    """min 1/2 |w|^2 + C sum_i s_i max(0, |<w, x_i> + b - y_i| - epsilon): linear regression, certified.
+    """min 1/2 |w|^2 + 1/2 (b/t)^2 + C sum_i s_i max(0, |<w, x_i> + b - y_i| - epsilon): linear regression, certified.
 
-    A drop-in for `sklearn.svm.LinearSVR`: its parameters, attributes, shapes and signs.
+    A drop-in for `sklearn.svm.LinearSVR`: its problem, parameters, attributes, shapes and signs. The term (b/t)^2, with
+    t the `intercept_scaling`, is that of a regularised intercept; ``intercept="free"`` leaves it out.
 
     Parameters
     ----------
@@ -194,6 +246,28 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
     intercept_ : ndarray of shape (1,), or 0.0 where there is none
     certificate_, certificates_, result_, results_, n_iter_, n_features_in_, feature_names_in_
         As in `LinearSVC`.
+
+    See Also
+    --------
+    RiskRegressor : More losses, and a free intercept by default.
+    SVR : With a kernel.
+    LinearSVRCV : Finds C itself.
+
+    References
+    ----------
+    - Ho and Lin (2012). Large-scale linear support vector regression. Journal of Machine Learning Research 13,
+      3323-3348.
+    - Fan, Chang, Hsieh, Wang and Lin (2008). LIBLINEAR: a library for large linear classification. Journal of
+      Machine Learning Research 9, 1871-1874.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearSVR(C=10).fit(X, y)
+    >>> model.coef_.shape, model.certificate_.relative_gap <= model.tol
+    ((10,), True)
     """
 
     losses = tube_losses = TUBE_LOSSES
@@ -216,8 +290,8 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
         dual: bool | str = "auto",
         verbose: int = 0,
         random_state: RandomState = None,
-        max_iter: int = -1,
-        intercept: str = "free",
+        max_iter: int = UNLIMITED_ITERATIONS,
+        intercept: str = "regularised",
         solver: SolverLike = "auto",
         max_seconds: float | None = None,
         warm_start: bool = False,

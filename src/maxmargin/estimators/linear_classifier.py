@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..blocks.problem import BlockProblem, Targets
+from ..certificates.optimum.bounds import Interval
+from ..certificates.optimum.labels import find_certain_maxima, find_certain_signs
 from ..contracts.losses import Loss
 from ..model.features import AbsoluteDesign, ClassDesign, Design
 from ..model.kernels import Linear
@@ -14,6 +16,7 @@ from ..model.losses import MulticlassHinge
 from ..model.problem import Problem
 from ..runtime.scikit_learn import LinearClassifierMixin, SparseCoefMixin, fit_context
 from .block_data import apply_blockwise
+from .certified_scores import CertifiedLabels
 from .linear_machine import LinearMachine
 from .linear_problems import LinearFit
 from .multiclass import split_one_vs_rest, weigh_classes
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from ..contracts.inputs import MatrixLike, VectorLike
 
 
-class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
+class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, CertifiedLabels, LinearMachine):
     """Binary machines for every class against the rest, or one machine of all classes; the largest score wins."""
 
     task = "classification"
@@ -183,4 +186,23 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearMachine):
         ndarray of shape (n_samples,)
         """
         f = self.decision_function(X)
-        return self.classes_.take((f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1))
+        return self._decide(f[:, None] if f.ndim == 1 else f)
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """By the sign of one machine, or by the largest score."""
+        choice = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_.take(choice)
+
+    def _find_certain(self, scores: Interval, labels: np.ndarray) -> np.ndarray:
+        """By the sign of one machine, or by the largest score."""
+        choice = np.searchsorted(self.classes_, labels)
+        return find_certain_signs(scores, choice) if len(self.classes_) == 2 else find_certain_maxima(scores, choice)
+
+    @property
+    def _decides_by_signs(self) -> bool:
+        """Whether there is one machine."""
+        return len(self.classes_) == 2 and not self._is_joint
+
+    def _find_open_scores(self, scores: Interval) -> np.ndarray:
+        """All where the largest decides."""
+        return super()._find_open_scores(scores) if len(self.classes_) == 2 else np.ones(scores.lower.shape, bool)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.problem import BlockFormulation, BlockProblem, Targets
+from ..certificates.certificate import Certificate
+from ..certificates.optimum.machines import MachineBounds, OptimumScores
+from ..certificates.optimum.proof import bound_optimum, find_refusal
 from ..contracts.losses import Loss
 from ..model.features import Design
 from ..model.formulations import Risk
@@ -18,8 +22,11 @@ from ..model.samples import Dense, Sparse, choose_product_format, tile_rows
 from ..runtime.blas import single_threaded_blas
 from ..runtime.scikit_learn import check_is_fitted
 from ..runtime.threads import STRIPS, run_strips
+from ..solvers.result import Result
 from .block_data import comes_in_blocks, open_blocks_of, take_survey
-from .certified import ABSENT_PARAMETERS, CertifiedMachine
+from .certified import ABSENT_PARAMETERS
+from .certified_scores import CertifiedScores
+from .linear_bounds import bound_by_weights, bound_linear_machines, is_kept
 from .linear_problems import BlockProblems, LinearFit, LinearProblems
 from .small_designs import is_small_design, solve_small_designs
 from .tasks import Budget, Task
@@ -35,17 +42,22 @@ from .validation import (
     refuse_types,
 )
 
+NO_ROWS = (
+    "a free intercept takes rows of the training data, which are not there after a pickle or a fit on blocks; "
+    "maxmargin.certify_predictions takes the training data"
+)
 # Entries of X, and products with all rows of coef_, up to which BLAS starts no threads, and no strip is worth one.
 FEW_ENTRIES, FEW_PRODUCTS = 8192, 1 << 17
 
 
-class LinearMachine(CertifiedMachine):
+class LinearMachine(CertifiedScores):
     """f(x) = <w, x> + b, trained by one certified solve for each task; a subclass has coef_ and intercept_."""
 
     family = "linear"
     takes_blocks = True
     _parameter_constraints: ClassVar[dict[str, Any]] = LINEAR_CONSTRAINTS
     _kernel: Linear
+    _posed_tasks: LinearProblems | None = None  # of the last fit, if they are small
     _is_joint = False  # whether the machines of all classes or targets are one problem
 
     def __sklearn_tags__(self):
@@ -208,7 +220,68 @@ class LinearMachine(CertifiedMachine):
         self._kernel = problems.kernel
         self._keep_results(problems.indices, [fit.result for fit in fits])
         self._unpack(fits)
-        self.n_iter_ = max(result.n_iter for result in self.results_)
+        self._keep_rows(problems)
+        self.n_iter_ = max(int(self._count_iterations(result.n_iter, result.converged)) for result in self.results_)
+
+    # ---- what is proven of the optimum --------------------------------------------------------------------
+
+    def _keep_rows(self, problems: LinearProblems | BlockProblems) -> None:
+        """What bounds need of the training data: the data if they are few, or some rows for a free intercept."""
+        self._posed_tasks = problems if is_kept(problems) else None
+        if (
+            self._posed_tasks is None
+            and self._intercept_kind == "free"
+            and self._bounds_by_rows
+            and isinstance(problems, LinearProblems)
+        ):
+            self._optimum = OptimumScores(bound_linear_machines(problems, self.results_, quick=True))
+
+    @property
+    def _bounds_by_rows(self) -> bool:
+        """Whether rows of the training data make for bounds on a free intercept, and for sharper ones in any case."""
+        return not self._is_joint and self.takes_blocks and self._parameter("penalty") == "l2"
+
+    def _bound_machines(self) -> list[MachineBounds]:
+        """From the rows that were kept where the intercept is free, else from w and the gaps."""
+        if self._bounds_by_rows and self._posed_tasks is not None:
+            return bound_linear_machines(self._posed_tasks, self.results_)
+        if self._bounds_by_rows and self._intercept_kind == "free":
+            raise self._refuse_bounds(NO_ROWS)
+        w = np.atleast_2d(self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_)
+        return self._bound_weights(w, np.broadcast_to(np.ravel(self.intercept_), len(w)), self.certificates_)
+
+    def _bound_weights(self, w: np.ndarray, b: np.ndarray, certificates: Sequence[Certificate]) -> list[MachineBounds]:
+        """From w and the gaps alone, where no intercept is free."""
+        if self._parameter("penalty") != "l2":
+            raise self._refuse_bounds("the penalty |w|_1 is not strongly convex, and a gap says nothing of distances")
+        if self._intercept_kind == "free":
+            raise self._refuse_bounds(
+                "the loss is one of several scores at once, and no bound on a free intercept is known"
+            )
+        is_difference = self._is_joint and self.task == "classification" and len(w) == 1
+        stretch = np.sqrt(2.0) if is_difference else 1.0  # |(w_1 - w_0) - (w*_1 - w*_0)| in place of |W - W*|
+        return bound_by_weights(w, b, self._constant_column, certificates, stretch)
+
+    def _bound_problem(self, problem: Problem, result: Result) -> list[MachineBounds]:
+        """From all rows of the problem; of several scores at once, from w and the gap."""
+        if not self._bounds_by_rows:
+            return self._bound_weights(*self._unpack_joint(problem, result), [result.certificate])
+        if reason := find_refusal(problem, result.certificate):
+            raise self._refuse_bounds(reason)
+        return [MachineBounds(bound_optimum(problem, result.point, result.certificate))]
+
+    def _unpack_joint(self, problem: Problem, result: Result) -> tuple[np.ndarray, np.ndarray]:
+        """w and b of all scores; their difference where two classes are solved as one."""
+        w, b = (np.atleast_1d(each) for each in self._read(problem, result.point))
+        if self.task == "classification" and len(w) == 2:
+            return w[1:] - w[:1], b[1:] - b[:1]
+        return np.atleast_2d(w), b
+
+    def _view_samples(self, X: Any) -> Any:
+        """X as the kernel sees it; from the origin where the intercept is not free."""
+        check_is_fitted(self)
+        X = check_new_design(self, X)
+        return (self._kernel if self._intercept_kind == "free" else Linear()).samples(X)
 
     def _warm_start_key(self) -> tuple[Any, ...]:
         """What a point must agree with to be started from."""

@@ -8,6 +8,7 @@ from typing import Any
 from ..contracts.losses import Loss
 from ..model.losses import LOSSES, Hinge, Multivariate
 from ..runtime.scikit_learn import StrOptions
+from .loss_checks import read_attributes
 
 
 def constrain_loss(names: Iterable[str]) -> list[Any]:
@@ -24,7 +25,8 @@ def make_loss(loss: str | Loss, estimator: Any) -> Loss:
     if isinstance(loss, Loss):
         return loss
     kind: Any = LOSSES[loss]
-    return kind(**{key: getattr(estimator, key) for key in kind.__dataclass_fields__ if hasattr(estimator, key)})
+    parameters = vars(estimator)
+    return kind(**{key: parameters[key] for key in kind.__dataclass_fields__ if key in parameters})
 
 
 def look_up_loss(loss: object) -> Loss | type[Loss] | None:
@@ -45,6 +47,8 @@ def find_logit_scale(loss: object) -> float:
 def find_target(loss: object) -> str:
     """`Loss.target` of a loss; "" for an unknown name."""
     known = look_up_loss(loss)
+    if isinstance(known, Loss):
+        return read_attributes(known)
     return "" if known is None else known.target
 
 

@@ -8,15 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..certificates.optimum.machines import MachineBounds
+from ..certificates.optimum.proof import bound_optimum, enclose_judged_scores, find_refusal
 from ..model.features import Gram
-from ..model.formulations import Formulation, Risk
+from ..model.formulations import Formulation, NuClassification, Risk
 from ..model.kernels import make_kernel
+from ..model.problem import Problem
 from ..model.row_cache import MAX_SINGLE_ROWS
-from ..model.samples import choose_storage_format
 from ..runtime.scikit_learn import count_samples
 from ..runtime.threads import STRIPS
 from ..solvers.automatic import apply_smo_settings
 from ..solvers.result import Result, Status
+from .kernel_bounds import NO_DUALS, PosedTasks, SupportRows, bound_kernel_machines, join_margin
 from .kernel_prediction import KernelPrediction
 from .kernel_problems import KernelFit, KernelFits, KernelProblems
 from .plain_arrays import is_finite
@@ -31,6 +34,7 @@ class KernelMachine(KernelPrediction):
 
     family = "kernel"
     takes_kernel_matrix = True
+    _posed_tasks: PosedTasks | None = None  # of the last fit; not there after a pickle
     formulation_type: ClassVar[type[Formulation]] = Risk
 
     def __sklearn_tags__(self):
@@ -85,8 +89,7 @@ class KernelMachine(KernelPrediction):
             features = Gram.from_data(
                 kernel, X, formulation.offset, positive, translation_invariant and formulation.translation_invariant
             )
-            check_kernel_values(features, X)
-        return features
+            return check_kernel_values(features, X)
 
     # ---- solving ------------------------------------------------------------------------------------------
 
@@ -116,6 +119,15 @@ class KernelMachine(KernelPrediction):
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""
         return self.formulation_type, self._parameter("intercept") == "free"
 
+    def _bound_problem(self, problem: Problem, result: Result) -> list[MachineBounds]:
+        """From all samples of the problem."""
+        if reason := find_refusal(problem, result.certificate):
+            raise self._refuse_bounds(reason)
+        scores = bound_optimum(problem, result.point, result.certificate)
+        machine = join_margin(problem, scores, self.formulation_type is NuClassification)
+        judged = enclose_judged_scores(problem, result.point, result.certificate, problem.feasible(result.point.a))
+        return [machine._replace(judged=judged)]
+
     # ---- from results to fitted attributes ----------------------------------------------------------------
 
     def _set_fitted_attributes(self, problems: KernelProblems, fits: KernelFits | list[KernelFit]) -> None:
@@ -128,20 +140,29 @@ class KernelMachine(KernelPrediction):
         self.shape_fit_ = get_shape(X)
         free = np.zeros(len(problems.y), bool)
         free[problems.places[fits.free]] = True
-        self._free = problems.find_rows(free.nonzero()[0])
+        self._free = problems.find_rows(free.nonzero()[0]).astype(np.int32)
         self._norms, self._weights, self._weights_of = fits.norms, fits.weights, None
         self.fit_status_ = int(not converged)
         self._unpack(problems, fits)
         self._weights_of = self._dual_coef_
+        self._posed_tasks = PosedTasks(problems.tasks, problems.formulation, problems.order)
+
+    # ---- what is proven of the optimum --------------------------------------------------------------------
+
+    def _bound_machines(self) -> list[MachineBounds]:
+        """From the support vectors and their duals alone."""
+        if self._kernel.psd is not True:
+            raise self._refuse_bounds("the kernel is not known to be positive semidefinite")
+        if self._posed_tasks is None or not self._list_results():
+            raise self._refuse_bounds(NO_DUALS)
+        support = SupportRows(self._kernel, self._support, self.support_, self.shape_fit_[0])
+        return bound_kernel_machines(self._posed_tasks, self.results_, support)
 
     def _store_support(self, rows: np.ndarray, X) -> None:
         """support_ and support_vectors_, from the rows of the training data."""
         self.support_ = rows.astype(np.int32)
-        if self.kernel_is_formula:
-            self.support_vectors_ = X[rows]
-            self._support = choose_storage_format(self._kernel.samples(self.support_vectors_))
-        else:
-            self.support_vectors_, self._support = np.empty((0, 0)), None
+        self.support_vectors_ = X[rows] if self.kernel_is_formula else np.empty((0, 0))
+        self._bind_support()
 
     def _match_sparsity(self) -> None:
         """Sparse data have sparse dual coefficients, of the same kind."""

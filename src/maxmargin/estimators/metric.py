@@ -82,6 +82,25 @@ class MetricSVC(LinearClassifier):
     For f1, fbeta and prbep, R is no less than n minus the sum of all positive scores plus that of the n_plus largest
     negative ones. Where the positive class is so rare, and so mixed with the other, that as many negatives score as
     high whatever w is, w = 0 is optimal for every C.
+
+    See Also
+    --------
+    RankSVM : Rankings of several queries.
+    LinearSVC : The share of errors.
+
+    References
+    ----------
+    - Joachims (2005). A support vector method for multivariate performance measures. ICML, 377-384.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import MetricSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MetricSVC("f1", C=0.1).fit(scale(X), y)
+    >>> model.coef_.shape, model.certificate_.relative_gap <= model.tol
+    ((1, 30), True)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from ..runtime.scikit_learn import (
     deprecate_with_probability,
 )
 from ..runtime.user_warnings import warn_user
+from .calibration import METHODS, read_classes
 from .kernel_problems import KernelProblems
 from .machine import KernelMachine
 from .observers import Observation
-from .probability import FOLDS, FoldSolves, calibrate_pairs, couple_pairs
+from .probability import FOLDS, FoldSolves, calibrate, calibrate_pairs, couple_pairs
 from .tasks import Budget
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _wants_probability(estimator: Any) -> bool:
-    """predict_proba exists only where probability=True asked for it."""
+    """predict_proba exists only where the parameter probability asked for it."""
     if estimator.probability == "deprecated" or not estimator.probability:
         raise AttributeError("predict_proba is not available when probability=False")
     return True
@@ -48,9 +50,15 @@ class PairProbabilities(KernelMachine):
         folds = FoldSolves(
             problems, self._solver(), self.tol, self.max_iter, budget, observation, self.cache_size
         )  # fmt: skip
-        self._probA, self._probB = calibrate_pairs(folds, self.random_state)
+        if self.probability is True:
+            self._probA, self._probB = calibrate_pairs(folds, self.random_state)
+        else:
+            self._calibration = calibrate(
+                folds, self.probability, self.random_state, lambda: self._find_training_decisions(problems),
+                len(self.classes_), self._is_one_vs_rest,
+            )  # fmt: skip
         ended = budget.interrupt or observation.stopped or not all(result.converged for result in self.results_)
-        if not (len(self._probA) or ended):  # else it is said elsewhere that the fit was ended
+        if not (self.has_probabilities or ended):  # else it is said elsewhere that the fit was ended
             warn_user(
                 "The fit ended before the probabilities were there; raise max_seconds, or go on with warm_start=True.",
                 ConvergenceWarning,
@@ -58,17 +66,32 @@ class PairProbabilities(KernelMachine):
 
     @property
     def wants_probabilities(self) -> bool:
-        """Whether probability=True asks for folds after the solves."""
-        return self.probability is True
+        """Whether folds are to be fitted after the solves."""
+        return self.probability is True or self.probability in METHODS
 
     @property
     def has_probabilities(self) -> bool:
         """Whether the folds were fitted."""
-        return self.wants_probabilities and len(self._probA) > 0
+        return self.wants_probabilities and (len(self._probA) > 0 or self._held_calibration is not None)
+
+    @property
+    def _held_calibration(self) -> dict[str, Any] | None:
+        """What was fitted with the name of a method; machines of earlier versions have none."""
+        found: dict[str, Any] | None = vars(self).get("_calibration")
+        return found
+
+    def _find_training_decisions(self, problems: KernelProblems) -> np.ndarray:
+        """The decisions of the samples of a fit, in the order of its features."""
+        decisions = self._decision_values(problems.X)
+        return decisions if problems.order is None else decisions[problems.order]
+
+    @abstractmethod
+    def _choose(self, decisions: np.ndarray) -> np.ndarray:
+        """The place of the predicted class of each row."""
 
     @available_if(_wants_probability)
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """P(y = k | x) by a sigmoid for each pair, fitted on held-out decisions, and pairwise coupling.
+        """P(y = k | x) by maps of held-out decisions of each pair, coupled; or by one temperature of all classes.
 
         Parameters
         ----------
@@ -77,9 +100,16 @@ class PairProbabilities(KernelMachine):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            For two classes the larger probability is always that of the predicted class.
+            The largest probability is always that of the predicted class, for two classes 1/2 where f(x) = 0; but with
+            `probability=True` and many classes the vote of the pairs may differ, as in LIBSVM.
         """
         check_is_fitted(self)
+        if self._held_calibration is not None:
+            decisions = self._decision_values(X)
+            return read_classes(
+                self._held_calibration, decisions, len(self.classes_), self._choose(decisions),
+                rest=self._is_one_vs_rest,
+            )  # fmt: skip
         if self._probA.size == 0:
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False, nor where the fit ended before "

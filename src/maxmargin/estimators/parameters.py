@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cache
+from inspect import Parameter, signature
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -54,5 +55,23 @@ class CheckedParameters:
 
 @cache
 def find_reader(kind: type) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
-    """What takes the parameters of an estimator from its attributes; it has several of them."""
-    return itemgetter(*kind._get_param_names())  # type: ignore[attr-defined]
+    """What takes the parameters of an estimator from its attributes; a subclass of the user's may have one, or none."""
+    names = kind._get_param_names()  # type: ignore[attr-defined]
+    return itemgetter(*names) if len(names) > 1 else lambda attributes: tuple(attributes[name] for name in names)
+
+
+@cache
+def read_defaults(kind: type) -> dict[str, Any]:
+    """The parameters of a class that have a default, and what it is."""
+    parameters = signature(kind.__init__).parameters.values()  # type: ignore[misc]
+    return {each.name: each.default for each in parameters if each.default is not Parameter.empty}
+
+
+@cache
+def takes_parameter(kind: type, name: str) -> bool:
+    """Whether a class has a parameter. A subclass of scikit-learn's class may lack one that is ours.
+
+    Other libraries ask `hasattr(model, "n_jobs")` before they make another one with n_jobs: their subclass must not
+    have the attribute where its `__init__` does not take it.
+    """
+    return name in kind._get_param_names()  # type: ignore[attr-defined]

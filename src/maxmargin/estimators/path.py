@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ..insight.diagnosis import suggest_remedy
 from ..insight.progress import ProgressLine
 from ..model.problem import Problem
 from ..runtime.blas import single_threaded_blas
+from ..runtime.display import Displayed, Table
 from ..runtime.scikit_learn import ConvergenceWarning
 from ..runtime.user_warnings import warn_user
 from ..solvers.paths import solve_path
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from ..model.kernels import Kernel
 
 
-@dataclass(frozen=True)
-class Path:
+@dataclass(frozen=True, repr=False)
+class Path(Displayed):
     """min R(w) + C sum_i s_i l(f_i; y_i) for each C, certified.
 
     Attributes
@@ -48,12 +49,30 @@ class Path:
         One for each C: point, certificate, iterations, seconds.
     loss : str
         The name of the loss.
+
+    See Also
+    --------
+    path : Makes it.
+
+    References
+    ----------
+    - Chu, Ho, Tsai, Lin and Lin (2015). Warm start for parameter selection of linear classifiers. KDD, 149-158.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = path(scale(X), y, Cs=[0.01, 0.1, 1])
+    >>> found.coefs.shape, len(found.results)
+    ((3, 30), 3)
     """
 
     Cs: np.ndarray
     coefs: np.ndarray
     intercepts: np.ndarray
-    results: list[Result] = field(repr=False)
+    results: list[Result]
     loss: str = "hinge"
 
     @property
@@ -75,6 +94,28 @@ class Path:
     def seconds(self) -> float:
         """Of all solves."""
         return float(sum(result.seconds for result in self.results))
+
+    def describe(self) -> str:
+        """The path in a sentence."""
+        if not self.results:
+            return f"{self.loss}, no value of C: there was no time"
+        reached = "all of them" if self.converged.all() else f"{int(self.converged.sum())} of them"
+        return (
+            f"relative gap at most {self.certificate.relative_gap:.2g} at {len(self.Cs)} values of C from "
+            f"{self.Cs.min():.4g} to {self.Cs.max():.4g}, {reached} converged in {self.seconds:.2g} s; {self.loss}"
+        )
+
+    def tabulate(self) -> Table:
+        """A row for each C."""
+        each = zip(self.Cs, self.results, self.coefs, self.intercepts, strict=True)
+        rows = [
+            (
+                f"{C:.4g}", f"{result.certificate.relative_gap:.2g}", f"{result.certificate.primal:.6g}",
+                f"{np.linalg.norm(w):.4g}", f"{b:.4g}", f"{result.n_iter:,}", result.status.value,
+            )
+            for C, result, w, b in each
+        ]  # fmt: skip
+        return Table(rows, ("C", "relative gap", "primal", "|w|", "b", "iterations", "status"))
 
     def plot(self, ax: Any = None) -> Any:
         """The coefficients over C, and the certified gaps below; see `maxmargin.plots.plot_path`."""
@@ -131,6 +172,26 @@ def path(
     -------
     Path
         With Cs, coefs, intercepts, results, certificates, and plot().
+
+    See Also
+    --------
+    Path : What it returns.
+    RiskClassifier : One C.
+    maxmargin.plots.plot_path : The coefficients over C.
+
+    References
+    ----------
+    - Chu, Ho, Tsai, Lin and Lin (2015). Warm start for parameter selection of linear classifiers. KDD, 149-158.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = path(scale(X), y, Cs=[0.01, 0.1, 1], loss="logistic")
+    >>> found.coefs.shape, all(result.converged for result in found.results)
+    ((3, 30), True)
     """
     machine = make_machine(loss, class_weight, loss_parameters)
     machine.set_params(
@@ -158,7 +219,7 @@ def path(
         results = [result for result in attempts if result is not None]
         problem = problems.problem(0)
         fits = [problems.read(problem, result) for result in results]
-    report(rows.X, problems.kernel, results, costs[solved], tol, left_out=len(costs) - len(results))
+    report(rows.X, problems.kernel, results, costs[solved], tol, len(costs) - len(results), machine._feature_names)
     w, b = np.stack([fit.w for fit in fits]), np.stack([fit.b for fit in fits])
     name = loss.name if isinstance(loss, Loss) else loss
     return Path(costs[solved], w, np.array(problems.kernel.move_to_origin(w, b), float), results, name)
@@ -213,7 +274,9 @@ def check_costs(Cs: Any) -> np.ndarray:
     return np.minimum(Cs, MAX_C)
 
 
-def report(X: Any, kernel: Kernel, results: list[Result], Cs: np.ndarray, tol: float, left_out: int) -> None:
+def report(
+    X: Any, kernel: Kernel, results: list[Result], Cs: np.ndarray, tol: float, left_out: int, names: np.ndarray | None
+) -> None:
     """Warn once if the tolerance was not reached somewhere, with the gap, the reason and the remedy."""
     failed = [(result, C) for result, C in zip(results, Cs, strict=True) if not result.converged]
     if failed:
@@ -222,6 +285,6 @@ def report(X: Any, kernel: Kernel, results: list[Result], Cs: np.ndarray, tol: f
         warn_user(
             f"{result.message} At {len(failed)} of {len(results)} values of C the certified relative gap is above "
             f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. "
-            f"{dropped}{suggest_remedy(X, kernel, result, C)}",
+            f"{dropped}{suggest_remedy(X, kernel, result, C, names)}",
             ConvergenceWarning,
         )

@@ -1,17 +1,20 @@
-"""Probabilities from decision values: Platt's sigmoid on held-out decisions, and pairwise coupling."""
+"""Held-out decisions of kernel classifiers, and the sigmoids, isotonic regressions or temperature fitted to them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 from ..model.formulations import Machine
-from ..runtime.scikit_learn import StratifiedKFold, check_random_state
+from ..runtime.scikit_learn import KFold, StratifiedKFold, check_random_state
 from ..solvers.automatic import Automatic
 from ..solvers.result import Status
 from ..solvers.smo import SMO
 from ..solvers.smo.together import is_default_smo
+from .calibration import couple, fit_maps, fit_slope, fit_temperature, sum_pairs
 from .fold_decisions import SharedFolds, TaskFold
 from .kernel_problems import KernelProblems
 from .observers import Observation
@@ -37,6 +40,43 @@ def calibrate_pairs(folds: FoldSolves, random_state) -> tuple[np.ndarray, np.nda
         return np.empty(0), np.empty(0)
     slopes = [fit_slope(found, task.y, task.c) for found, task in zip(decisions, tasks, strict=True)]
     return np.array(slopes), np.zeros(len(tasks))
+
+
+def calibrate(
+    folds: FoldSolves, method: str, random_state: Any, decide: Callable[[], np.ndarray], n_classes: int, rest: bool
+) -> dict | None:
+    """The maps of a method from decisions to probabilities; None if the fit ends before all folds are trained.
+
+    `decide` returns the decisions of all samples by the machines of the whole fit. Of pairs, a temperature needs those
+    of classes that a pair has not seen, too.
+    """
+    tasks = folds.problems.tasks
+    try:
+        decisions = folds.predict_held_out(check_random_state(random_state))
+    except Unfinished:
+        return None
+    if method != "temperature":
+        return fit_maps(method, decisions, [task.y for task in tasks], [task.c for task in tasks])
+    y = folds.problems.y.astype(int)
+    table, weight = (np.zeros((len(y), len(tasks))) if rest else decide()), np.zeros(len(y))
+    for column, (task, found) in enumerate(zip(tasks, decisions, strict=True)):
+        table[task.index, column] = found
+        weight[task.index] = task.c
+    return fit_temperature(table if rest else sum_pairs(table, n_classes), y, weight)
+
+
+def decide_without_rows(folds: FoldSolves, random_state: Any) -> np.ndarray | None:
+    """f(x) of all samples of one class by machines that have not seen them; None if the fit ends before."""
+    task = folds.problems.tasks[0]
+    splitter = KFold(min(FOLDS, len(task.index)), shuffle=True, random_state=random_state)
+    cut = [TaskFold(0, train, test) for train, test in splitter.split(task.index)]
+    found = np.zeros(len(task.index))
+    try:
+        for fold, values in zip(cut, folds.decide(cut), strict=True):
+            found[fold.test] = values
+    except Unfinished:
+        return None
+    return found
 
 
 def cut_folds(task: Task, number: int, random_state) -> list[TaskFold]:
@@ -123,41 +163,6 @@ class FoldSolves:
         return formulation.read(problem, result.point)
 
 
-def fit_slope(decisions: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
-    """argmin over s >= 0 of the weighted log loss of P(y = 1) = 1 / (1 + exp(s' f)), s' = -s, by Newton's method.
-
-    Targets are Platt's (n_+ + 1)/(n_+ + 2) and 1/(n_- + 2), which keep the slope finite on separated data.
-    """
-    n_plus, n_minus = (y > 0).sum(), (y < 0).sum()
-    target = np.where(y > 0, (n_plus + 1.0) / (n_plus + 2.0), 1.0 / (n_minus + 2.0))
-    slope = 0.0
-    for _ in range(100):
-        p = 0.5 * (1.0 + np.tanh(0.5 * slope * decisions))
-        gradient = float(c @ ((p - target) * decisions))
-        curvature = float(c @ (p * (1.0 - p) * decisions**2))
-        if abs(gradient) < 1e-12 * max(1.0, curvature) or curvature <= 0:
-            break
-        slope += float(np.clip(-gradient / curvature, -10.0 - abs(slope), 10.0 + abs(slope)))
-    return -max(slope, 1e-3)
-
-
 def couple_pairs(decisions: np.ndarray, slopes: np.ndarray, shifts: np.ndarray, n_classes: int, *, rest: bool):
-    """Class probabilities from those of the pairs (Wu, Lin and Weng 2004, second method)."""
-    p = np.clip(0.5 * (1.0 - np.tanh(0.5 * (slopes * decisions + shifts))), 1e-7, 1.0 - 1e-7)
-    if rest:
-        return p / p.sum(axis=1, keepdims=True)
-    if n_classes == 2:
-        return np.column_stack([p[:, 0], 1.0 - p[:, 0]])
-    r = np.zeros((len(p), n_classes, n_classes))
-    first, second = np.triu_indices(n_classes, 1)
-    r[:, first, second], r[:, second, first] = p, 1.0 - p
-    # minimise sum_ij (r_ji q_i - r_ij q_j)^2 on the simplex: its conditions are one linear system per sample
-    Q = -np.transpose(r, (0, 2, 1)) * r
-    Q[:, np.arange(n_classes), np.arange(n_classes)] = (np.transpose(r, (0, 2, 1)) ** 2).sum(axis=2)
-    system = np.zeros((len(p), n_classes + 1, n_classes + 1))
-    system[:, :n_classes, :n_classes] = Q
-    system[:, :n_classes, -1] = system[:, -1, :n_classes] = 1.0
-    right = np.zeros((len(p), n_classes + 1, 1))
-    right[:, -1] = 1.0
-    q = np.clip(np.linalg.solve(system, right)[:, :n_classes, 0], 1e-12, 1.0)
-    return q / q.sum(axis=1, keepdims=True)
+    """Class probabilities from those of the machines, 1 / (1 + exp(A f + B)) each."""
+    return couple(0.5 * (1.0 - np.tanh(0.5 * (slopes * decisions + shifts))), n_classes, rest=rest)

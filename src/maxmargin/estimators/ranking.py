@@ -53,6 +53,23 @@ class RankSVM(LinearRegressor):
         As in `SVR`; ``result_.point.a`` are the duals.
     n_iter_, n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    See Also
+    --------
+    MetricSVC : One query, with ``metric="roc_auc"``.
+
+    References
+    ----------
+    - Joachims (2002). Optimizing search engines using clickthrough data. KDD, 133-142.
+    - Joachims (2006). Training linear SVMs in linear time. KDD, 217-226.
+
+    Examples
+    --------
+    >>> from maxmargin import RankSVM
+    >>> X, y = [[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 2, 3]
+    >>> model = RankSVM(C=10).fit(X, y)
+    >>> model.predict(X).argsort().tolist(), model.certificate_.relative_gap <= model.tol
+    ([0, 1, 2, 3], True)
     """
 
     task = "ranking"

@@ -50,7 +50,7 @@ class SingleMachine(KernelMachine):
         self.dual_coef_ = self._dual_coef_ = fits.coef[used][None, :]
         self._intercept_ = fits.b
         self.intercept_ = self._public_intercepts().copy()
-        self.n_iter_ = int(fits.n_iter[0])
+        self.n_iter_ = int(self._count_iterations(fits.n_iter, fits.converged)[0])
         self._match_sparsity()
 
 
@@ -118,6 +118,35 @@ class SVR(KernelRegressor):
         For loss="huber": where the quadratic turns linear.
     intercept, solver, max_seconds, warm_start
         As in `SVC`.
+
+    Attributes
+    ----------
+    certificate_, certificates_, result_, results_
+        As in `SVC`.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, fit_status_, shape_fit_
+        As in scikit-learn.
+
+    See Also
+    --------
+    NuSVR : Chooses epsilon by the share of samples outside the tube.
+    LinearSVR : For many rows and a linear kernel.
+    RiskRegressor : Linear, with more losses.
+    SVRCV : Finds C and gamma itself.
+
+    References
+    ----------
+    - Vapnik (1998). Statistical Learning Theory. Wiley.
+    - Smola and Schölkopf (2004). A tutorial on support vector regression. Statistics and Computing 14, 199-222.
+    - Koenker (2005). Quantile Regression. Cambridge University Press.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import SVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SVR(C=100).fit(X, y)
+    >>> model.predict(X[:2]).shape, model.certificate_.relative_gap <= model.tol
+    ((2,), True)
     """
 
     losses = (*TUBE_LOSSES, "absolute", "huber", "quantile")
@@ -194,6 +223,33 @@ class NuSVR(KernelRegressor):
     C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, intercept, solver, max_seconds, \
     warm_start
         As in `SVC`.
+
+    Attributes
+    ----------
+    certificate_, certificates_, result_, results_
+        As in `SVC`.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, fit_status_, shape_fit_
+        As in scikit-learn.
+
+    See Also
+    --------
+    SVR : The same with a tube of given width.
+
+    References
+    ----------
+    - Schölkopf, Smola, Williamson and Bartlett (2000). New support vector algorithms. Neural Computation 12,
+      1207-1245.
+    - Chang and Lin (2011). LIBSVM: a library for support vector machines. ACM Transactions on Intelligent Systems
+      and Technology 2, 27:1-27.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import NuSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = NuSVR(nu=0.3, C=100).fit(X, y)
+    >>> model.predict(X[:2]).shape, model.certificate_.relative_gap <= model.tol
+    ((2,), True)
     """
 
     formulation_type = NuRegression

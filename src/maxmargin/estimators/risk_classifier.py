@@ -11,10 +11,16 @@ from ..model.losses import MulticlassHinge, Softmax
 from ..runtime.scikit_learn import NotFittedError, StrOptions, available_if
 from ..runtime.scipy_functions import log_expit, log_softmax, logsumexp
 from .block_data import apply_blockwise
-from .linear_classifier import LinearClassifier
+from .linear_probabilities import LinearProbabilities
 from .linear_problems import LinearFit
 from .losses import constrain_loss, find_logit_scale, make_loss, name_loss
-from .validation import CHECKPOINT_CONSTRAINT, JOBS_CONSTRAINT, LINEAR_CONSTRAINTS
+from .validation import (
+    CERTIFY_CONSTRAINT,
+    CHECKPOINT_CONSTRAINT,
+    JOBS_CONSTRAINT,
+    LINEAR_CONSTRAINTS,
+    METHOD_CONSTRAINT,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,15 +32,16 @@ JOINT_LOSSES = {"crammer_singer": "hinge", "softmax": "logistic"}
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    """predict_proba exists only for losses whose minimiser is a function of P(y = 1)."""
-    if not find_logit_scale(estimator.loss):
+    """predict_proba exists where the minimiser of the loss is a function of P(y = 1), or `probability` asks for it."""
+    if not estimator.probability and not find_logit_scale(estimator.loss):
         raise AttributeError(
-            f"Probabilities are available with loss='logistic' or loss='exponential', not with {estimator.loss!r}."
+            f"Probabilities are available with loss='logistic' or loss='exponential', not with {estimator.loss!r}; "
+            "or with probability='sigmoid', 'isotonic' or 'temperature'."
         )
     return True
 
 
-class RiskClassifier(LinearClassifier):
+class RiskClassifier(LinearProbabilities):
     """min 1/2 |w|^2 + C sum_i s_i l(y_i (<w, x_i> + b)): any convex loss for labels, certified.
 
     Parameters
@@ -59,6 +66,9 @@ class RiskClassifier(LinearClassifier):
     label_costs, label_scales : array-like of shape (n_classes, n_classes), default=None
         For multi_class="crammer_singer": Delta and Gamma of max_m Gamma(y, m) (f_m - f_y + Delta(y, m)), a row for each
         true class in the order of classes_. An error that costs more is kept further away, or weighs more.
+    probability : {False, True, "sigmoid", "isotonic", "temperature"}, default=False
+        How `predict_proba` is made of the decisions of rows held out by five folds, see docs/probabilities.md; True is
+        "sigmoid". With False it comes from the loss itself, if that is logistic or exponential.
     solver : "auto", a name or a solver object, default="auto"
     max_iter : int, default=-1
         Limit of iterations of the solver for each problem; -1 for none.
@@ -73,6 +83,8 @@ class RiskClassifier(LinearClassifier):
         only those are printed. More is the same as 1.
     checkpoint : path, default=None
         As in `LinearSVC`.
+    certify_labels : float in [0, 1], default=None
+        As in `SVC`.
 
     Attributes
     ----------
@@ -82,6 +94,30 @@ class RiskClassifier(LinearClassifier):
         As in `SVC`; ``result_.point.a`` are the duals.
     classes_, n_iter_, n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    See Also
+    --------
+    LinearSVC : The drop-in for scikit-learn's.
+    RiskRegressor : Targets that are numbers.
+    path : All values of C at once.
+    RiskClassifierCV : Finds C itself.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. Journal of Machine
+      Learning Research 11, 311-365.
+    - Crammer and Singer (2001). On the algorithmic implementation of multiclass kernel-based vector machines.
+      Journal of Machine Learning Research 2, 265-292.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from maxmargin import RiskClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RiskClassifier("logistic").fit(scale(X), y)
+    >>> model.predict_proba(scale(X)[:2]).shape, model.certificate_.relative_gap <= model.tol
+    ((2, 2), True)
     """
 
     losses = CLASSIFICATION_LOSSES
@@ -96,7 +132,9 @@ class RiskClassifier(LinearClassifier):
         "multi_class": [StrOptions({"ovr", *JOINT_LOSSES})],
         "label_costs": ["array-like", None],
         "label_scales": ["array-like", None],
+        "probability": METHOD_CONSTRAINT,
         "n_jobs": JOBS_CONSTRAINT,
+        "certify_labels": CERTIFY_CONSTRAINT,
         "checkpoint": CHECKPOINT_CONSTRAINT,
     }
 
@@ -113,6 +151,7 @@ class RiskClassifier(LinearClassifier):
         multi_class: str = "ovr",
         label_costs: ArrayLike | None = None,
         label_scales: ArrayLike | None = None,
+        probability: bool | str = False,
         solver: SolverLike = "auto",
         max_iter: int = -1,
         max_seconds: float | None = None,
@@ -120,6 +159,7 @@ class RiskClassifier(LinearClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
         checkpoint: FilePath | None = None,
+        certify_labels: float | None = None,
     ) -> None:
         self.loss = loss
         self.penalty = penalty
@@ -131,6 +171,7 @@ class RiskClassifier(LinearClassifier):
         self.multi_class = multi_class
         self.label_costs = label_costs
         self.label_scales = label_scales
+        self.probability = probability
         self.solver = solver
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -138,6 +179,7 @@ class RiskClassifier(LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.certify_labels = certify_labels
 
     def _check_arguments(self, shape: tuple[int, int]) -> None:
         needed = JOINT_LOSSES.get(self.multi_class)
@@ -173,7 +215,9 @@ class RiskClassifier(LinearClassifier):
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether the minimiser of the loss is a function of P(y = 1)."""
+        """Whether folds were fitted, or the minimiser of the loss is a function of P(y = 1)."""
+        if self.wants_probabilities:
+            return super().has_probabilities
         return find_logit_scale(self.loss) > 0.0
 
     @available_if(_has_probabilities)
@@ -181,7 +225,8 @@ class RiskClassifier(LinearClassifier):
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """P(y = k | x): 1 / (1 + exp(-f)) for the logistic loss, 1 / (1 + exp(-2 f)) for the exponential one.
 
-        With a loss of one's own, 1 / (1 + exp(-s f)) with its `logit_scale` s, if it has one.
+        With a loss of one's own, 1 / (1 + exp(-s f)) with its `logit_scale` s, if it has one. With `probability`, by
+        maps that were fitted to the decisions of rows that were held out.
         Of classes against the rest they are divided by their sum; of softmax they are exp(f_k) / sum_m exp(f_m).
 
         Parameters
@@ -192,7 +237,7 @@ class RiskClassifier(LinearClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return np.exp(self.predict_log_proba(X))
+        return super().predict_proba(X) if self.wants_probabilities else np.exp(self.predict_log_proba(X))
 
     @available_if(_has_probabilities)
     @apply_blockwise
@@ -207,6 +252,8 @@ class RiskClassifier(LinearClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
         """
+        if self.wants_probabilities:
+            return np.log(super().predict_proba(X))
         f = self.decision_function(X)
         scale = find_logit_scale(self._fitted_loss)
         if not scale:

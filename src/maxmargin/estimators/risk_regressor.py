@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from ..blocks.problem import BlockProblem
+from ..certificates.optimum.bounds import Interval as ScoreInterval
 from ..contracts.losses import Loss
 from ..model.features import ClassDesign, Design
 from ..model.losses import Multivariate, Poisson
@@ -21,6 +22,8 @@ from .regression import TUBE_LOSSES
 from .tasks import Task
 from .training_set import BlockRows, Rows
 from .validation import CHECKPOINT_CONSTRAINT, LINEAR_CONSTRAINTS, check_size
+
+EXP_SLACK = 1e-14  # relative error of exp, and more
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -62,6 +65,29 @@ class RiskRegressor(LinearRegressor):
     intercept_ : ndarray of shape (1,) or (n_targets,), or 0.0 where there is none
     certificate_, certificates_, result_, results_, n_iter_, n_features_in_, feature_names_in_
         As in `RiskClassifier`.
+
+    See Also
+    --------
+    LinearSVR : The drop-in for scikit-learn's.
+    RiskClassifier : Targets that are labels.
+    path : All values of C at once.
+    RiskRegressorCV : Finds C itself.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. Journal of Machine
+      Learning Research 11, 311-365.
+    - Koenker (2005). Quantile Regression. Cambridge University Press.
+    - Huber (1964). Robust estimation of a location parameter. Annals of Mathematical Statistics 35, 73-101.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from maxmargin import RiskRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> upper = RiskRegressor("quantile", quantile=0.9, C=1000).fit(X, y)
+    >>> round(float((y <= upper.predict(X)).mean()), 1), upper.certificate_.relative_gap <= upper.tol
+    (0.9, True)
     """
 
     losses = (*REGRESSION_LOSSES, "multivariate")
@@ -204,6 +230,14 @@ class RiskRegressor(LinearRegressor):
         """
         f = super().predict(X)
         return np.exp(f) if self.inverse_link == "exp" else f
+
+    def _arrange_bounds(self, scores: ScoreInterval) -> ScoreInterval:
+        """Of what `predict` gives: of exp(f*(x)) where that is predicted."""
+        found = scores if self.is_vector_valued else super()._arrange_bounds(scores)
+        if self.inverse_link == "identity":
+            return found
+        with np.errstate(over="ignore"):
+            return ScoreInterval(np.exp(found.lower) * (1.0 - EXP_SLACK), np.exp(found.upper) * (1.0 + EXP_SLACK))
 
 
 def check_vectors(y: Any) -> np.ndarray:

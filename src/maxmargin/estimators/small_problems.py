@@ -54,7 +54,7 @@ def fits_in_cache(tasks: Sequence[Task], chosen: Sequence[int], smo: SMO) -> boo
 def can_solve_jointly(posed: KernelProblems, chosen: Sequence[int]) -> bool:
     """Whether rows can be evaluated within compiled loops, of pairs of classes or of all samples."""
     features, tasks = posed.features, posed.tasks
-    if not (has_formula(features.kernel) and features.kernel.psd) or features.samples.sparse:
+    if not has_formula(features.kernel) or features.samples.sparse:
         return False
     if features.segments is not None:
         return isinstance(tasks, PairTasks) or all(tasks[k].pair is not None for k in chosen)

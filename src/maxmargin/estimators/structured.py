@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..model.sparse_format import check_sparse
 from ..runtime.scikit_learn import HasMethods, Interval, StrOptions, check_is_fitted, fit_context
 from ..solvers.result import Result, Status
+from ..structures.chain import ChainModel
 from ..structures.model import adopt_model, check_model, gather, prepare
+from ..structures.multiclass import MulticlassModel
 from ..structures.problem import StructuredPoint, StructuredProblem
 from .certified import CertifiedMachine
 from .fit_problems import FitProblems
@@ -110,6 +113,30 @@ class StructuredSVM(CertifiedMachine):
     result_ : Result
         Status, history, counters; ``result_.point`` holds the labellings and their weights.
     n_iter_ : int
+
+    See Also
+    --------
+    ChainModel : Sequences of labels.
+    MulticlassModel : One label.
+    StructuredModel : A model of your own.
+
+    References
+    ----------
+    - Taskar, Guestrin and Koller (2003). Max-margin Markov networks. NIPS.
+    - Tsochantaridis, Joachims, Hofmann and Altun (2005). Large margin methods for structured and interdependent
+      output variables. Journal of Machine Learning Research 6, 1453-1484.
+    - Lacoste-Julien, Jaggi, Schmidt and Pletscher (2013). Block-coordinate Frank-Wolfe optimization for structural
+      SVMs. ICML, 53-61.
+    - Joachims, Finley and Yu (2009). Cutting-plane training of structural SVMs. Machine Learning 77, 27-59.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import MulticlassModel, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StructuredSVM(MulticlassModel(), C=0.1).fit(X, y)
+    >>> model.predict(X).shape, bool(model.certificate_.relative_gap <= model.tol)
+    ((150,), True)
     """
 
     task = "structured"
@@ -150,6 +177,11 @@ class StructuredSVM(CertifiedMachine):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = isinstance(self.model, MulticlassModel)
+        return tags
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: VectorLike | None = None) -> Self:
         """min P(w) over the samples, to a certified gap.
@@ -171,6 +203,7 @@ class StructuredSVM(CertifiedMachine):
         """Samples of positive weight."""
         check_model(self.model)
         refuse_types(self, "solver")
+        X, y = as_samples(X), as_samples(y)
         n, observed = check_lengths(X, y), (X, y, sample_weight)
         weight = spread_weight(sample_weight, n)
         counted = np.flatnonzero(weight > 0)
@@ -189,8 +222,8 @@ class StructuredSVM(CertifiedMachine):
 
     def _warm_points(self, problems: StructuredFitProblems) -> list[StructuredPoint | None]:
         """The point of the last fit, if it was on samples like these."""
-        last, problem = getattr(self, "result_", None) if self.warm_start else None, problems.whole
-        if last is None or len(last.point.w) != problem.size:
+        last, problem = self.result_ if self.warm_start and self.has_results else None, problems.whole
+        if last is None or last.point is None or len(last.point.w) != problem.size:
             return [None]
         point = last.point
         same = all(
@@ -204,10 +237,24 @@ class StructuredSVM(CertifiedMachine):
         self.__dict__.pop("data_hash_", None)  # of the data of an earlier fit, from a file
         result = fits[0].result
         self.model_, self.result_, self.certificate_ = problems.model, result, result.certificate
+        if isinstance(problems.model, ChainModel):
+            self.n_features_in_ = problems.model.n_features_
         self.coef_, self.n_iter_ = result.point.w, result.n_iter
 
     def _list_failed(self) -> list[Result]:
         return Solves([self.result_], [None]).failed
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As of every machine; its one certificate is that of its one result, without scores."""
+        state = super().__getstate__()
+        return {name: state[name] for name in state if name != "certificate_" or "_kept_results" not in state}
+
+    def _list_results(self) -> list[Result]:
+        return [self.result_] if "result_" in vars(self) else []
+
+    def _restore_results(self, results: list[Result]) -> None:
+        (self.result_,) = results
+        self.certificate_ = self.result_.certificate
 
     def _explain(self, failed: list[Result], problems: StructuredFitProblems) -> str:
         """Why the fit stopped, how far from optimal it may be, and what to do."""
@@ -235,6 +282,7 @@ class StructuredSVM(CertifiedMachine):
         list of labellings; an array of classes for `MulticlassModel`
         """
         check_is_fitted(self, "coef_")
+        X = as_samples(X)
         if count(X) == 0:
             raise ValueError("X must hold at least one sample, got none.")
         answer = gather(self.model_, X).predict(self.coef_)
@@ -261,6 +309,14 @@ class StructuredSVM(CertifiedMachine):
         losses = np.array([self.model_.loss(right, z) for right, z in zip(y, answers, strict=True)])
         parts = np.array(list(map(adopt_model(self.model_).parts, y)))
         return float(1.0 - (weight @ losses) / (weight @ parts))
+
+
+def as_samples(X: Any) -> Any:
+    """X itself if it has a length or a shape; else the array that it says it is, if it says so."""
+    if isinstance(X, Sized) or sp.issparse(X):
+        return X
+    array = np.asarray(X)
+    return array if array.ndim else X
 
 
 def count(X: Any) -> int:

@@ -51,8 +51,8 @@ class PairTasks(Sequence[Task]):
 
     Attributes
     ----------
-    index, y, c, pairs, class_ends : ndarray
-        As in `PairRows`.
+    places, y, c, pairs, class_ends : ndarray
+        As in `PairRows`, whose `index` are the places.
     sizes : list of int
         The samples of each task.
     ends : list of int
@@ -60,7 +60,7 @@ class PairTasks(Sequence[Task]):
     """
 
     def __init__(self, rows: PairRows):
-        self.index, self.y, self.c, self.pairs, self.class_ends = rows
+        self.places, self.y, self.c, self.pairs, self.class_ends = rows
         places = rows.class_ends.tolist()
         self.sizes = [places[i + 1] - places[i] + places[j + 1] - places[j] for i, j in rows.pairs.tolist()]
         self.ends = [0, *accumulate(self.sizes)]
@@ -77,7 +77,7 @@ class PairTasks(Sequence[Task]):
             return [self[j] for j in range(*k.indices(len(self)))]
         k = range(len(self))[k]  # beyond the last one this ends an iteration
         cut, (first, second) = slice(self.ends[k], self.ends[k + 1]), self.pairs[k].tolist()
-        return Task(self.index[cut], self.y[cut], self.c[cut], (first, second))
+        return Task(self.places[cut], self.y[cut], self.c[cut], (first, second))
 
     @property
     def largest(self) -> int:

@@ -10,13 +10,16 @@ import scipy.sparse as sp
 
 from ..blocks import Blocks
 from ..blocks.survey import MAX_ABS_VALUE, MIN_POSITIVE_WEIGHT, zero_tiny_weights
+from ..model.features import Gram
 from ..model.formulations import INTERCEPTS
-from ..model.kernels import KERNELS, Custom, Kernel, Precomputed
+from ..model.kernels import KERNELS, Custom, Kernel, Precomputed, is_function
+from ..model.samples import PrecomputedRows
 from ..model.sparse_format import check_sparse
 from ..runtime.scikit_learn import (
     HasMethods,
     Interval,
     StrOptions,
+    check_array,
     check_consistent_length,
     count_samples,
     validate_data,
@@ -29,9 +32,14 @@ MIN_WEIGHT_VECTORS = 4  # of the length of w that a fit holds at least
 FEW_NUMBERS = 32  # of an array, up to which Python finds the least of them in less time than NumPy
 HARD_MARGIN_C = 1e10  # stands for C = inf: beyond any dual a float64 solve can tell from infinity
 MAX_C = 1e30  # C beyond which products with squares of the data may overflow
+UNLIMITED_ITERATIONS = 1_000_000_000  # a max_iter from here on is no limit, as -1 is
+# of the largest value, the asymmetry of a matrix that is rounding of float32, and that of one which is no kernel matrix
+ROUNDED_ASYMMETRY, MAX_ASYMMETRY = 1e-6, 0.1
 C_CONSTRAINT = [Interval(Real, 0.0, None, closed="right")]
 NU_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="right")]
+CERTIFY_CONSTRAINT = [Interval(Real, 0.0, 1.0, closed="both"), None]
 JOBS_CONSTRAINT = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
+METHOD_CONSTRAINT = ["boolean", StrOptions({"sigmoid", "isotonic", "temperature"})]
 CHECKPOINT_CONSTRAINT = [str, os.PathLike, None]
 INTERCEPT_CONSTRAINT = [StrOptions(set(INTERCEPTS))]
 SOLVE_CONSTRAINTS: dict = {
@@ -65,11 +73,6 @@ def bound_cost(C: float) -> float:
     return HARD_MARGIN_C if np.isinf(C) else min(float(C), MAX_C)
 
 
-def is_function(kernel) -> bool:
-    """Whether the kernel is a callable of the user's."""
-    return callable(kernel) and not isinstance(kernel, Kernel)
-
-
 def is_precomputed(kernel) -> bool:
     """Whether samples are given as rows of kernel values."""
     return kernel == "precomputed" if isinstance(kernel, str) else isinstance(kernel, Precomputed)
@@ -100,6 +103,8 @@ def check_samples(estimator, X, y, *, reset: bool = True):
         return X, y
     if sp.issparse(X) and is_precomputed(estimator.kernel):
         raise TypeError("Sparse precomputed kernels are not supported.")
+    if is_precomputed(estimator.kernel):
+        return check_precomputed(estimator, X, y)
     if is_plain_matrix(X) and (is_plain_vector(y, X.shape[0]) if estimator.takes_targets else y is None):
         note_features(estimator, X)
     elif estimator.takes_targets:
@@ -108,11 +113,20 @@ def check_samples(estimator, X, y, *, reset: bool = True):
         X = validate_data(estimator, X, **ARRAY_FORMAT)
     if sp.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()
-    if is_precomputed(estimator.kernel):
-        check_gram_matrix(X)
     if estimator.kernel == "linear":
         check_width(X)
     return X, y
+
+
+def check_precomputed(estimator, X, y):
+    """A matrix of kernel values as it lies in memory, and y beside it: a large one is not copied."""
+    if is_plain_matrix(X) and (is_plain_vector(y, X.shape[0]) if estimator.takes_targets else y is None):
+        note_features(estimator, X)
+        return X, y
+    kept = {**ARRAY_FORMAT, "order": None}
+    if estimator.takes_targets:
+        return validate_data(estimator, X, y, **kept)
+    return validate_data(estimator, X, **kept), y
 
 
 def takes_as_it_is(estimator, X, y) -> bool:
@@ -163,20 +177,33 @@ def check_new_design(estimator, X):
     return validate_data(estimator, X, **{**ARRAY_FORMAT, "order": None}, reset=False)
 
 
-def check_gram_matrix(K: np.ndarray, name: str = "X") -> None:
-    """A precomputed kernel must be square and symmetric; a sample of rows is compared with their columns."""
+def check_gram_matrix(K: np.ndarray, name: str = "X") -> np.ndarray:
+    """A precomputed kernel must be square and symmetric; a sample of rows is compared with their columns.
+
+    One that is symmetric up to rounding is not copied; its rows lie in memory one after the other, those of a matrix in
+    Fortran's order as its columns. One that is nearly so is replaced by (K + K') / 2, with a warning.
+    """
     n = len(K)
     if K.shape[1] != n:
         raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {n}x{K.shape[1]} matrix.")
     rows = np.unique(np.linspace(0, n - 1, min(n, 200)).astype(int))
     difference = np.abs(K[rows] - K[:, rows].T)
     row, column = np.unravel_index(np.argmax(difference), difference.shape)
-    if difference[row, column] > 1e-4 * np.abs(K[rows]).max():
-        i = rows[row]
-        raise ValueError(
-            f"The kernel matrix must be symmetric, but {name}[{i}, {column}] = {K[i, column]:g} "
-            f"and {name}[{column}, {i}] = {K[column, i]:g}."
-        )
+    apart, size = float(difference[row, column]), float(np.abs(K[rows]).max())
+    if apart <= ROUNDED_ASYMMETRY * size:
+        return K.T if K.flags.f_contiguous and not K.flags.c_contiguous else K
+    i = rows[row]
+    found = f"{name}[{i}, {column}] = {K[i, column]:.8g} and {name}[{column}, {i}] = {K[column, i]:.8g}"
+    if apart > MAX_ASYMMETRY * size:
+        raise ValueError(f"The kernel matrix must be symmetric, but {found}.")
+    warn_user(f"The kernel matrix is not quite symmetric: {found}. It is replaced by the mean of it and its transpose.")
+    return symmetrise(K)
+
+
+def symmetrise(K: np.ndarray) -> np.ndarray:
+    """(K + K') / 2."""
+    half = 0.5 * K
+    return half + half.T
 
 
 def check_new_samples(estimator, X):
@@ -185,6 +212,8 @@ def check_new_samples(estimator, X):
     by_name = type(kernel) is str and kernel != "precomputed"
     if type(X) is np.ndarray and by_name and not estimator._sparse and is_known_matrix(estimator, X):
         return X
+    if is_precomputed(kernel):
+        return check_new_kernel_values(estimator, X)
     check_sparse(X)
     if not is_function(kernel):
         if not is_known_matrix(estimator, X):
@@ -193,12 +222,26 @@ def check_new_samples(estimator, X):
             raise ValueError(f"cannot use sparse input in {type(estimator).__name__!r} trained on dense data")
         if estimator._sparse:
             X = sp.csr_array(X) if not sp.issparse(X) else X if X.has_sorted_indices else X.sorted_indices()
-    if is_precomputed(estimator.kernel) and X.shape[1] != estimator.shape_fit_[0]:
-        raise ValueError(
-            f"X.shape[1] = {X.shape[1]} should be equal to {estimator.shape_fit_[0]}, "
-            "the number of samples at training time"
-        )
     return X
+
+
+def check_new_kernel_values(estimator, X):
+    """Kernel values against all training samples, or against the support vectors, in the order of `support_`."""
+    check_sparse(X)
+    if sp.issparse(X):
+        raise ValueError(f"cannot use sparse input in {type(estimator).__name__!r} trained on dense data")
+    n, support = estimator.shape_fit_[0], len(estimator.support_)
+    if is_known_matrix(estimator, X):
+        return X
+    K = check_array(X, **{**ARRAY_FORMAT, "order": None}, estimator=estimator)
+    if K.shape[1] == n:
+        validate_data(estimator, X, reset=False, skip_check_array=True)  # the names of the columns
+    elif K.shape[1] != support:
+        raise ValueError(
+            f"X has {K.shape[1]} features, but {type(estimator).__name__} is expecting {n} features as input: kernel "
+            f"values against all training samples, or {support}, against the support vectors."
+        )
+    return K
 
 
 def check_weight(sample_weight, n: int) -> np.ndarray | None:
@@ -240,14 +283,21 @@ def clean_weights(weight: np.ndarray) -> np.ndarray:
     return zero_tiny_weights(weight)
 
 
-def check_kernel_values(features, X) -> None:
-    """k(x, x) and |x|^2 must be finite: a kernel that overflows would fit nonsense without a word."""
-    if features.kernel.name == Custom.name:
-        check_gram_matrix(features.samples.matrix, "kernel(X, X)")
+def check_kernel_values(features: Gram, X) -> Gram:
+    """k(x, x) and |x|^2 must be finite: a kernel that overflows would fit nonsense without a word.
+
+    Returns the features, over a matrix that is symmetric.
+    """
+    if isinstance(features.kernel, Precomputed):
+        given = features.samples.matrix
+        K = check_gram_matrix(given, "kernel(X, X)" if isinstance(features.kernel, Custom) else "X")
+        if K is not given:
+            features = Gram(features.kernel, PrecomputedRows(K), features.offset)
     norms = features.samples.norms if features.samples.holds_vectors else features.diagonal
     if not (is_finite(features.diagonal) and is_finite(norms)):
         reach = f"; the values of X reach {abs(X).max():.2g}, so scale them" if hasattr(X, "max") else ""
         raise ValueError(f"The dual coefficients or intercepts are not finite: the kernel overflows on X{reach}.")
+    return features
 
 
 def check_size(values: np.ndarray, name: str) -> None:

@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..contracts.estimators import Estimator
+from ..estimators.calibration import METHODS
 from ..estimators.linear_machine import LinearMachine
 from ..estimators.machine import KernelMachine
 from ..estimators.structured import StructuredSVM
 from ..estimators.validation import is_precomputed
 from ..model.kernels import Kernel, Linear, Precomputed
-from ..model.samples import choose_storage_format
 from ..structures import ChainModel
 from .checks import is_array, is_finite, is_index, is_matrix, require
 from .results import extract_results, restore_results
@@ -28,8 +28,9 @@ FAMILY_ATTRIBUTES = {
     "kernel": (
         "shape_fit_", "support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_", "_kernel", "_free",
         "_norms", "_weights", "fit_status_", "class_weight_", "_probA", "_probB", "_preference",
+        "_calibration",
     ),
-    "linear": ("coef_", "intercept_", "_fitted_loss", "_fitted_softmax"),
+    "linear": ("coef_", "intercept_", "_fitted_loss", "_fitted_softmax", "_calibration"),
     "structured": ("coef_",),
 }  # fmt: skip
 STRUCTURED_MODEL_ATTRIBUTES = ("labels_", "costs_", "n_features_")  # of a structured model that was prepared
@@ -37,7 +38,8 @@ MAX_FLOAT = float(np.finfo(float).max)
 # What a file has no need of: it follows from the rest, or belongs to the fit itself.
 DERIVED_ATTRIBUTES = (
     "_kernel", "_sparse", "_gamma", "_support", "_support_source", "_order", "dual_coef_", "intercept_", "offset_",
-    "_weights_of", "results_", "result_", "certificates_", "certificate_", "_points", "_posed", "_solves", "model_",
+    "_weights_of", "results_", "result_", "certificates_", "certificate_", "_points", "_posed", "_posed_tasks",
+    "_solves", "_optimum", "model_",
 )  # fmt: skip
 
 
@@ -95,6 +97,24 @@ def check_common_attributes(model: Estimator) -> None:
         require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1, "classes_")
 
 
+def check_calibration(model: Estimator, machines: int) -> None:
+    """Maps from decisions to probabilities: slopes, or knots of each machine."""
+    found = vars(model).get("_calibration")
+    if found is None:
+        return
+    require(type(found) is dict and found.get("method") in (*METHODS, "ranks"), "_calibration")
+    if found["method"] in ("sigmoid", "temperature"):
+        count = 1 if found["method"] == "temperature" else machines
+        require(found.keys() == {"method", "slopes", "shifts"}, "_calibration")
+        require(is_finite(found["slopes"], count) and is_finite(found["shifts"], count), "_calibration")
+        return
+    require(found.keys() == {"method", "decisions", "probabilities", "ends"}, "_calibration")
+    f, p, ends = found["decisions"], found["probabilities"], found["ends"]
+    require(is_finite(f, None) and is_finite(p, len(f)) and is_array(ends, "i", machines + 1), "_calibration")
+    require(ends[0] == 0 and ends[-1] == len(f) and bool((np.diff(ends) > 0).all()), "_calibration")
+    require(bool(((p >= 0) & (p <= 1)).all()), "_calibration")
+
+
 # ---- kernel machines ------------------------------------------------------------------------------------------------
 
 
@@ -116,6 +136,7 @@ def check_kernel_machine(model: KernelMachine) -> None:
     require(is_array(model._n_support, "i", k) and model._n_support.min() >= 0, "n_support_")
     require(int(model._n_support.sum(dtype=np.int64)) == m, "n_support_")
     check_machines(model, len(table), k)
+    check_calibration(model, len(model._intercept_))
     held = model._weights
     require(held is None or (kernel.linear and is_array(held, "f", len(model._intercept_), d)), "_weights")
     require(held is None or not np.isinf(held).any(), "_weights")
@@ -171,8 +192,7 @@ def finish_kernel_machine(model: KernelMachine) -> None:
     """The attributes that follow from the others, as a fit makes them."""
     model._sparse = sp.issparse(model.support_vectors_)
     model._gamma = model._kernel.gamma
-    precomputed = is_precomputed(model.kernel)
-    model._support = None if precomputed else choose_storage_format(model._kernel.samples(model.support_vectors_))
+    model._bind_support()
     two = model.task == "classification" and len(model.classes_) == 2
     model.dual_coef_ = -model._dual_coef_ + 0.0 if two else model._dual_coef_.copy()
     public = model._public_intercepts()
@@ -196,6 +216,7 @@ def check_linear_machine(model: LinearMachine) -> None:
     else:
         require(is_finite(w, d) or (sp.issparse(w) and is_matrix(w, 1, d)) or is_finite(w, None, d), "coef_")
     machines = 1 if w.ndim == 1 else w.shape[0]
+    check_calibration(model, machines)
     require((isinstance(b, Real) and np.isfinite(b)) or is_finite(b, machines), "intercept_")
 
 

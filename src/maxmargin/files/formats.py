@@ -55,6 +55,28 @@ def open_blocks(
         Targets for an .npy file; the other formats hold their own.
     **options
         Those of `NpyBlocks`, `ParquetBlocks` or `LibsvmBlocks`.
+
+    Returns
+    -------
+    Blocks
+        What linear machines take in place of X and y.
+
+    See Also
+    --------
+    read_libsvm : A file that fits into memory.
+    LinearSVC : A machine that takes blocks.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from maxmargin import LinearSVC, open_blocks
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0]]), np.array([0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(os.path.join(folder, "X.npy"), X)
+    ...     model = LinearSVC(loss="hinge").fit(open_blocks(os.path.join(folder, "X.npy"), y))
+    >>> model.predict(X).tolist()
+    [0, 0, 1, 1]
     """
     paths = list_paths(path)
     found = find_streaming_format(paths)

@@ -68,6 +68,27 @@ def read_libsvm(
     LibsvmData
         (X, y, query): a CSR array of shape (n, d), indices of 32 bits where they fit; y of shape (n,) in float64; int64
         of shape (n,), or None.
+
+    See Also
+    --------
+    write_libsvm : Writes such a file.
+    open_blocks : A file larger than memory.
+
+    References
+    ----------
+    - Chang and Lin (2011). LIBSVM: a library for support vector machines. ACM Transactions on Intelligent Systems
+      and Technology 2, 27:1-27.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin import read_libsvm, write_libsvm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "data.svm")
+    ...     write_libsvm(path, [[0.0, 0.5], [2.0, 0.0]], [1, -1])
+    ...     data = read_libsvm(path)
+    >>> data.X.toarray().tolist(), data.y.tolist()
+    ([[0.0, 0.5], [2.0, 0.0]], [1.0, -1.0])
     """
     return read_with_first_index(path, n_features, zero_based, query, dtype)[0]
 
@@ -151,6 +172,27 @@ def write_libsvm(
         Whole numbers, none negative.
     zero_based : bool
         Whether indices begin at 0 and not at 1.
+
+    See Also
+    --------
+    read_libsvm : Reads such a file.
+
+    References
+    ----------
+    - Chang and Lin (2011). LIBSVM: a library for support vector machines. ACM Transactions on Intelligent Systems
+      and Technology 2, 27:1-27.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin import read_libsvm, write_libsvm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "data.svm")
+    ...     write_libsvm(path, [[0.0, 0.5], [2.0, 0.0]], [1, -1])
+    ...     with open(path) as file:
+    ...         lines = file.read().splitlines()
+    >>> lines
+    ['1 2:0.5', '-1 1:2']
     """
     X = check_matrix(X)
     n = X.shape[0]

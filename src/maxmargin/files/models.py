@@ -45,6 +45,22 @@ def save(
     compact : bool, default=False
         Leave out duals, scores and histories, which have the size of the training data: prediction and `certify` work
         as before, a warm start starts anew.
+
+    See Also
+    --------
+    load : Reads the file.
+    export_onnx : For other runtimes.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin import SVC, load, save
+    >>> model = SVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "model.maxmargin"))
+    ...     again = load(os.path.join(folder, "model.maxmargin"))
+    >>> again.certificate_ == model.certificate_
+    True
     """
     kind = type(model).__name__
     if ESTIMATORS.get(kind) is not type(model):
@@ -102,6 +118,21 @@ def load(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     -------
     fitted estimator
         Of a file of `save`, it predicts to the last bit what the model predicted that was saved.
+
+    See Also
+    --------
+    save : Writes the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin import SVC, load, save
+    >>> model = SVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "model.maxmargin"))
+    ...     again = load(os.path.join(folder, "model.maxmargin"))
+    >>> again.predict([[0.4], [2.6]]).tolist()
+    [0, 1]
     """
     found = detect_model_format(find_file(path))
     if found is None:

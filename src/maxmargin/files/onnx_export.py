@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,15 +35,13 @@ from .onnx_outputs import (
     stack_complement,
     summarise_pairs,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from ..contracts.estimators import Estimator
+from .onnx_pipelines import check_rows, convert_steps, join_steps, split_steps, transform
 
 N_COMPARED_ROWS = 100  # rows that are made up where none are given
 MAX_RELATIVE_DIFFERENCE = 1e-6  # of the largest decision value: exports that differ by more are not written
 
 
-def export_onnx(model: Estimator, path: str | os.PathLike[str], X: Any = None) -> float:
+def export_onnx(model: Any, path: str | os.PathLike[str], X: Any = None) -> float:
     """A fitted model as an ONNX file, and the largest difference of decision values when onnxruntime runs it.
 
     The input is "X", float64, of shape (n, n_features), or rows of kernel values for a precomputed kernel. Outputs of
@@ -53,26 +51,47 @@ def export_onnx(model: Estimator, path: str | os.PathLike[str], X: Any = None) -
 
     Parameters
     ----------
-    model : fitted estimator of this library
+    model : fitted estimator of this library, or a pipeline or a search that ends in one
+        Of a search the best machine is exported. skl2onnx converts the transformers of a pipeline, in float64.
     path : path
     X : rows to compare on, optional
-        By default some that are made up; a list of sequences for chains.
+        By default some that are made up; a list of sequences for chains. A pipeline needs them.
 
     Returns
     -------
     float
         max |decision by onnxruntime - decision by the model|. A file that is off by 1e-6 of the largest decision is
         not written.
+
+    See Also
+    --------
+    register_onnx_converters : Pipelines by skl2onnx.
+    save : Files of our own.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin import SVC, export_onnx
+    >>> model = SVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_onnx(model, os.path.join(folder, "model.onnx")) < 1e-6
+    True
     """
     import_onnx()
-    kind = type(model).__name__
-    if ESTIMATORS.get(kind) is not type(model):
-        raise TypeError(f"model must be a fitted estimator of maxmargin ({', '.join(ESTIMATORS)}), got {kind}.")
-    check_is_fitted(model)
+    steps, machine = split_steps(model)
+    kind = type(machine).__name__
+    if ESTIMATORS.get(kind) is not type(machine):
+        wanted = (
+            f"a fitted estimator of maxmargin ({', '.join(ESTIMATORS)}), or a pipeline or a search that ends in one"
+        )
+        raise TypeError(f"model must be {wanted}, got {kind}.")
+    check_is_fitted(machine)
     check_place(path, "path")
-    built = build(model)
-    file = serialise(model, built)
-    difference, size = compare(model, built, file, generate_rows(model) if X is None else X)
+    if steps:
+        check_rows(X)
+    built = build(machine)
+    file = serialise(machine, built, steps)
+    difference, size = compare(machine, built, file, generate_rows(machine) if X is None else X, steps)
     if not difference <= MAX_RELATIVE_DIFFERENCE * max(size, 1.0):
         off = f"{difference:.2g} of {size:.2g}"
         raise ValueError(f"model cannot be exported: decisions of onnxruntime are off by {off}.")
@@ -234,21 +253,30 @@ def count_inputs(model: Any) -> int:
     return model.model_.n_features_ if model.family == "structured" else int(model.n_features_in_)
 
 
-def serialise(model: Any, built: BuiltGraph) -> bytes:
-    """The file of a graph, looked over by the checker of ONNX."""
+def finish_graph(model: Any, built: BuiltGraph) -> Any:
+    """The graph with its input and its outputs."""
+    graph, double = built.graph, built.graph.onnx.TensorProto.DOUBLE
+    kinds = {"label": find_type(graph)}
+    outputs = [graph.declare(name, kinds.get(name, double), shape) for name, shape in built.outputs.items()]
+    return graph.finish([graph.declare("X", double, ["n", count_inputs(model)])], outputs, type(model).__name__)
+
+
+def serialise(model: Any, built: BuiltGraph, steps: list[tuple[str, Any]]) -> bytes:
+    """The file of a graph, behind that of the transformers before it, looked over by the checker of ONNX."""
     from ..runtime.version import __version__
 
-    graph, helper = built.graph, built.graph.onnx.helper
-    double, kinds = graph.onnx.TensorProto.DOUBLE, {"label": find_type(graph)}
-    inputs = [graph.declare("X", double, ["n", count_inputs(model)])]
-    outputs = [graph.declare(name, kinds.get(name, double), shape) for name, shape in built.outputs.items()]
-    file = helper.make_model(
-        graph.finish(inputs, outputs, type(model).__name__), producer_name="maxmargin", producer_version=__version__,
-        opset_imports=[helper.make_opsetid("", OPSET_VERSION)], ir_version=IR_VERSION,
-    )  # fmt: skip
+    onnx = built.graph.onnx
+    whole, opsets = finish_graph(model, built), [onnx.helper.make_opsetid("", OPSET_VERSION)]
+    if steps:
+        before = convert_steps(steps)
+        whole = join_steps(built.graph, before, whole)
+        opsets = [*opsets, *(opset for opset in before.opset_import if opset.domain)]
+    file = onnx.helper.make_model(
+        whole, producer_name="maxmargin", producer_version=__version__, opset_imports=opsets, ir_version=IR_VERSION
+    )
     gap = f"{model.certificate_.relative_gap:.3g}"
-    helper.set_model_props(file, {"class": type(model).__name__, "certified_relative_gap": gap})
-    graph.onnx.checker.check_model(file)
+    onnx.helper.set_model_props(file, {"class": type(model).__name__, "certified_relative_gap": gap})
+    onnx.checker.check_model(file)
     return file.SerializeToString()
 
 
@@ -273,7 +301,7 @@ def generate_rows(model: Any) -> np.ndarray | list[np.ndarray]:
     return chosen + 0.1 * chosen.std() * noise
 
 
-def compare(model: Any, built: BuiltGraph, file: bytes, X: Any) -> tuple[float, float]:
+def compare(model: Any, built: BuiltGraph, file: bytes, X: Any, steps: list[tuple[str, Any]]) -> tuple[float, float]:
     """The largest difference of decisions between the file and the model, and the largest decision."""
     session = open_session(file)
     parts = X if model.family == "structured" and model.model_.edges else [X]
@@ -282,7 +310,7 @@ def compare(model: Any, built: BuiltGraph, file: bytes, X: Any) -> tuple[float, 
         check_sparse(rows)
         dense = np.ascontiguousarray(rows.toarray() if sp.issparse(rows) else rows, np.float64)
         theirs.append(np.ravel(session.run([next(iter(built.outputs))], {"X": dense})[0]))
-        ours.append(np.ravel(evaluate_model(model, rows)))
+        ours.append(np.ravel(evaluate_model(model, transform(steps, rows))))
     decisions = np.concatenate(ours)
     difference = np.abs(np.concatenate(theirs) - decisions).max(initial=0.0)
     return float(difference), float(np.abs(decisions).max(initial=0.0))

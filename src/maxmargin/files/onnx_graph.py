@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -78,6 +81,25 @@ class Graph:
     def declare(self, name: str, kind, shape: list):
         """An input or an output: its type and its shape, texts being lengths that are not known."""
         return self.onnx.helper.make_tensor_value_info(name, kind, shape)
+
+
+def add_prefix(graph: Any, prefix: str, keep: Collection[str] = ()) -> None:
+    """Put a prefix before all names of a graph of ONNX, and of graphs within it, but those to keep.
+
+    `onnx.compose.add_prefix_graph` forgets what graphs within read from the one around them.
+    """
+
+    def rename(name: str) -> str:
+        return name if not name or name in keep else prefix + name
+
+    for value in (*graph.input, *graph.output, *graph.initializer):
+        value.name = rename(value.name)
+    for node in graph.node:
+        for places in (node.input, node.output):
+            places[:] = [rename(name) for name in places]
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                add_prefix(attribute.g, prefix, keep)
 
 
 def add_kernel(graph: Graph, kernel: Kernel, x: str, support) -> str:

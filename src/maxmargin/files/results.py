@@ -11,6 +11,7 @@ from ..blocks.problem import BlockPoint, ZeroDuals
 from ..certificates.certificate import Certificate, worst
 from ..contracts.estimators import Estimator
 from ..estimators.certified import CertifiedMachine
+from ..estimators.kept_results import drop_scores
 from ..estimators.structured import StructuredSVM
 from ..model.problem import Point
 from ..solvers.bundle.blocks import Places
@@ -23,9 +24,12 @@ from .checks import is_array, require
 
 
 def extract_results(model: Estimator, compact: bool) -> dict:
-    """The results, their samples and what was posed; the certificates alone if `compact` or if no more is known."""
+    """The results, their samples and what was posed; the certificates alone if `compact` or if no more is known.
+
+    A model that comes from a pickle has results without points, from which no warm fit could start.
+    """
     results = list_results(model)
-    if compact or not results:
+    if compact or not results or any(result.point is None for result in results):
         return {"certificates": [drop_scores(certificate) for certificate in list_certificates(model)]}
     kept = {"results": [extract_result(result) for result in results]}
     if model.family == "structured":
@@ -35,19 +39,14 @@ def extract_results(model: Estimator, compact: bool) -> dict:
 
 def list_results(model: Estimator) -> list[Result]:
     """Those of all binary problems; none of a machine that another library fitted."""
-    found: list[Result] = getattr(model, "results_", [])
-    return found or ([model.result_] if hasattr(model, "result_") else [])
+    if not model.has_results:
+        return []
+    return [model.result_] if model.family == "structured" else model.results_
 
 
 def list_certificates(model: Estimator) -> list[Certificate]:
     """Those of all binary problems, or the one that is known."""
-    return getattr(model, "certificates_", None) or [model.certificate_]
-
-
-def drop_scores(certificate: Certificate) -> Certificate:
-    """The numbers without the scores."""
-    kept = (certificate.primal, certificate.dual, certificate.kkt, certificate.convex)
-    return Certificate(*kept, certificate.floor, certificate.rounding, certificate.bound)
+    return list(model.certificate_.parts) or [model.certificate_]
 
 
 def extract_result(result: Result) -> dict:

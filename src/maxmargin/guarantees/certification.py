@@ -42,6 +42,26 @@ def certify(
     -------
     Certificate
         The worst of the binary problems; all of them in its `parts`.
+
+    See Also
+    --------
+    Certificate : What it returns.
+    risk_bounds : What the training data say about new samples.
+
+    References
+    ----------
+    - Rockafellar (1970). Convex Analysis. Princeton University Press.
+    - Higham (2002). Accuracy and Stability of Numerical Algorithms. SIAM, second edition.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC as TheirSVC
+    >>> from maxmargin import certify
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = certify(TheirSVC().fit(X, y), X, y)
+    >>> 0 <= found.relative_gap <= 0.01, found.convex
+    (True, True)
     """
     if isinstance(model, Problem):
         return judge(model, X)
@@ -53,7 +73,8 @@ def certify(
 
 def compare_data(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Warn if a model file says that the model was fitted on other data."""
-    kept = getattr(model, "data_hash_", None)  # of our own models, loaded from a file that was given the data
+    # Of our own models, loaded from a file that was given the data.
+    kept = vars(model).get("data_hash_") if isinstance(model, Estimator) else None
     if kept is not None and hash_data(X, y if model.takes_targets else None, sample_weight) != kept:
         warn_user("X, y and sample_weight are not the data that the model was fitted on: its file holds another hash.")
 

@@ -17,10 +17,10 @@ from ..estimators.machine import KernelMachine
 from ..estimators.multiclass import unpack_pairs
 from ..estimators.tasks import Task
 from ..estimators.training_set import Rows
-from ..estimators.validation import check_length, check_weight, get_shape, is_function
+from ..estimators.validation import check_length, check_weight, get_shape
 from ..model.features import Gram
 from ..model.formulations import Machine, sums_to_zero
-from ..model.kernels import add_shift_product
+from ..model.kernels import add_shift_product, is_function
 from .posed_machine import PosedMachine, check_features, index_labels
 from .row_search import find_rows
 

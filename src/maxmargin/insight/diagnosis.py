@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.dask import is_collection
 from ..contracts.estimators import Estimator
-from ..model.kernels import Kernel, translate
+from ..model.kernels import Kernel, is_function, translate
 from ..model.sparse_format import check_sparse
+from ..runtime.display import Displayed, Table
+from ..runtime.frames import name_feature, read_feature_names, to_matrix
 from ..runtime.scikit_learn import check_consistent_length, clone, is_classifier
 from ..solvers.result import Result, Status
 
@@ -42,8 +45,8 @@ def measure_spans(X: Any) -> tuple[np.ndarray, np.ndarray]:
         return part.mean(axis=0), part.std(axis=0)
 
 
-def find_odd_feature(X: Any) -> str | None:
-    """A feature that spans many times the others, or lies far from zero, if there is one."""
+def find_odd_feature(X: Any, names: np.ndarray | None = None) -> str | None:
+    """A feature that spans many times the others, or lies far from zero, if there is one; by its name if it has one."""
     if not hasattr(X, "shape") or len(X.shape) != 2 or X.shape[0] < 2:
         return None
     means, spans = measure_spans(X)
@@ -51,22 +54,29 @@ def find_odd_feature(X: Any) -> str | None:
     others = moving[moving != widest]
     if len(others) and spans[widest] >= WIDE_SPREAD_RATIO * np.median(spans[others]):
         ratio = spans[widest] / np.median(spans[others])
-        return f"Feature {widest} spans {ratio:.0e} times the others; scale it (StandardScaler, MinMaxScaler)."
+        name = name_feature(widest, names)
+        return f"Feature {name} spans {ratio:.0e} times the others; scale it (StandardScaler, MinMaxScaler)."
     if len(moving) and (np.abs(means[moving]) >= FAR_MEAN_RATIO * spans[moving]).any():
         far = moving[np.argmax(np.abs(means[moving]) / spans[moving])]
-        return f"Feature {far} has mean {means[far]:.2g} and spread {spans[far]:.2g}; centre it (StandardScaler)."
+        return (
+            f"Feature {name_feature(far, names)} has mean {means[far]:.2g} and spread {spans[far]:.2g}; centre it "
+            "(StandardScaler)."
+        )
     return None
 
 
-def describe_scale(X: Any) -> list[str]:
+def describe_scale(X: Any, names: np.ndarray | None = None) -> list[str]:
     """What is odd about the features: one that drowns the others, constant ones, spreads that differ."""
-    odd, (_, spans) = find_odd_feature(X), measure_spans(X)
+    odd, (_, spans) = find_odd_feature(X, names), measure_spans(X)
     said = [] if odd is None else [odd]
     constant, moving = np.flatnonzero(spans == 0), spans[spans > 0]
-    if len(constant) == 1 and not sp.issparse(X):
-        said.append(f"Feature {constant[0]} is constant and says nothing; leave it out.")
-    elif len(constant) and not sp.issparse(X):
-        said.append(f"{len(constant)} features are constant and say nothing, such as {constant[0]}; leave them out.")
+    if len(constant) and not sp.issparse(X):
+        first = name_feature(constant[0], names)
+        said.append(
+            f"Feature {first} is constant and says nothing; leave it out."
+            if len(constant) == 1
+            else f"{len(constant)} features are constant and say nothing, such as {first}; leave them out."
+        )
     if odd is None and len(moving) > 1 and moving.max() > UNEVEN_SPREAD_RATIO * moving.min() and not sp.issparse(X):
         said.append(
             f"The features have spreads from {moving.min():.2g} to {moving.max():.2g}; those of small spread have "
@@ -78,8 +88,8 @@ def describe_scale(X: Any) -> list[str]:
 # ---- before a fit ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Displayed):
     """What a fit of a model would be like.
 
     Attributes
@@ -97,6 +107,18 @@ class Diagnosis:
         Which solver takes it and why.
     scale : list of str
         What is odd about the features, and what to do.
+
+    See Also
+    --------
+    diagnose : Makes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC, diagnose
+    >>> X, y = load_iris(return_X_y=True)
+    >>> diagnose(SVC(), X * [1e6, 1, 1, 1], y).scale[0][:15]
+    'Feature 0 spans'
     """
 
     model: str
@@ -111,16 +133,39 @@ class Diagnosis:
     @property
     def headline(self) -> str:
         """One line: the size of the fit, its time and its memory."""
-        from .progress import say_duration
-
-        time = f"more than {say_duration(self.seconds)}" if self.at_least else f"about {say_duration(self.seconds)}"
         return (
-            f"{self.model} on {self.n_samples:,} samples of {self.n_features:,} features: {time}, up to "
-            f"{max(self.bytes >> 20, 1):,} MB beside the data."
+            f"{self.model} on {self.n_samples:,} samples of {self.n_features:,} features: {self._say_time()}, "
+            f"{self._say_memory()}."
         )
 
     def __str__(self) -> str:
         return "\n".join([self.headline, f"Solver: {self.solver}", *self.scale])
+
+    def describe(self) -> str:
+        """The headline, and how much is odd about the features."""
+        return self.headline + (f" {' '.join(self.scale)}" if self.scale else "")
+
+    def tabulate(self) -> Table:
+        """Time, memory, solver, and what is odd about the features."""
+        return Table(
+            [
+                ("model", self.model),
+                ("samples", f"{self.n_samples:,}"),
+                ("features", f"{self.n_features:,}"),
+                ("time", self._say_time()),
+                ("memory", self._say_memory()),
+                ("solver", self.solver),
+                *(("note", sentence) for sentence in self.scale),
+            ]
+        )
+
+    def _say_time(self) -> str:
+        from .progress import say_duration
+
+        return f"{'more than' if self.at_least else 'about'} {say_duration(self.seconds)}"
+
+    def _say_memory(self) -> str:
+        return f"up to {max(self.bytes >> 20, 1):,} MB beside the data"
 
 
 def diagnose(model: Estimator, X: Any, y: Any = None, sample_weight: VectorLike | None = None) -> Diagnosis:
@@ -140,16 +185,38 @@ def diagnose(model: Estimator, X: Any, y: Any = None, sample_weight: VectorLike 
     -------
     Diagnosis
         Print it to read it.
-    """
-    from ..solvers.choice import explain
-    from .cost import count_rows, draw_rows, keep_few_classes, predict_bytes, predict_seconds, run_pilots, take
 
+    See Also
+    --------
+    Diagnosis : What it returns.
+    explain : Which solver takes a problem.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC, diagnose
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = diagnose(SVC(), X, y)
+    >>> found.model, found.n_samples, found.seconds < 10
+    ('SVC', 150, True)
+    """
     if not isinstance(model, Estimator) or model.family == "structured":
         raise ValueError(f"model must be an estimator of maxmargin for rows of features, got {model!r}.")
     if not hasattr(X, "__len__") and not sp.issparse(X):
         raise ValueError(f"X must be in memory, got {type(X).__name__}.")
     check_sparse(X)
     check_consistent_length(X, y, sample_weight)
+    machine: Any = model
+    if is_collection(X) or (model.family == "kernel" and is_function(machine.kernel)):
+        return foresee(model, X, y, sample_weight, None)
+    return foresee(model, to_matrix(X), None if y is None else np.asarray(y), sample_weight, read_feature_names(X))
+
+
+def foresee(model: Any, X: Any, y: Any, sample_weight: Any, names: np.ndarray | None) -> Diagnosis:
+    """The diagnosis of a fit on rows that can be cut."""
+    from ..solvers.choice import explain
+    from .cost import count_rows, draw_rows, keep_few_classes, predict_bytes, predict_seconds, run_pilots, take
+
     n = count_rows(X)
     few = keep_few_classes(model, X, y, sample_weight)
     pilots = run_pilots(model, few.X, few.y, few.weight)
@@ -161,7 +228,7 @@ def diagnose(model: Estimator, X: Any, y: Any = None, sample_weight: VectorLike 
     flat, held = hasattr(X, "shape") and len(X.shape) == 2, predict_bytes(fitted, X, n, few.n_classes)
     return Diagnosis(
         type(model).__name__, n, int(X.shape[1]) if flat else 0, few.times * seconds, at_least, held,
-        explain(problem, model.solver, model.tol), describe_scale(X) if flat and not square else [],
+        explain(problem, model.solver, model.tol), describe_scale(X, names) if flat and not square else [],
     )  # fmt: skip
 
 
@@ -178,7 +245,7 @@ def announce(model: Any, X: Any, y: Any, sample_weight: Any) -> str | None:
     if entries < MIN_ANNOUNCED_ENTRIES or model.is_kernel_matrix or (of_kernel and callable(model.kernel)):
         return None
     try:
-        diagnosis = diagnose(model, X, y, sample_weight)
+        diagnosis = foresee(model, X, y, sample_weight, vars(model).get("feature_names_in_"))
     except Exception:
         return None
     return " ".join([diagnosis.headline, *diagnosis.scale[:1]]) if diagnosis.seconds >= ANNOUNCED_SECONDS else None
@@ -187,18 +254,18 @@ def announce(model: Any, X: Any, y: Any, sample_weight: Any) -> str | None:
 # ---- after a fit ----------------------------------------------------------------------------------------------------
 
 
-def suggest_remedy(X: Any, kernel: Kernel, result: Result, C: float | None) -> str:
+def suggest_remedy(X: Any, kernel: Kernel, result: Result, C: float | None, names: np.ndarray | None = None) -> str:
     """What the data, the kernel and the solver suggest to do about a fit that did not reach its tolerance."""
     linear = kernel.name == "linear" and result.solver.name == "smo"
     hint = " With the linear kernel, LinearSVC(loss='hinge') and LinearSVR are the quicker way." if linear else ""
-    return find_remedy(X, kernel, result, C) + hint
+    return find_remedy(X, kernel, result, C, names) + hint
 
 
-def find_remedy(X: Any, kernel: Kernel, result: Result, C: float | None) -> str:
+def find_remedy(X: Any, kernel: Kernel, result: Result, C: float | None, names: np.ndarray | None) -> str:
     """One sentence: features, kernel, C, or patience."""
     if kernel.name not in ("precomputed", "callable") and X is not None:  # of data in blocks there is no X to look at
         X = translate(X, kernel.shift) if kernel.linear else X  # what the solver saw of them
-        odd = find_odd_feature(X)
+        odd = find_odd_feature(X, names)
         if odd is not None:
             return odd
         largest = max(float(X.max()), -float(X.min())) if X.shape[0] else 0.0

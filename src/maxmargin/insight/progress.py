@@ -194,7 +194,7 @@ class ProgressLine:
 def say_duration(seconds: float) -> str:
     """0.03 s, 0.4 s, 4 s, 12 min, 3 h or 2 days."""
     if seconds < 1.0:
-        return f"{seconds:.1g} s" if seconds < 0.1 else f"{seconds:.1f} s"
+        return f"{max(seconds, 0.001):.1g} s" if seconds < 0.1 else f"{seconds:.1f} s"
     for unit, length, until in (("s", 1.0, 100.0), ("min", 60.0, 5940.0), ("h", 3600.0, 172_800.0)):
         if seconds < until:
             return f"{seconds / length:.0f} {unit}"

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.display import HEAD_ROWS, TAIL_ROWS, leave_out_middle
+
 SHOWN_ENTRIES = 3  # of an array in a cell of text
-HEAD_ROWS, TAIL_ROWS = 12, 6  # shown of a long table
 SPREAD_ENTRIES = 4  # the longest array that has a column for each of its numbers in a file
 DIGITS = 5  # of numbers in text
 
@@ -37,12 +38,11 @@ def show_cell(value: Any) -> str:
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """The table as text, its columns aligned; rows in the middle of a long one are left out."""
-    cut = len(rows) > HEAD_ROWS + TAIL_ROWS + 1
-    kept = [*rows[:HEAD_ROWS], *rows[-TAIL_ROWS:]] if cut else list(rows)
+    kept = [row for row in leave_out_middle(rows) if row is not None]
     cells = [list(columns), *([show_cell(value) for value in row] for row in kept)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(columns))]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-    if cut:
+    if len(kept) < len(rows):
         lines.insert(HEAD_ROWS + 1, f"... {len(rows) - HEAD_ROWS - TAIL_ROWS} more steps ...")
     return "\n".join(lines)
 

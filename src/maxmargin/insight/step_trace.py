@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..model.kernels import Kernel
-from .step_table import make_frame, show_table, write_csv
+from ..runtime.display import Table
+from ..solvers.trajectory import Trajectory
+from .step_table import make_frame, show_cell, show_table, write_csv
 from .trace_json import read_trace, write_trace
-from .traces import Trajectory
 
 FIRST_COLUMNS, LAST_COLUMNS = ("n_iter", "step"), ("P", "D", "seconds")
 LONG_COLUMNS = 9  # the most columns that fit on a line of text; arrays are left out first
@@ -44,7 +45,7 @@ class State(NamedTuple):
     x: np.ndarray | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace(Trajectory):
     """P(w_k, b_k), D(a_k) and what the solver did in each step k, with the state after it.
 
@@ -65,6 +66,15 @@ class Trace(Trajectory):
     kernel : Kernel or None
         By which `decision_function` evaluates f; None where there is none, or a file could not keep it.
 
+    See Also
+    --------
+    trace : Makes it.
+    maxmargin.plots.plot_trace : Draws it.
+
+    References
+    ----------
+    - Wu (2014). Support Vector Machines. Lecture slides, National Tsing Hua University.
+
     Examples
     --------
     >>> from maxmargin import SVC, trace
@@ -74,12 +84,12 @@ class Trace(Trajectory):
     (1, 2, True)
     """
 
-    steps: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    states: list[State] = field(default_factory=list, repr=False)
-    setting: dict[str, Any] = field(default_factory=dict, repr=False)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    setting: dict[str, Any] = field(default_factory=dict)
     status: str = ""
     message: str = ""
-    kernel: Kernel | None = field(default=None, repr=False)
+    kernel: Kernel | None = None
 
     # ---- rows and columns ----------------------------------------------------------------------------------
 
@@ -113,20 +123,26 @@ class Trace(Trajectory):
     # ---- as a table ----------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        """The table as text: arrays are left out where it would be too wide."""
-        names = [name for name in self.columns if any(value is not None for value in self[name])]
-        if len(names) > LONG_COLUMNS:
-            names = [name for name in names if not any(isinstance(value, np.ndarray) for value in self[name])]
-        rows = [[row.get(name) for name in names] for row in self]
-        return f"{self.describe()}\n{show_table(names, rows)}"
-
-    def __repr__(self) -> str:
-        return f"<{self.describe()}>"
+        """The table as text."""
+        last = f"P = {self.primal[-1]:.6g}, D = {self.dual[-1]:.6g}"
+        headline = f"Trace of {self.solver}: {int(self.n_iter[-1])} iterations, {last}, {self.status}"
+        return f"{headline}\n{show_table(*self._list_shown())}"
 
     def describe(self) -> str:
         """The trace in a sentence."""
-        last = f"P = {self.primal[-1]:.6g}, D = {self.dual[-1]:.6g}"
-        return f"Trace of {self.solver}: {int(self.n_iter[-1])} iterations, {last}, {self.status}"
+        return f"{super().describe()}, {self.status}"
+
+    def tabulate(self) -> Table:
+        """The table of `str`."""
+        names, rows = self._list_shown()
+        return Table([[show_cell(value) for value in row] for row in rows], names)
+
+    def _list_shown(self) -> tuple[list[str], list[list[Any]]]:
+        """The columns that hold anything, and their rows: arrays are left out where the table would be too wide."""
+        names = [name for name in self.columns if any(value is not None for value in self[name])]
+        if len(names) > LONG_COLUMNS:
+            names = [name for name in names if not any(isinstance(value, np.ndarray) for value in self[name])]
+        return names, [[row.get(name) for name in names] for row in self]
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The table as CSV, also written to a file if one is named; w of two numbers becomes w[0] and w[1]."""

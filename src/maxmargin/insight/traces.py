@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import ceil
 from numbers import Integral, Real
 
@@ -20,35 +19,11 @@ from ..solvers.choice import plan
 from ..solvers.loop import advance_to_end
 from ..solvers.result import Outcome, Progress, Status
 from ..solvers.run_copies import copy_run
+from ..solvers.trajectory import Trajectory
 
 DENSE_ITERATIONS = 100  # steps that are all judged
 # times the last iteration comes the next one that is judged, so that judging costs less than the run
 ITERATION_GROWTH = 1.02
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """P(w_k, b_k) and D(a_k) over the iterations k of a run.
-
-    Attributes
-    ----------
-    solver : str
-        The name of the solver, as in the registry.
-    n_iter : ndarray of int
-        The iterations that were judged; the first is 0, the start.
-    seconds : ndarray of float
-        Of the run up to there, its start included and the judge left out.
-    primal, dual : ndarray of float
-        P of the current point and D of its duals, both by the judge.
-    points : list of Point
-    """
-
-    solver: str
-    n_iter: np.ndarray
-    seconds: np.ndarray
-    primal: np.ndarray
-    dual: np.ndarray
-    points: list[Point] = field(repr=False)
 
 
 def record(

@@ -81,6 +81,16 @@ def trace(
     -------
     Trace
 
+    See Also
+    --------
+    Trace : What it returns.
+    maxmargin.plots.plot_trace : Draws it.
+
+    References
+    ----------
+    - Wu (2014). Support Vector Machines. Lecture slides, National Tsing Hua University.
+    - Schmidt-Thieme (n.d.). Learning SVMs / Bundle Methods. Lecture slides, University of Hildesheim.
+
     Examples
     --------
     >>> from maxmargin import trace

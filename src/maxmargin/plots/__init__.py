@@ -2,6 +2,7 @@
 
 from .animations import write_animation
 from .boundaries import plot_decision_boundary
+from .calibration import plot_calibration
 from .certified_tuning import plot_certified_tuning
 from .coefficients import plot_path
 from .convergence import plot_convergence
@@ -17,8 +18,9 @@ from .tuning import plot_tuning
 from .violations import plot_rates, plot_violation, plot_working_sets
 
 __all__ = [
-    "plot_bundle_steps", "plot_certified_tuning", "plot_convergence", "plot_cuts", "plot_decision_boundary",
-    "plot_dense_labels", "plot_derivatives", "plot_kernel_time", "plot_loss_surface", "plot_losses", "plot_path",
-    "plot_perceptron_collapse", "plot_rates", "plot_regression_tube", "plot_risk_bounds", "plot_subgradients",
-    "plot_support_counts", "plot_trace", "plot_tuning", "plot_violation", "plot_working_sets", "write_animation",
+    "plot_bundle_steps", "plot_calibration", "plot_certified_tuning", "plot_convergence", "plot_cuts",
+    "plot_decision_boundary", "plot_dense_labels", "plot_derivatives", "plot_kernel_time", "plot_loss_surface",
+    "plot_losses", "plot_path", "plot_perceptron_collapse", "plot_rates", "plot_regression_tube", "plot_risk_bounds",
+    "plot_subgradients", "plot_support_counts", "plot_trace", "plot_tuning", "plot_violation", "plot_working_sets",
+    "write_animation",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.problem import TINY
+from ..runtime.frames import match_container
 from .canvas import (
     COLOURS,
     FAINT,
@@ -32,7 +33,6 @@ from .support import (
     has_classes,
     has_margin,
     has_support,
-    match_container,
     split_duals,
 )  # fmt: skip
 

@@ -72,11 +72,6 @@ def as_matrix(X) -> np.ndarray:
     return X.toarray() if sp.issparse(X) else np.asarray(X, float)
 
 
-def match_container(points: np.ndarray, like):
-    """Points as a data frame with the names of the features, where the data came as one."""
-    return type(like)(points, columns=like.columns) if hasattr(like, "columns") else points
-
-
 def has_margin(loss: Loss | None) -> bool:
     """Whether a loss is zero beyond a margin: the hinges, and others that are flat from f = 1 on."""
     if loss is None or loss.target != "label":

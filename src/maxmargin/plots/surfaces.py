@@ -9,6 +9,7 @@ import numpy as np
 from ..model.problem import Point, Problem
 from ..solvers.loop import solve
 from ..solvers.paths import find_coefficients
+from ..solvers.trajectory import Trajectory
 from .canvas import (
     COLOURS,
     INK,
@@ -137,9 +138,9 @@ def read_tracks(problem: Problem, paths: dict, axes: tuple[int, int]) -> dict[st
         raise ValueError(f"paths must be a dict with at least one path, got {paths!r}.")
     tracks = {}
     for name, path in paths.items():
-        steps = (
-            [get_coordinates(problem, point)[list(axes)] for point in path.points] if hasattr(path, "points") else path
-        )
+        steps = path
+        if isinstance(path, Trajectory):
+            steps = [get_coordinates(problem, point)[list(axes)] for point in path.points]
         track = np.asarray(steps, float)
         if track.ndim != 2 or track.shape[1] != 2 or not len(track):
             raise ValueError(f"paths[{name!r}] must be a Trajectory or have shape (m, 2), got shape {track.shape}.")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from ..contracts.estimators import Estimator
 from ..model.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
+from ..runtime.frames import match_container
 from .canvas import COLOURS, FAINT, INK, add_legend, check_resolution, open_axes, set_limits
 from .support import (
     Support,
@@ -17,7 +19,6 @@ from .support import (
     has_bounded_duals,
     has_support,
     has_tube,
-    match_container,
     split_duals,
 )
 
@@ -80,8 +81,9 @@ def find_width(model, residuals: np.ndarray) -> float | None:
         return float(loss.epsilon)
     if "epsilon" in machine.get_params():
         return float(machine.epsilon)
-    if (result := getattr(machine, "result_", None)) is not None:  # of a fit of ours
-        walls = np.atleast_1d(result.point.b)  # b + epsilon and b - epsilon, or epsilon alone
+    point = machine.result_.point if isinstance(machine, Estimator) and machine.has_results else None
+    if point is not None:  # a pickle has none
+        walls = np.atleast_1d(point.b)  # b + epsilon and b - epsilon, or epsilon alone
         return abs(float(walls[0] - walls[1])) / 2.0 if len(walls) == 2 else abs(float(walls[0]))
     free, bounded = split_duals(machine)
     known = np.abs(residuals[free if len(free) else bounded])

@@ -17,18 +17,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from .deferred import defer
+from .documentation import find_reference_page
 from .light_start import is_light
 from .stand_ins import Constraint
 
 __all__ = [
     "NO_PROBABILITY", "PROBABILITY_CONSTRAINT", "BaseEstimator", "CallbackSupportMixin", "ClassifierMixin",
-    "ConvergenceWarning", "HasMethods", "Hidden", "Interval", "LinearClassifierMixin", "NotFittedError", "OutlierMixin",
-    "RealNotInt", "RegressorMixin", "SparseCoefMixin", "StrOptions", "StratifiedKFold", "TransformerMixin",
-    "available_if", "check_array", "check_by_scikit_learn", "check_classification_targets", "check_consistent_length",
-    "check_is_fitted", "check_liblinear_arguments", "check_random_state", "clone", "column_or_1d",
-    "compute_class_weight", "count_samples", "count_votes", "deprecate_with_probability", "drop_callbacks",
-    "effective_n_jobs", "fit_context", "fit_within", "is_classifier", "open_callbacks", "take_fitted", "validate_data",
-    "warn_of_probability", "weigh_liblinear_classes",
+    "ConvergenceWarning", "DocumentedEstimator", "HasMethods", "Hidden", "Interval", "KFold",
+    "LinearClassifierMixin", "NotFittedError", "OutlierMixin", "RealNotInt", "RegressorMixin", "SparseCoefMixin",
+    "StrOptions", "StratifiedKFold", "TransformerMixin", "available_if", "check_array", "check_by_scikit_learn",
+    "check_classification_targets", "check_consistent_length", "check_is_fitted", "check_liblinear_arguments",
+    "check_random_state", "clone", "column_or_1d", "compute_class_weight", "count_samples", "count_votes",
+    "deprecate_with_probability", "drop_callbacks", "effective_n_jobs", "find_svm_class", "fit_context",
+    "fit_within", "is_classifier", "open_callbacks", "read_feature_names", "select_rows", "set_output_of",
+    "take_fitted", "validate_data", "warn_of_probability", "weigh_liblinear_classes",
 ]  # fmt: skip
 
 CALLBACK_ATTRIBUTES = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx"}
@@ -102,7 +104,10 @@ else:
                     return framed(estimator, *arguments, **options)
                 if not get_config()["skip_parameter_validation"]:
                     estimator._validate_params()
-                return method(estimator, *arguments, **options)
+                try:
+                    return method(estimator, *arguments, **options)
+                finally:
+                    vars(estimator).pop("_callback_fit_ctx", None)  # of a fit within, or it would be saved with it
 
             return fit
 
@@ -126,6 +131,10 @@ compute_class_weight = defer("sklearn.utils", "compute_class_weight")
 count_samples_of_any = defer("sklearn.utils.validation", "_num_samples")
 count_votes = defer("sklearn.utils.multiclass", "_ovr_decision_function")
 effective_n_jobs = defer("joblib", "effective_n_jobs")
+select_rows = defer("sklearn.utils", "_safe_indexing")
+set_output_of = defer("sklearn.utils._set_output", "_safe_set_output")
+read_feature_names = defer("sklearn.utils.validation", "_get_feature_names")
+KFold = defer("sklearn.model_selection", "KFold")
 StratifiedKFold = defer("sklearn.model_selection", "StratifiedKFold")
 validate_data = defer("sklearn.utils.validation", "validate_data")
 
@@ -200,17 +209,36 @@ def take_fitted(estimator) -> dict:
     return {name: value for name, value in vars(estimator).items() if name not in CALLBACK_ATTRIBUTES}
 
 
+# ---- diagrams of estimators in notebooks ----------------------------------------------------------------------------
+
+
+class DocumentedEstimator:
+    """An estimator whose diagram links to our page about its class, and nowhere if it is not known where that is."""
+
+    @property
+    def _doc_link_module(self) -> str:
+        """The package of which classes have pages."""
+        return "maxmargin" if find_reference_page(type(self)) else ""
+
+    @property
+    def _doc_link_template(self) -> str:
+        """The address, in which scikit-learn has nothing to fill in."""
+        return find_reference_page(type(self)).replace("{", "{{").replace("}", "}}")
+
+
 # ---- probability=, deprecated in 1.9 --------------------------------------------------------------------------------
 
 PROBABILITY_IS_DEPRECATED = VERSION >= (1, 9)
 NO_PROBABILITY = "deprecated" if PROBABILITY_IS_DEPRECATED else False
 # A model that was saved under another version can be fitted again under this one.
-PROBABILITY_CONSTRAINT = ["boolean", Hidden(StrOptions({"deprecated"}))]
+PROBABILITY_CONSTRAINT = [
+    "boolean", StrOptions({"sigmoid", "isotonic", "temperature"}), Hidden(StrOptions({"deprecated"})),
+]  # fmt: skip
 
 
 def warn_of_probability(name: str, probability: bool | str) -> None:
-    """Warn of SVC(probability=...), or NuSVC, where scikit-learn does."""
-    if PROBABILITY_IS_DEPRECATED and probability != "deprecated":
+    """Warn of SVC(probability=True) or False, or NuSVC, where scikit-learn does; methods by name are ours, and stay."""
+    if PROBABILITY_IS_DEPRECATED and not isinstance(probability, str):
         warnings.warn(
             "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed. Use "
             f"`CalibratedClassifierCV({name}(), ensemble=False)` instead of `{name}(probability=True)`.",
@@ -263,3 +291,11 @@ def weigh_liblinear_classes(class_weight, classes: np.ndarray, y: np.ndarray, we
     """One weight per class as scikit-learn's LinearSVC has it: "balanced" counts sample weights from 1.7 on."""
     counted = {"sample_weight": weight} if VERSION >= (1, 7) else {}
     return compute_class_weight(class_weight, classes=classes, y=y, **counted)
+
+
+def find_svm_class(name: str) -> type:
+    """A class of scikit-learn's own, from where it is defined: `sklearn.svm` may have another one of that name."""
+    from sklearn.svm import _classes
+
+    found: type = getattr(_classes, name)
+    return found

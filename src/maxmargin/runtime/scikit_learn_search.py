@@ -29,10 +29,10 @@ from .scikit_learn import Interval, fit_context
 
 __all__ = [
     "BaseSearchCV", "GridSearchCV", "HalvingGridSearchCV", "Interval", "Pipeline", "RandomizedSearchCV", "SearchPlan",
-    "clone", "config_context", "cut_params", "fit_context", "get_config", "has_callbacks", "insert_error_scores",
-    "is_classifier", "is_default_scorer", "is_regressor", "is_routing_enabled", "list_metrics", "make_best",
-    "plan_search",
-    "r2_score", "run_search", "score_estimator", "take_rows", "unwrap_scorers", "warn_of_failures",
+    "check_cv", "clone", "config_context", "cut_params", "fit_context", "get_config", "has_callbacks", "indexable",
+    "insert_error_scores", "is_classifier", "is_default_scorer", "is_regressor", "is_routing_enabled", "list_metrics",
+    "make_best", "plan_search", "r2_score", "run_search", "score_estimator", "take_rows", "unwrap_scorers",
+    "warn_of_failures",
 ]  # fmt: skip
 
 

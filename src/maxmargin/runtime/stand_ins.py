@@ -115,6 +115,9 @@ class OutlierMixin:
 class TransformerMixin:
     """Makes features of features."""
 
+    def __init_subclass__(cls, auto_wrap_output_keys: Any = (), **options: Any):
+        super().__init_subclass__(**options)
+
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable:
     """A fit that begins with a check of the parameters."""

@@ -58,6 +58,29 @@ def risk_bounds(
     -------
     RiskBounds
         Of many classes, a sample counts if it does in any of the binary problems, which are the `parts`.
+
+    See Also
+    --------
+    RiskBounds : What it returns.
+    certify : How far from optimal the fit is.
+
+    References
+    ----------
+    - Jaakkola and Haussler (1999). Probabilistic kernel regression models. AISTATS.
+    - Joachims (2000). Estimating the generalization performance of an SVM efficiently. ICML, 431-438.
+    - Vapnik and Chapelle (2000). Bounds on error expectation for support vector machines. Neural Computation 12,
+      2013-2036.
+    - Chung, Kao, Sun, Wang and Lin (2003). Radius margin bounds for support vector machines with the RBF kernel.
+      Neural Computation 15, 2643-2681.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC, risk_bounds
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bounds = risk_bounds(SVC().fit(X[50:], y[50:]), X[50:], y[50:])
+    >>> bounds.leave_one_out.error <= bounds.xi_alpha
+    True
     """
     kind = check_arguments(model, exact, max_seconds)
     end = time.perf_counter() + max_seconds

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...certificates.certificate import Certificate
+from ...runtime.display import Displayed, Table
 from .leave_one_out import LeaveOneOut
 
 
-@dataclass(frozen=True)
-class RiskBounds:
+@dataclass(frozen=True, repr=False)
+class RiskBounds(Displayed):
     """xi_alpha = 1/n #{i: rho_i |a_i| + xi_i >= 1}, R^2 |w|^2 / n, and the leave-one-out error itself.
 
     Attributes
@@ -43,6 +44,26 @@ class RiskBounds:
         What does not hold, and what was left out.
     parts : tuple of RiskBounds
         One for each binary problem of a model of many classes.
+
+    See Also
+    --------
+    risk_bounds : Makes it.
+    LeaveOneOut : The exact error.
+
+    References
+    ----------
+    - Joachims (2000). Estimating the generalization performance of an SVM efficiently. ICML, 431-438.
+    - Chung, Kao, Sun, Wang and Lin (2003). Radius margin bounds for support vector machines with the RBF kernel.
+      Neural Computation 15, 2643-2681.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC, risk_bounds
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bounds = risk_bounds(SVC().fit(X[50:], y[50:]), X[50:], y[50:])
+    >>> bounds.kind, bounds.n, bounds.training <= bounds.xi_alpha
+    ('classification', 100, True)
     """
 
     kind: str
@@ -55,10 +76,10 @@ class RiskBounds:
     f1: float | None
     radius_margin: float | None
     leave_one_out: LeaveOneOut | None
-    allowed: np.ndarray = field(repr=False)
-    certificate: Certificate = field(repr=False)
+    allowed: np.ndarray
+    certificate: Certificate
     notes: tuple[str, ...] = ()
-    parts: tuple[RiskBounds, ...] = field(default=(), repr=False)
+    parts: tuple[RiskBounds, ...] = ()
 
     @property
     def vacuous(self) -> bool:
@@ -67,6 +88,24 @@ class RiskBounds:
 
     def __str__(self) -> str:
         gap = f"relative gap {self.certificate.relative_gap:.2g}"
+        table = [f"  {name:<30}{value}" for name, value in self._list_numbers()]
+        return "\n".join([f"{self.kind}, {self.n} samples, {gap}", *table, *(f"  {note}" for note in self.notes)])
+
+    def describe(self) -> str:
+        """The bounds in a sentence."""
+        numbers = ", ".join(f"{name.strip()} {value}" for name, value in self._list_numbers())
+        gap = f"relative gap {self.certificate.relative_gap:.2g}"
+        return f"{gap}, {self.kind} on {self.n:,} samples; {numbers}"
+
+    def tabulate(self) -> Table:
+        """Errors and bounds, and what does not hold."""
+        gap = ("relative gap", f"{self.certificate.relative_gap:.2g}")
+        size = (("kind", self.kind), ("samples", f"{self.n:,}"))
+        numbers = [(name.strip(), value) for name, value in self._list_numbers()]
+        return Table([gap, *size, *numbers, *(("note", note) for note in self.notes)])
+
+    def _list_numbers(self) -> list[tuple[str, str]]:
+        """The errors and bounds by their names."""
         what = "error" if self.kind == "classification" else "mean absolute error"
         lines = [("training " + what, f"{self.training:.4g}")]
         lines.append((f"xi-alpha {'bound' if self.proven else 'estimate'}", f"{self.xi_alpha:.4g}"))
@@ -77,5 +116,4 @@ class RiskBounds:
         if self.leave_one_out is not None:
             exact = self.leave_one_out
             lines.append(("leave-one-out, exact", f"{exact.error:.4g} ({exact.refits} refits)"))
-        table = [f"  {name:<30}{value}" for name, value in lines]
-        return "\n".join([f"{self.kind}, {self.n} samples, {gap}", *table, *(f"  {note}" for note in self.notes)])
+        return lines

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from ...certificates.optimum.prices import PiecewisePrices, PriceList, SmoothPrices
 from ...certificates.term_sums import Sums, sum_terms
 from ...contracts.losses import SmoothTerms, Terms
 from ...model.losses import PiecewiseConjugate
@@ -15,7 +16,7 @@ from ...model.problem import Point, Problem
 from ...runtime.interpreter import cached_property
 from ...runtime.rounding import BOUND_INFLATION, UNIT, bound_sum
 from .fold_machine import Expansion, FoldMachine
-from .tilts import PiecewisePrices, PriceList, SmoothPrices, Tilt
+from .tilts import Tilt
 
 TERM_ROUNDINGS = 64.0  # of the few operations behind a number, in units of the sizes that go into it
 

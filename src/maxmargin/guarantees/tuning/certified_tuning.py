@@ -74,6 +74,16 @@ def certify_tuning(
     CertifiedTuning
         With C, error, eps, the values of C that were fitted, the lower bound over C, and plot().
 
+    See Also
+    --------
+    CertifiedTuning : What it returns.
+    SVCCV : Searches without a proof.
+
+    References
+    ----------
+    - Shibagaki, Suzuki, Karasuyama and Takeuchi (2015). Regularization path of cross-validation error lower bounds.
+      NIPS, 1675-1683.
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...runtime.display import Displayed, Table
+
 ERROR_ROUNDING = 1e-12  # of a share of labels
 
 
-@dataclass(frozen=True)
-class CertifiedTuning:
+@dataclass(frozen=True, repr=False)
+class CertifiedTuning(Displayed):
     """error - eps <= the cross-validated error of every C in [low, high], proven.
 
     Attributes
@@ -36,6 +38,24 @@ class CertifiedTuning:
     seconds : float
     notes : tuple of str
         What is to be said against it.
+
+    See Also
+    --------
+    certify_tuning : Makes it.
+
+    References
+    ----------
+    - Shibagaki, Suzuki, Karasuyama and Takeuchi (2015). Regularization path of cross-validation error lower bounds.
+      NIPS, 1675-1683.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from maxmargin import SVC, certify_tuning
+    >>> X, y = make_moons(100, noise=0.3, random_state=0)
+    >>> found = certify_tuning(SVC(), X, y, Cs=(0.1, 10.0), eps=0.05)
+    >>> 0.1 <= found.C <= 10.0, found.eps <= found.asked_eps
+    (True, True)
     """
 
     C: float
@@ -44,10 +64,10 @@ class CertifiedTuning:
     high: float
     eps: float
     asked_eps: float
-    Cs: np.ndarray = field(repr=False)
-    errors: np.ndarray = field(repr=False)
-    edges: np.ndarray = field(repr=False)
-    lower_bounds: np.ndarray = field(repr=False)
+    Cs: np.ndarray
+    errors: np.ndarray
+    edges: np.ndarray
+    lower_bounds: np.ndarray
     n_folds: int
     n_fits: int
     seconds: float
@@ -87,6 +107,29 @@ class CertifiedTuning:
         return plot_certified_tuning(self, ax=ax)
 
     def __str__(self) -> str:
+        cost = f"{len(self.Cs)} values of C were fitted, {self.n_fits} fits in {self.seconds:.2g} s."
+        return "\n".join([self.describe(), cost, *self.notes])
+
+    def tabulate(self) -> Table:
+        """The choice, what is proven of it, and what that took."""
+        unproven = [("not proven for C in", f"[{low:.4g}, {high:.4g}]") for low, high in self.unproven]
+        return Table(
+            [
+                ("C", f"{self.C:.4g}"),
+                (f"{self.n_folds}-fold cross-validated error", f"{self.error:.4f}"),
+                ("range of C", f"[{self.low:g}, {self.high:g}]"),
+                ("no error there is lower by more than", f"{round_up(self.eps):.4f}"),
+                ("asked for", f"{self.asked_eps:g}"),
+                *unproven,
+                ("values of C fitted", f"{len(self.Cs):,}"),
+                ("fits", f"{self.n_fits:,}"),
+                ("seconds", f"{self.seconds:.2g}"),
+                *(("note", note) for note in self.notes),
+            ]
+        )
+
+    def describe(self) -> str:
+        """What is proven, in a sentence or two."""
         chosen = f"C = {self.C:.4g} has a {self.n_folds}-fold cross-validated error of {self.error:.4f}."
         span = f"[{self.low:g}, {self.high:g}]"
         if self.proven:
@@ -97,8 +140,7 @@ class CertifiedTuning:
                 f"No C in {span} has one that is more than {round_up(self.eps):.4f} below it, "
                 f"and none outside {ranges} one that is more than {round_up(self.asked_eps):.4f} below it."
             )
-        cost = f"{len(self.Cs)} values of C were fitted, {self.n_fits} fits in {self.seconds:.2g} s."
-        return "\n".join([f"{chosen} {statement}", cost, *self.notes])
+        return f"{chosen} {statement}"
 
 
 def round_up(value: float, digits: int = 4) -> float:
