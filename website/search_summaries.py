@@ -1,0 +1,41 @@
+"""The first words of every page, for the results of a search: pages from disk may not fetch each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+LENGTH = 200  # letters of a summary
+
+
+def summarise(doctree: nodes.document) -> str:
+    """The first paragraph, up to a whole word."""
+    first = next(iter(doctree.findall(nodes.paragraph)), None)
+    text = " ".join(first.astext().split()) if first is not None else ""
+    return text if len(text) <= LENGTH else text[:LENGTH].rpartition(" ")[0] + " ..."
+
+
+def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """On the page of the search alone."""
+    if page == "search":
+        app.add_js_file("summaries.js")
+        app.add_js_file("search.js")
+
+
+def write_summaries(app: Sphinx, error: Exception | None) -> None:
+    """_static/summaries.js."""
+    if error is None:
+        found = {page: summarise(app.env.get_doctree(page)) for page in sorted(app.env.found_docs)}
+        text = f"const SUMMARIES = {json.dumps(found, indent=0)};\n"
+        Path(app.outdir, "_static", "summaries.js").write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """After all pages are written."""
+    app.connect("html-page-context", add_scripts)
+    app.connect("build-finished", write_summaries)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
