@@ -9,7 +9,7 @@ INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --constrain
 # The tests start Python hundreds of times: it compiles each module once, also where the shell says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-slow test-processors test-versions lint bench report notebooks clean
+.PHONY: setup demo test test-slow test-processors test-versions test-downstream lint bench report notebooks docs clean
 
 setup: $(VENV)/.ready
 
@@ -56,6 +56,10 @@ test-processors: setup
 test-versions: $(VENV)/bin/python
 	$(RUN) tests/version_matrix.py $(VERSIONS)
 
+# make test-downstream, make test-downstream LIBRARIES="pyriemann skl2onnx": other projects' tests with our classes.
+test-downstream: setup
+	$(RUN) tests/downstream.py $(LIBRARIES)
+
 lint: setup
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
@@ -82,5 +86,10 @@ notebooks: setup
 	$(INSTALL) --editable ".[docs]"
 	$(RUN) tests/notebook_pages.py $(NOTEBOOKS)
 
+# make docs, make docs GALLERY=0: the site, in build/site/html; without GALLERY=0 the examples of the gallery are run.
+docs: $(VENV)/.demo
+	$(INSTALL) --editable ".[docs]"
+	$(RUN) -m website $(if $(filter 0,$(GALLERY)),--no-gallery)
+
 clean:
-	rm -rf $(VENV) .venv-versions build dist src/*.egg-info
+	rm -rf $(VENV) .venv-versions .venv-downstream build dist src/*.egg-info

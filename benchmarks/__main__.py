@@ -20,6 +20,9 @@ NAMES = {
     "small_fits": "fits and predictions of up to 5,000 rows beside scikit-learn's, one process, warm, defaults",
     "grid_searches": "GridSearchCV around SVC of both libraries: 16 cells, 3 folds, two jobs",
     "tuning": "GridSearchCV of both libraries, each over its own SVC: cells that share kernel matrices beside fits",
+    "fold_starts": "pair steps of the cells of a search, by where each starts: nothing, the C or the fold before it",
+    "coverage": "how often intervals and sets hold the truth, how wide they are; jackknife+ beside MAPIE",
+    "calibration": "probabilities of SVC beside CalibratedClassifierCV: log loss, calibration error, seconds",
     "search_memory": "peak memory of a search above its input, each in a process of its own",
     "cliffs": "fits over a grid of sets, kernels and parameters beside scikit-learn's: slow, or not converged",
     "cold_start": "import time, the first fit ever, the first fit of a later process, whole commands",
@@ -40,6 +43,7 @@ NAMES = {
     "foresight": "how well diagnose predicts the time of a fit, on sets of many shapes",
     "reading": "LIBSVM text read and written beside scikit-learn, and 3 GB of it in blocks: seconds and memory",
     "letters": "gaps of fits by the letters of svm-train and LIBLINEAR's train, beside those programs",
+    "certified_labels": "labels certain to be those of the exact optimum, and the extra time of certify_labels=0.99",
     "agreement": "predictions beside scikit-learn's default fit, for several tol: how the default tol was chosen",
 }
 FOLDERS = {  # of the scripts
@@ -52,8 +56,12 @@ FOLDERS = {  # of the scripts
         "small_fits",
         "grid_searches",
         "tuning",
+        "fold_starts",
+        "coverage",
+        "calibration",
         "search_memory",
         "cliffs",
+        "certified_labels",
         "agreement",
     ),
     "linear": ("linear_fits", "linear_losses", "linear_growth", "linear_path"),
@@ -63,7 +71,7 @@ FOLDERS = {  # of the scripts
     "files": ("reading", "letters"),
     "waiting": ("cold_start", "budgets", "foresight"),
 }
-ON_REQUEST = ("agreement",)  # answers a question that was asked once
+ON_REQUEST = ("agreement", "fold_starts")  # answer questions that were asked once
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -28,8 +28,7 @@ FIT_SECONDS, MOST_FITS, FEWEST_FITS = 4.0, 40, 3
 NEW_ROWS = 10  # rows that are predicted
 PURPOSE = (
     "Fits beside scikit-learn's, one process, warm, default parameters, the best of several in turns, and `predict` of "
-    f"{NEW_ROWS} rows. A ratio is their seconds over ours: above 1, ours is faster. Our linear machines have a free "
-    "intercept by default, scikit-learn's a regularised one."
+    f"{NEW_ROWS} rows. A ratio is their seconds over ours: above 1, ours is faster."
 )
 COLUMNS = {
     "data": "{}", "model": "{}", "n": "{:,}", "d": "{:,}", "classes": "{}",

@@ -20,7 +20,7 @@ OPTIMUM_SECONDS = 120.0
 
 @dataclass
 class Ours:
-    """Our fit: the least seconds of three after one to warm up."""
+    """Our fit: the least seconds of several after one to warm up."""
 
     seconds: float
     gap: float
@@ -70,7 +70,7 @@ def warm_up(case: LinearCase, tol: float) -> None:
 
 
 def fit_ours(case: LinearCase, tol: float) -> Ours:
-    """Warm up, then the least of three."""
+    """Warm up, then the least of several."""
     warm_up(case, tol)
     seconds, model = time_best(lambda: case.make_ours(tol).fit(case.X, case.y))
     found, result = model.certificate_, model.result_

@@ -21,8 +21,10 @@ VALIDATION_SHARE = 0.3  # of the training part
 MACHINES = {
     "MetricSVC(f1)": lambda **parameters: MetricSVC("f1", **parameters),
     "MetricSVC(roc_auc)": lambda **parameters: MetricSVC("roc_auc", **parameters),
-    "LinearSVC": lambda **parameters: LinearSVC(loss="hinge", **parameters),
-    "LinearSVC, balanced": lambda **parameters: LinearSVC(loss="hinge", class_weight="balanced", **parameters),
+    "LinearSVC": lambda **parameters: LinearSVC(loss="hinge", intercept="free", **parameters),
+    "LinearSVC, balanced": lambda **parameters: LinearSVC(
+        loss="hinge", intercept="free", class_weight="balanced", **parameters
+    ),
 }
 OURS = {"F1": "MetricSVC(f1)", "ROC area": "MetricSVC(roc_auc)"}
 OWN, TUNED = "its own", "tuned"

@@ -20,13 +20,13 @@ from ..measuring.report import Report, Table
 
 PURPOSE = "Seconds that `diagnose` predicts for a fit, and those that it takes. A ratio is predicted over measured."
 LINEAR = {
-    "covtype": (LinearSVC(loss="hinge"), RiskClassifier("logistic")),
-    "skin_nonskin": (LinearSVC(),),
-    "a9a": (LinearSVC(loss="hinge"),),
-    "w8a": (LinearSVC(loss="hinge"),),
-    "mnist": (LinearSVC(),),
-    "news20": (LinearSVC(loss="hinge"),),
-    "farm-ads": (LinearSVC(),),
+    "covtype": (LinearSVC(loss="hinge", intercept="free"), RiskClassifier("logistic")),
+    "skin_nonskin": (LinearSVC(intercept="free"),),
+    "a9a": (LinearSVC(loss="hinge", intercept="free"),),
+    "w8a": (LinearSVC(loss="hinge", intercept="free"),),
+    "mnist": (LinearSVC(intercept="free"),),
+    "news20": (LinearSVC(loss="hinge", intercept="free"),),
+    "farm-ads": (LinearSVC(intercept="free"),),
 }
 COLUMNS = {
     "data": "{}", "model": "{}", "n": "{:,}", "d": "{:,}", "predicted, s": "{:.2f}", "measured, s": "{:.2f}",
@@ -40,7 +40,7 @@ def list_fits(brief: bool) -> Iterator[tuple]:
         if case is not None:
             yield name, getattr(maxmargin, case.kind)(**case.parameters), case.X, case.y
     for name, found in list_labelled(tuple(LINEAR), brief=brief):
-        for model in LINEAR.get(name, (LinearSVC(),)) if found is not None else ():
+        for model in LINEAR.get(name, (LinearSVC(intercept="free"),)) if found is not None else ():
             yield name, model, *found
 
 
