@@ -168,13 +168,13 @@ def make_noise(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 )
 @pytest.mark.usefixtures("own_clock")
 def test_many_classes_are_diagnosed_soon(model):
-    """About a second, for fits that take more."""
-    X, y = make_noise(2000, 200)
+    """About a second, for fits of up to 320,000 pairs of classes."""
+    X, y = make_noise(8000, 800)
     diagnose(model, *make_clouds(300, 5, 3))  # compiles
     watch = OwnTimer()
     found = diagnose(model, X, y)
     assert watch.seconds < 1.0 + SLACK_SECONDS
-    assert found.seconds > 0.3
+    assert found.seconds > watch.seconds  # else a fit would say more
 
 
 def test_a_few_classes_stand_for_all():
