@@ -35,6 +35,8 @@ from maxmargin.plots import (
     plot_path,
     plot_regression_tube,
 )
+from maxmargin.plots.canvas import find_palette
+from maxmargin.plots.regions import find_lead
 from maxmargin.plots.surfaces import evaluate, find_optimum
 from maxmargin.solvers.trajectory import Trajectory
 
@@ -163,7 +165,8 @@ def test_many_classes(model):
     ax = plot_decision_boundary(model.fit(X, y), X, y, resolution=60)
     assert [text for text in texts(ax) if text.startswith("class")] == ["class 0", "class 1", "class 2"]
     lines = [each for each in ax.collections if hasattr(each, "levels") and not each.filled]
-    assert all(list(each.levels) == [0.5] for each in lines)
+    assert lines
+    assert all(list(each.levels) == [0.0] for each in lines)  # of the lead of a class, and not of f
 
 
 def test_twelve_classes_can_be_told_apart():
@@ -180,11 +183,59 @@ def test_regions_are_those_of_predict():
     X, y = make_blobs(150, centers=3, random_state=1)
     model = SVC().fit(X, y)
     ax = plot_decision_boundary(model, X, y, resolution=200)
-    filled = next(each for each in ax.collections if getattr(each, "filled", False))
-    for label, region in enumerate(filled.get_paths()):
-        inside = [point for point in X if region.contains_point(point)]
+    filled = [each for each in ax.collections if getattr(each, "filled", False)]
+    assert len(filled) == 3
+    for label, regions in enumerate(filled):
+        inside = [point for point in X if any(region.contains_point(point) for region in regions.get_paths())]
         assert len(inside) > 20
-        assert (model.predict(np.array(inside)) == label).mean() > 0.97
+        assert (model.predict(np.array(inside)) == label).all()
+
+
+def test_borders_are_finer_than_their_grid():
+    """They run where the two best scores are equal, within a tenth of the distance between points of the grid."""
+    X, y = make_blobs(150, centers=3, random_state=1)
+    model = LinearSVC().fit(X, y)
+    ax = plot_decision_boundary(model, X, y, resolution=40)
+    cell = max(np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())) / 39
+    lines = [each for each in ax.collections if hasattr(each, "levels") and not each.filled]
+    aside = []
+    for point in np.concatenate([path.vertices for each in lines for path in each.get_paths()]):
+        third, second, first = np.argsort(model.decision_function(point[None])[0])
+        scores, slopes = model.decision_function(point[None])[0], model.coef_
+        if scores[second] - scores[third] > 4.0 * cell * np.linalg.norm(slopes[second] - slopes[third]):
+            aside.append((scores[first] - scores[second]) / np.linalg.norm(slopes[first] - slopes[second]))
+    assert len(aside) > 40
+    assert max(aside) < 0.1 * cell
+
+
+def test_shares_of_classes_near_a_border():
+    """Of a border through a third of a cell, the lead passes zero there, and is one or minus one elsewhere."""
+    x = np.linspace(0.0, 9.0, 10)
+    lead = find_lead(lambda points: (points[:, 0] > 4.0 + 1.0 / 3.0).astype(int), x, x)
+    np.testing.assert_allclose(lead[0], -lead[1])
+    np.testing.assert_allclose(lead[0, :, [0, 3, 6, 9]], np.array([1.0, 1.0, -1.0, -1.0])[:, None] * np.ones(10))
+    np.testing.assert_allclose(np.interp(0.0, lead[1, 0], x), 4.0 + 1.0 / 3.0, atol=0.02)
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_ink_stands_out(style):
+    """On a light and on a dark ground: lines, the colours of classes and those of support vectors (W3C: 3 to 1)."""
+    with plt.style.context(style):
+        palette = find_palette(plt.figure().gca())
+    shown = [palette.ink, *palette.colours[:3], palette.free, palette.bound]
+    ground = relative_luminance(palette.ground)
+    for colour in shown:
+        pair = sorted([relative_luminance(colour) + 0.05, ground + 0.05])
+        assert pair[1] / pair[0] >= 2.9, colour
+    lightness = sorted(relative_luminance(colour) ** (1 / 3) for colour in palette.colours[:3])
+    assert min(np.diff(lightness)) > 0.07  # told apart on grey paper
+
+
+def relative_luminance(colour: str) -> float:
+    """Of the W3C's guidelines on contrast: a weighted mean of the linear parts."""
+    parts = np.array(mpl.colors.to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def test_one_class():

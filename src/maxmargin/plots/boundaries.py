@@ -7,19 +7,19 @@ import numpy as np
 from ..model.problem import TINY
 from ..runtime.frames import match_container
 from .canvas import (
-    COLOURS,
-    FAINT,
-    INK,
     MARKS,
+    Palette,
     add_legend,
     blend,
     check_resolution,
     cycle,
     draw_background,
+    find_palette,
     make_grid,
     open_axes,
     set_limits,
 )  # fmt: skip
+from .regions import draw_regions, find_lead
 from .support import (
     MARGIN_TOLERANCE,
     Support,
@@ -71,15 +71,17 @@ def plot_decision_boundary(model, X, y=None, *, ax=None, resolution: int = 300):
     check_rows(model, X, y, "X")
     labels = find_labels(model, y)
     ax = open_axes(ax)
+    palette = find_palette(ax)
     set_limits(ax, X.min(axis=0), X.max(axis=0))
-    draw_samples(ax, X, y, labels)
-    mark_support(ax, model, data, X, y)
+    draw_samples(ax, palette, X, y, labels)
+    mark_support(ax, palette, model, data, X, y)
     add_legend(ax, columns=2 if len(labels) <= 4 else 4)
     *axes, grid = make_grid(ax, resolution)
     if len(labels) <= 2 and hasattr(model, "decision_function"):
-        paint_scores(ax, axes, model.decision_function(match_container(grid, data)), model)
+        paint_scores(ax, palette, axes, model.decision_function(match_container(grid, data)), model)
     else:
-        paint_regions(ax, axes, np.searchsorted(labels, model.predict(match_container(grid, data))), len(labels))
+        lead = find_lead(lambda points: np.searchsorted(labels, model.predict(match_container(points, data))), *axes)
+        draw_regions(ax, palette, axes, lead)
     return ax
 
 
@@ -102,57 +104,45 @@ def has_margins(model) -> bool:
     return has_classes(model) and (has_support(machine) or has_margin(find_loss(machine)))
 
 
-def draw_samples(ax, X: np.ndarray, y: np.ndarray | None, labels: np.ndarray) -> None:
+def draw_samples(ax, palette: Palette, X: np.ndarray, y: np.ndarray | None, labels: np.ndarray) -> None:
     """One colour and one mark for each class."""
     if not len(labels):
-        ax.scatter(*X.T, color=COLOURS[0], s=22, linewidths=0, zorder=3, label="samples")
+        ax.scatter(*X.T, color=palette.colours[0], s=22, linewidths=0, zorder=3, label="samples")
     for place, label in enumerate(labels):
-        colour, mark = cycle(COLOURS, place), cycle(MARKS, place + place // len(COLOURS))  # the ninth has a mark anew
+        colour = cycle(palette.colours, place)
+        mark = cycle(MARKS, place + place // len(palette.colours))  # the ninth class has a pair of its own
         ax.scatter(*X[y == label].T, color=colour, marker=mark, s=22, linewidths=0, zorder=3, label=f"class {label}")
 
 
-def mark_support(ax, model, data, X: np.ndarray, y: np.ndarray | None) -> None:
+def mark_support(ax, palette: Palette, model, data, X: np.ndarray, y: np.ndarray | None) -> None:
     """Rings around the support vectors, where there are any."""
     machine = final_estimator(model)
     if has_support(machine):
         support = split_duals(machine)
         if has_bounded_duals(machine):
-            draw_rings(ax, X, support, ("free support vectors", "at the bound"))
+            draw_rings(ax, palette, X, support, ("free support vectors", "at the bound"))
         else:
-            draw_rings(ax, X, Support(support.bounded, support.free), ("", "support vectors"))
+            draw_rings(ax, palette, X, Support(support.bounded, support.free), ("", "support vectors"))
     elif has_margins(model) and len(model.classes_) == 2:
         margins = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(data)
         on, within = (
             np.flatnonzero(np.abs(margins - 1.0) <= MARGIN_TOLERANCE),
             np.flatnonzero(margins < 1.0 - MARGIN_TOLERANCE),
         )
-        draw_rings(
-            ax, X, Support(on, within), ("on the margin" if has_bounded_duals(machine) else "", "within the margin")
-        )
+        names = ("on the margin" if has_bounded_duals(machine) else "", "within the margin")
+        draw_rings(ax, palette, X, Support(on, within), names)
 
 
-def paint_scores(ax, axes, f: np.ndarray, model) -> None:
-    """f(x) from the colour of one side over white to that of the other, the line f = 0, and the margins."""
+def paint_scores(ax, palette: Palette, axes, f: np.ndarray, model) -> None:
+    """f(x) from the colour of one side over the ground to that of the other, the line f = 0, and the margins."""
     f = f.reshape(len(axes[1]), len(axes[0]))
     if has_classes(model):
         shade = np.tanh(f / SHADE_SCALE) if has_margins(model) else f / max(np.abs(f).max(), TINY)
-        draw_background(ax, shade, blend(COLOURS[0], "white", COLOURS[1]))
+        draw_background(ax, shade, blend(palette.colours[0], palette.ground, palette.colours[1]))
     else:  # one class: f is much smaller inside than it may be outside
         inside, outside = np.maximum(f, 0.0), np.minimum(f, 0.0)
-        draw_background(
-            ax, inside / max(f.max(), TINY) + outside / max(-f.min(), TINY), blend(FAINT, "white", COLOURS[0])
-        )
+        shade = inside / max(f.max(), TINY) + outside / max(-f.min(), TINY)
+        draw_background(ax, shade, blend(palette.faint, palette.ground, palette.colours[0]))
     if has_margins(model):
-        ax.contour(*axes, f, levels=[-1, 1], colors=INK, linewidths=1.2, linestyles="--", zorder=2)
-    ax.contour(*axes, f, levels=[0], colors=INK, linewidths=2.2, zorder=2)
-
-
-def paint_regions(ax, axes, chosen: np.ndarray, n_classes: int) -> None:
-    """The region of each class in a light tone of its colour, and the lines between them."""
-    chosen = chosen.reshape(len(axes[1]), len(axes[0]))
-    colours = [cycle(COLOURS, place) for place in range(n_classes)]
-    ax.contourf(*axes, chosen, levels=np.arange(n_classes + 1) - 0.5, colors=colours, alpha=0.25, zorder=0)
-    for place in np.unique(chosen)[1:]:
-        ax.contour(
-            *axes, (chosen == place).astype(float), levels=[0.5], colors=INK, linewidths=0.8, alpha=0.6, zorder=2
-        )
+        ax.contour(*axes, f, levels=[-1, 1], colors=palette.ink, linewidths=1.2, linestyles="--", zorder=2)
+    ax.contour(*axes, f, levels=[0], colors=palette.ink, linewidths=2.2, zorder=2)

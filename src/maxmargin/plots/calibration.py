@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .canvas import COLOURS, INK, open_axes
+from .canvas import add_legend, find_palette, open_axes
 
 
 class CalibrationBins(NamedTuple):
@@ -90,19 +90,25 @@ def plot_calibration(y_true, probabilities, *, bins: int = 10, classes=None, lab
     """
     found = bin_calibration(y_true, probabilities, bins=bins, classes=classes)
     ax, filled = open_axes(ax), found.counts > 0
+    palette = find_palette(ax)
     width = np.diff(found.edges)
-    ax.bar(found.edges[:-1], found.counts / found.counts.sum(), width, align="edge", color="#e5e7eb", zorder=1)
+    ax.bar(found.edges[:-1], found.counts / found.counts.sum(), width, align="edge", color=palette.grid, zorder=1)
     for left, wide, count in zip(found.edges[:-1], width, found.counts, strict=True):
         if count:
-            ax.annotate(f"{count}", (left + 0.5 * wide, 0.01), ha="center", va="bottom", fontsize=7, color=INK)
-    ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=":", zorder=2)
+            ax.annotate(f"{count}", (left + 0.5 * wide, 0.01), ha="center", va="bottom", fontsize=7, color=palette.ink)
+    ax.plot([0, 1], [0, 1], color=palette.ink, linewidth=0.8, linestyle=":", zorder=2)
     ax.plot(
-        found.mean_probability[filled], found.share_true[filled], color=COLOURS[0], marker="o", label=label, zorder=3
-    )  # fmt: skip
+        found.mean_probability[filled],
+        found.share_true[filled],
+        color=palette.colours[0],
+        marker="o",
+        label=label,
+        zorder=3,
+    )
     ax.set(
         xlim=(0, 1), ylim=(0, 1), xlabel="probability", ylabel="share that came true",
         title=f"expected calibration error {found.expected_error:.3f}",
     )  # fmt: skip
     if label is not None:
-        ax.legend()
+        add_legend(ax)
     return ax

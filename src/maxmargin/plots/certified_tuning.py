@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .canvas import COLOURS, FAINT, INK, add_legend, open_axes
+from .canvas import add_legend, find_palette, open_axes
 
 
 def plot_certified_tuning(tuning, *, ax=None):
@@ -22,18 +22,27 @@ def plot_certified_tuning(tuning, *, ax=None):
     matplotlib Axes
     """
     ax = open_axes(ax)
-    ax.fill_between(tuning.edges, np.append(tuning.lower_bounds, tuning.lower_bounds[-1]), step="post", color=FAINT,
-                    alpha=0.25, linewidth=0, label="excluded", zorder=1)  # fmt: skip
-    ax.stairs(tuning.lower_bounds, tuning.edges, baseline=None, color=COLOURS[0], linewidth=1.4, label="lower bound",
+    palette = find_palette(ax)
+    ax.fill_between(
+        tuning.edges,
+        np.append(tuning.lower_bounds, tuning.lower_bounds[-1]),
+        step="post",
+        color=palette.faint,
+        alpha=0.25,
+        linewidth=0,
+        label="excluded",
+        zorder=1,
+    )
+    ax.stairs(tuning.lower_bounds, tuning.edges, baseline=None, color=palette.bound, linewidth=1.6, label="lower bound",
               zorder=2)  # fmt: skip
-    ax.plot(tuning.Cs, tuning.errors, "o", color=COLOURS[1], markersize=4, label="errors of the fits", zorder=3)
-    ax.plot(tuning.C, tuning.error, "o", markersize=11, markerfacecolor="none", markeredgecolor=COLOURS[1],
-            markeredgewidth=1.6, zorder=3)  # fmt: skip
-    ax.axhline(max(tuning.error - tuning.asked_eps, 0.0), color=INK, linewidth=0.8, linestyle=":",
+    ax.plot(tuning.Cs, tuning.errors, "o", color=palette.ink, markersize=4, label="errors of the fits", zorder=3)
+    ax.plot(tuning.C, tuning.error, "*", markersize=17, color=palette.star, markeredgecolor=palette.ink,
+            label=f"chosen: C = {tuning.C:.4g}", zorder=4)  # fmt: skip
+    ax.axhline(max(tuning.error - tuning.asked_eps, 0.0), color=palette.ink, linewidth=0.8, linestyle=":",
                label=f"least error - {tuning.asked_eps:g}")  # fmt: skip
     if tuning.high > tuning.low:
         ax.set(xscale="log", xlim=(tuning.low, tuning.high))
     ax.set(xlabel="C", ylabel="cross-validated error", ylim=(0.0, None))
-    ax.grid(True, color="#e5e7eb", zorder=0)
+    ax.grid(True, color=palette.grid, zorder=0)
     add_legend(ax, columns=2)
     return ax

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..solvers.result import Result
-from .canvas import COLOURS, DASHES, MARKS, add_legend, cycle, open_axes
+from .canvas import add_legend, find_palette, open_axes, style_curve
 
 X_AXES = {"iterations": "iterations", "seconds": "seconds"}
 ROUNDING_SHARE = 4e-15  # of |P*|: a difference of two values that agree so far is none
@@ -62,16 +62,15 @@ def plot_convergence(
         raise ValueError(f"optimum must be a finite number, got {best!r}.")
     scale = abs(best) if relative and best != 0 else 1.0
     ax = open_axes(ax)
+    palette = find_palette(ax)
     for place, (name, descent) in enumerate(descents.items()):
         if best_so_far:
             descent = descent._replace(primal=np.fmin.accumulate(descent.primal))
         x, excess = truncate_descent(descent, against, best)
-        mark = cycle(MARKS, place) if len(x) <= 40 else None
-        ax.plot(x, excess / scale, color=cycle(COLOURS, place), linestyle=cycle(DASHES, place // len(COLOURS)),
-                marker=mark, markersize=4, linewidth=1.8, label=name)  # fmt: skip
+        ax.plot(x, excess / scale, label=name, **style_curve(palette, place, len(x)))
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.grid(True, color="#e5e7eb", zorder=0)
+    ax.grid(True, color=palette.grid, zorder=0)
     ax.set(xlabel=X_AXES[against], ylabel="(P - P*) / |P*|" if relative else "P - P*")
     add_legend(ax, columns=3)
     return ax

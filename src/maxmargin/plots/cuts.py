@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .canvas import COLOURS, FAINT, INK, add_legend, open_axes
+from .canvas import add_legend, find_palette, open_axes
 from .subgradients import CURVE_POINTS, Function, evaluate_curve
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def plot_cuts(trace: Trace, fun: Function | None = None, step: int = -1, *, limi
     matplotlib Axes
     """
     step, ax = check_step(trace, step), open_axes(ax)
+    palette = find_palette(ax)
     cuts, ridge = read_cuts(trace, step), float(trace.setting["ridge"])
     places = np.array([float(np.ravel(row["x_t"])[0]) for row in trace.steps])
     values = np.array([float(row["value"]) for row in trace.steps])
@@ -88,17 +89,26 @@ def plot_cuts(trace: Trace, fun: Function | None = None, step: int = -1, *, limi
     top = values.max()
     if fun is not None:
         curve = evaluate_curve(fun, grid) + bowl
-        ax.plot(grid, curve, color=INK, linewidth=2.4, label="f", zorder=3)
+        ax.plot(grid, curve, color=palette.ink, linewidth=2.4, label="f", zorder=3)
         top = curve.max()
     floor = min(values.min(), float(trace.primal.min())) - 0.6 * (top - values.min() + 1e-9)
     for height in cuts.heights(grid):
-        ax.plot(grid, height + bowl, color=FAINT, linewidth=0.9, zorder=1)
-    ax.plot(grid, cuts.model(grid) + bowl, color=COLOURS[0], linewidth=2.2, label=name_model(len(cuts.slopes)))
-    ax.plot(places[:step], values[:step], "o", color=FAINT, markersize=5, zorder=4)
-    ax.plot(places[step], values[step], "o", color=COLOURS[1], markersize=8, zorder=5, label="newest cut")
+        ax.plot(grid, height + bowl, color=palette.faint, linewidth=0.9, zorder=1)
+    ax.plot(grid, cuts.model(grid) + bowl, color=palette.bound, linewidth=2.2, label=name_model(len(cuts.slopes)))
+    ax.plot(places[:step], values[:step], "o", color=palette.faint, markersize=5, zorder=4)
+    ax.plot(
+        places[step],
+        values[step],
+        "o",
+        color=palette.step,
+        markeredgecolor=palette.ink,
+        markersize=8,
+        zorder=5,
+        label="newest cut",
+    )
     bound = float(trace.dual[step])
     if np.isfinite(bound) and bound >= floor:
-        ax.axhline(bound, color=COLOURS[2], linestyle="--", linewidth=1.4, label="bound before this cut")
+        ax.axhline(bound, color=palette.bound, linestyle="--", linewidth=1.4, label="bound before this cut")
     ax.set(xlabel="x", ylabel="f and its model", xlim=(low, high), ylim=(floor, top + 0.05 * (top - floor)))
     add_legend(ax, columns=4)
     return ax
@@ -168,16 +178,27 @@ def plot_bundle_steps(
     floor = min(float(cuts.model(np.append(cuts.crossings(), grid)).min()), level)
     floor -= 0.1 * (curve.max() - floor)
     titles = (f"proximity {proximity:g}", f"trust region of radius {radius:g}", f"level {level:g}")
+    palette = find_palette(axes[0])
+    aid = palette.colours[6]
     for ax, step, title in zip(axes, steps, titles, strict=True):
-        ax.plot(grid, curve, color=INK, linewidth=2.2, label="f")
-        ax.plot(grid, model, color=COLOURS[0], linewidth=2.0, label="model")
-        ax.plot([centre], [values.min()], "s", color=INK, markersize=8, zorder=5, label="centre")
-        ax.plot([step], cuts.model(step), "o", color=COLOURS[1], markersize=9, zorder=6, label="step")
-        ax.vlines(step, floor, cuts.model(step), color=COLOURS[1], linewidth=1.2, linestyle=":")
+        ax.plot(grid, curve, color=palette.ink, linewidth=2.2, label="f")
+        ax.plot(grid, model, color=palette.bound, linewidth=2.0, label="model")
+        ax.plot([centre], [values.min()], "s", color=palette.ink, markersize=8, zorder=5, label="centre")
+        ax.plot(
+            [step],
+            cuts.model(step),
+            "o",
+            color=palette.step,
+            markeredgecolor=palette.ink,
+            markersize=9,
+            zorder=6,
+            label="step",
+        )
+        ax.vlines(step, floor, cuts.model(step), color=palette.step, linewidth=1.2, linestyle=":")
         ax.set(title=title, xlabel="x", xlim=limits, ylim=(floor, curve.max()))
-    axes[0].plot(grid, held, color=COLOURS[2], linewidth=1.8, linestyle="--", label="model and proximity")
-    axes[1].axvspan(centre - radius, centre + radius, color=COLOURS[2], alpha=0.15, label="within the radius")
-    axes[2].axhline(level, color=COLOURS[2], linewidth=1.8, linestyle="--", label="level")
+    axes[0].plot(grid, held, color=aid, linewidth=1.8, linestyle="--", label="model and proximity")
+    axes[1].axvspan(centre - radius, centre + radius, color=aid, alpha=0.15, label="within the radius")
+    axes[2].axhline(level, color=aid, linewidth=1.8, linestyle="--", label="level")
     axes[0].set_ylabel("f and its model")
     for ax in axes:
         add_legend(ax, columns=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .canvas import COLOURS, FAINT, INK, MARKS, add_legend, open_axes, set_limits
+from .canvas import MARKS, add_legend, find_palette, open_axes, set_limits
 from .support import split_duals
 from .tubes import plot_regression_tube
 
@@ -48,15 +48,26 @@ def plot_dense_labels(regressor, classifier, x, y, *, axes=None):
 def draw_margin_line(ax, classifier, x: np.ndarray, y: np.ndarray) -> None:
     """f over one feature, its margins, and the labels: those of support vectors marked as in the picture of a tube."""
     grid = np.linspace(x.min() - 0.05 * np.ptp(x), x.max() + 0.05 * np.ptp(x), CURVE_POINTS)
+    palette = find_palette(ax)
     scores, support = classifier.decision_function(grid[:, None]), split_duals(classifier)
-    ax.plot(grid, np.where(np.abs(scores) <= SHOWN_SCORE, scores, np.nan), color=INK, linewidth=2.0, label="f(x)")
+    ax.plot(
+        grid, np.where(np.abs(scores) <= SHOWN_SCORE, scores, np.nan), color=palette.ink, linewidth=2.0, label="f(x)"
+    )
     for level in (-1.0, 1.0):
-        ax.axhline(level, color=FAINT, linestyle="--", linewidth=1.0, zorder=1)
+        ax.axhline(level, color=palette.faint, linestyle="--", linewidth=1.0, zorder=1)
     beyond = np.setdiff1d(np.arange(len(x)), np.concatenate(support))
-    ax.plot(x[beyond], y[beyond], ".", color=FAINT, markersize=6, label=f"{len(beyond)} beyond the margin")
+    ax.plot(x[beyond], y[beyond], ".", color=palette.faint, markersize=6, label=f"{len(beyond)} beyond the margin")
     for place, (index, name) in enumerate(zip(support, ("free support vectors", "at the bound"), strict=True)):
-        ax.plot(x[index], y[index], cycle_mark(place), color=COLOURS[place], markeredgecolor=INK, markersize=7,
-                zorder=4 - place, label=f"{len(index)} {name}")  # fmt: skip
+        ax.plot(
+            x[index],
+            y[index],
+            cycle_mark(place),
+            color=(palette.free, palette.bounded)[place],
+            markeredgecolor=palette.ink,
+            markersize=7,
+            zorder=4 - place,
+            label=f"{len(index)} {name}",
+        )
     ax.set(xlabel="x", ylabel="f and the labels", ylim=(-SHOWN_SCORE, SHOWN_SCORE), xlim=(grid[0], grid[-1]))
     add_legend(ax, columns=3)
 
@@ -104,8 +115,9 @@ def plot_perceptron_collapse(X, y, w, b: float = 0.0, *, penalty: float = 0.1, a
         _, axes = plt.subplots(1, 2, figsize=(13.0, 5.0), layout="constrained")
     scale = np.linspace(0.0, 2.0, CURVE_POINTS)
     perceptron, hinge = evaluate_shrinking(X, y, w, b, penalty, scale)
+    palette = find_palette(axes[0])
     names = ("perceptron: max(0, -y f)", "hinge: max(0, 1 - y f)")
-    for values, name, colour in zip((perceptron, hinge), names, COLOURS, strict=False):
+    for values, name, colour in zip((perceptron, hinge), names, palette.colours, strict=False):
         best = int(np.argmin(values))
         axes[0].plot(scale, values, color=colour, linewidth=2.2, label=name)
         axes[0].plot(
@@ -121,18 +133,29 @@ def plot_perceptron_collapse(X, y, w, b: float = 0.0, *, penalty: float = 0.1, a
 
 def draw_flattening(ax, x: np.ndarray, y: np.ndarray, w: float, b: float, best: float) -> None:
     """f for smaller and smaller s, and the one that the hinge chooses."""
+    palette = find_palette(ax)
     for place, label in enumerate((-1.0, 1.0)):
-        ax.plot(x[y == label], y[y == label], cycle_mark(place), color=INK, markerfacecolor=("none", INK)[place],
-                label=f"label {label:+g}")  # fmt: skip
+        ax.plot(
+            x[y == label],
+            y[y == label],
+            cycle_mark(place),
+            color=palette.ink,
+            markerfacecolor=("none", palette.ink)[place],
+            label=f"label {label:+g}",
+        )
     grid = np.linspace(x.min(), x.max(), CURVE_POINTS)
     f = best * (w * grid + b)
     for s, shade in ((0.5, 0.9), (0.25, 0.6), (0.1, 0.35)):
-        ax.plot(grid, s * f, color=COLOURS[0], alpha=shade, linewidth=1.6,
+        ax.plot(grid, s * f, color=palette.colours[0], alpha=shade, linewidth=1.6,
                 label="perceptron, smaller and smaller s" if s == 0.5 else None)  # fmt: skip
     ax.plot(
-        grid, np.where(np.abs(f) <= SHOWN_SCORE, f, np.nan), color=COLOURS[1], linewidth=2.4, label="hinge, its best s"
+        grid,
+        np.where(np.abs(f) <= SHOWN_SCORE, f, np.nan),
+        color=palette.colours[1],
+        linewidth=2.4,
+        label="hinge, its best s",
     )
-    ax.axhline(0.0, color=FAINT, linewidth=1.0)
+    ax.axhline(0.0, color=palette.faint, linewidth=1.0)
     ax.set(xlabel="x", ylabel="f")
     set_limits(ax, np.array([x.min(), -SHOWN_SCORE]), np.array([x.max(), SHOWN_SCORE]))
     add_legend(ax, columns=2)
@@ -164,10 +187,16 @@ def plot_support_counts(models, *, ax=None):
     if not len(models):
         raise ValueError("models must hold at least one fitted model, got none.")
     ax, counts = open_axes(ax), count_support(models)
-    order = np.argsort(counts["C"])
+    palette, order = find_palette(ax), np.argsort(counts["C"])
     for place, (name, where) in enumerate((("free", "on the margin"), ("bounded", "within it"))):
-        ax.plot(counts["C"][order], counts[name][order], color=COLOURS[place], marker=cycle_mark(place), linewidth=1.8,
-                label=f"{name}, {where}")  # fmt: skip
+        ax.plot(
+            counts["C"][order],
+            counts[name][order],
+            color=(palette.free, palette.bounded)[place],
+            marker=cycle_mark(place),
+            linewidth=1.8,
+            label=f"{name}, {where}",
+        )
     ax.set(xlabel="C", ylabel="support vectors", xscale="log")
     ax.set_ylim(bottom=0)
     add_legend(ax)
@@ -192,12 +221,12 @@ def plot_kernel_time(seconds: dict[str, tuple[float, float]], *, ax=None):
             raise ValueError(f"seconds[{name!r}] must be (kernel, all) with 0 <= kernel <= all, got {(kernel, total)}.")
     ax, names = open_axes(ax), list(seconds)
     share = np.array([kernel / total for kernel, total in seconds.values()])
-    place = np.arange(len(names))
-    ax.barh(place, 100.0 * share, color=COLOURS[0], label="kernel values")
-    ax.barh(place, 100.0 * (1.0 - share), left=100.0 * share, color=FAINT, label="all else")
+    place, palette = np.arange(len(names)), find_palette(ax)
+    ax.barh(place, 100.0 * share, color=palette.colours[0], label="kernel values")
+    ax.barh(place, 100.0 * (1.0 - share), left=100.0 * share, color=palette.faint, label="all else")
     for at, (kernel, total) in zip(place, seconds.values(), strict=True):
-        ax.text(50.0, at, f"{kernel:.2f} s of {total:.2f} s", ha="center", va="center", color="white",
-                bbox={"facecolor": INK, "edgecolor": "none", "alpha": 0.75, "pad": 3})  # fmt: skip
+        ax.text(50.0, at, f"{kernel:.2f} s of {total:.2f} s", ha="center", va="center", color=palette.ground,
+                bbox={"facecolor": palette.ink, "edgecolor": "none", "alpha": 0.75, "pad": 3})  # fmt: skip
     ax.set_yticks(place, names)
     ax.set(xlabel="per cent of the time", xlim=(0.0, 100.0))
     ax.set_ylim(-0.6, len(names) - 0.4)

@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 
 from ..model.losses import LOSSES, Loss
-from .canvas import COLOURS, DASHES, FAINT, add_legend, cycle, open_axes
+from .canvas import DASHES, add_legend, cycle, find_palette, open_axes
 
 TARGET_OF_TASK = {"classification": "label", "regression": "real"}
 AXIS_LABELS = {
@@ -36,6 +36,7 @@ def plot_losses(losses=None, *, ax=None, reach: float = 3.0):
     if not (np.isscalar(reach) and 0 < reach < np.inf):
         raise ValueError(f"reach must be a positive number, got {reach!r}.")
     ax = open_axes(ax)
+    palette = find_palette(ax)
     x = np.unique(np.append(np.linspace(-reach, reach, 1201), [0.0, 1.0]))  # the kinks that have no parameter
     y = np.zeros_like(x) if losses[0].target == "real" else np.ones_like(x)
     curves = [loss.value(x, y) for loss in losses]
@@ -43,10 +44,15 @@ def plot_losses(losses=None, *, ax=None, reach: float = 3.0):
     for place, (loss, curve) in enumerate(zip(losses, curves, strict=True)):
         shown = np.where(curve <= top, curve, np.nan)  # the legend is above
         ax.plot(
-            x, shown, color=cycle(COLOURS, place), linestyle=cycle(DASHES, place), linewidth=2.2, label=describe(loss)
+            x,
+            shown,
+            color=cycle(palette.colours, place),
+            linestyle=cycle(DASHES, place),
+            linewidth=2.2,
+            label=describe(loss),
         )
-    ax.axvline(0.0, color=FAINT, linewidth=0.8, zorder=0)
-    ax.axhline(0.0, color=FAINT, linewidth=0.8, zorder=0)
+    ax.axvline(0.0, color=palette.faint, linewidth=0.8, zorder=0)
+    ax.axhline(0.0, color=palette.faint, linewidth=0.8, zorder=0)
     ax.set_xlim(-reach, reach)
     ax.set_ylim(min(0.0, *(curve.min() for curve in curves)) - 0.04 * top, 1.02 * top)
     ax.set(xlabel=AXIS_LABELS[losses[0].target], ylabel="loss l")

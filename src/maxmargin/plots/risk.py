@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .canvas import COLOURS, DASHES, FAINT, INK, MARKS, add_legend, cycle, open_axes
+from .canvas import Palette, add_legend, find_palette, open_axes, style_curve
 
 
 def plot_risk_bounds(values, bounds, *, name: str = "C", others: dict[str, np.ndarray] | None = None, ax=None):
@@ -41,14 +41,15 @@ def plot_risk_bounds(values, bounds, *, name: str = "C", others: dict[str, np.nd
     classes = bounds[0].kind == "classification"
     floor = 0.5 / max(each.n for each in bounds) if classes else 0.0
     ax = open_axes(ax)
+    palette = find_palette(ax)
     for place, (key, errors) in enumerate(curves.items()):
         if np.isfinite(errors).any():
-            draw_curve(ax, values[order], np.maximum(errors[order], floor), key, place)
+            draw_curve(ax, palette, values[order], np.maximum(errors[order], floor), key, place)
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.grid(True, color="#e5e7eb", zorder=0)
+    ax.grid(True, color=palette.grid, zorder=0)
     if classes:
-        ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=":")
+        ax.axhline(1.0, color=palette.ink, linewidth=0.8, linestyle=":")
     ax.set(xlabel=name, ylabel="share of errors" if classes else "mean absolute error")
     add_legend(ax, columns=3)
     return ax
@@ -74,13 +75,21 @@ def collect_curves(bounds) -> dict[str, np.ndarray]:
     return {key: np.array(errors, float) for key, errors in curves.items()}
 
 
-def draw_curve(ax, values: np.ndarray, errors: np.ndarray, key: str, place: int) -> None:
+def draw_curve(ax, palette: Palette, values: np.ndarray, errors: np.ndarray, key: str, place: int) -> None:
     """One curve with its marks, and a ring around the least value; the training error is for comparison only."""
-    background = key == "training"
-    colour = FAINT if background else cycle(COLOURS, place)
-    ax.plot(values, errors, color=colour, linestyle=cycle(DASHES, place // len(COLOURS)), linewidth=1.8, label=key,
-            marker=cycle(MARKS, place), markersize=4, zorder=2)  # fmt: skip
+    background, style = key == "training", style_curve(palette, place, len(values))
+    if background:
+        style["color"] = palette.faint
+    ax.plot(values, errors, label=key, zorder=2, **style)
     if not background:
         least = int(np.nanargmin(errors))
-        ax.plot(values[least], errors[least], "o", markersize=11, markerfacecolor="none", markeredgecolor=colour,
-                markeredgewidth=1.6, zorder=3)  # fmt: skip
+        ax.plot(
+            values[least],
+            errors[least],
+            "o",
+            markersize=11,
+            markerfacecolor="none",
+            markeredgecolor=style["color"],
+            markeredgewidth=1.6,
+            zorder=3,
+        )

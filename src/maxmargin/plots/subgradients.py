@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .canvas import COLOURS, FAINT, INK, add_legend, cycle, open_axes
+from .canvas import DASHES, add_legend, blend, cycle, find_palette, open_axes
 
 CURVE_POINTS = 801  # of a function that is drawn
 SIDE_STEP = 1e-7  # of max(1, |x|): how far beside x the two slopes are taken
@@ -45,19 +45,20 @@ def plot_subgradients(fun: Function, x, *, limits: tuple[float, float], ax=None)
     matplotlib Axes
     """
     ax = open_axes(ax)
+    palette = find_palette(ax)
     grid = np.linspace(*limits, CURVE_POINTS)
     values = evaluate_curve(fun, grid)
-    ax.plot(grid, values, color=INK, linewidth=2.4, label="f", zorder=3)
+    ax.plot(grid, values, color=palette.ink, linewidth=2.4, label="f", zorder=3)
     floor = values.min() - 0.25 * (values.max() - values.min())
     for place, at in enumerate(np.ravel(np.asarray(x, float))):
         low, high = find_subdifferential(fun, float(at))
-        value, colour = float(fun(np.array([at]))[0]), cycle(COLOURS, place)
+        value, colour = float(fun(np.array([at]))[0]), cycle(palette.colours, place)
         kinked = high - low > 1e-4 * max(1.0, abs(high), abs(low))
         label = f"at {at:g}: slopes from {low:.3g} to {high:.3g}" if kinked else f"at {at:g}: slope {high:.3g}"
         for k, slope in enumerate(np.linspace(low, high, FAN_LINES) if kinked else [high]):
             line = value + slope * (grid - at)
-            ax.plot(grid, np.where(line >= floor, line, np.nan), color=colour, linewidth=1.2,
-                    label=label if k == 0 else None)  # fmt: skip
+            ax.plot(grid, np.where(line >= floor, line, np.nan), color=colour, linewidth=1.4,
+                    linestyle=cycle(DASHES, place), label=label if k == 0 else None)  # fmt: skip
         ax.plot([at], [value], "o", color=colour, markersize=7, zorder=4)
     ax.set(xlabel="x", ylabel="f and lines below it", xlim=limits)
     ax.set_ylim(floor, values.max() + 0.05 * (values.max() - floor))
@@ -125,34 +126,43 @@ def draw_levels(ax, fun, curve: np.ndarray | None, t: np.ndarray) -> None:
     """The function by its levels, and a curve through the origin."""
     x, y = np.meshgrid(t, t)
     values = fun(x, y)
-    top = float(np.abs(values).max())
-    shown = ax.contourf(x, y, values, levels=np.linspace(-top, top, 21), cmap="RdBu_r")
+    top, palette = float(np.abs(values).max()), find_palette(ax)
+    colours = blend(palette.colours[0], palette.ground, palette.colours[1])
+    shown = ax.contourf(x, y, values, levels=np.linspace(-top, top, 21), cmap=colours)
     ax.figure.colorbar(shown, ax=ax, shrink=0.85, ticks=np.linspace(-top, top, 5), format="%.2f")
     if curve is not None:
-        ax.plot(t, curve, color=INK, linewidth=2.0)
-    ax.plot([0.0], [0.0], "o", color=INK, markersize=5)
+        ax.plot(t, curve, color=palette.ink, linewidth=2.0)
+    ax.plot([0.0], [0.0], "o", color=palette.ink, markersize=5)
     ax.set(xlabel="x", ylabel="y", aspect="equal", xlim=(-1, 1), ylim=(-1, 1))
 
 
 def draw_directional(ax) -> None:
     """df(0; d) = d_1^3 / |d|^2 over the angle of d, and the linear function nearest to it."""
+    palette = find_palette(ax)
     angle = np.linspace(0.0, 2.0 * np.pi, CURVE_POINTS)
-    ax.plot(np.degrees(angle), bend(np.cos(angle), np.sin(angle)), color=COLOURS[0], linewidth=2.2, label="df(0; d)")
+    ax.plot(
+        np.degrees(angle), bend(np.cos(angle), np.sin(angle)), color=palette.colours[0], linewidth=2.2, label="df(0; d)"
+    )
     nearest = 0.75 * np.cos(angle)  # cos^3 = (3 cos + cos of three times the angle) / 4
-    ax.plot(np.degrees(angle), nearest, "--", color=COLOURS[1], linewidth=1.8, label="nearest linear function of d")
+    ax.plot(
+        np.degrees(angle), nearest, "--", color=palette.colours[1], linewidth=1.8, label="nearest linear function of d"
+    )
     ax.set(xlabel="angle of d in degrees", ylabel="derivative along d", xlim=(0, 360), xticks=range(0, 361, 90))
     add_legend(ax, columns=2)
 
 
 def draw_along_curves(ax, fun, power: int, label: str, divide: bool) -> None:
     """f, or f / |h|, along h = (t, t^power) and along two lines."""
+    palette = find_palette(ax)
     t = np.logspace(-3.0, 0.0, CURVE_POINTS)
     for place, (name, y) in enumerate(
         ((f"along y = x{'²³'[power - 2]}", t**power), ("along y = x", t), ("along y = x/4", t / 4))
     ):
         values = fun(t, y) / (np.hypot(t, y) if divide else 1.0)
-        ax.plot(t, values, color=cycle(COLOURS, place), linewidth=2.0, label=name)
-    ax.axhline(0.0, color=FAINT, linewidth=1.0)
+        ax.plot(
+            t, values, color=cycle(palette.colours, place), linestyle=cycle(DASHES, place), linewidth=2.0, label=name
+        )
+    ax.axhline(0.0, color=palette.faint, linewidth=1.0)
     ax.set_xscale("log")
     ax.set(xlabel="x", ylabel=label, xlim=(1e-3, 1.0), ylim=(-0.05, 0.75))
     add_legend(ax, columns=3)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..contracts.losses import Loss
 from ..model.losses import LOSSES, EpsilonInsensitive, SquaredEpsilonInsensitive
 from ..model.sparse_format import check_sparse
-from .canvas import INK
+from .canvas import Palette
 
 MARGIN_TOLERANCE = 0.01  # of the margin: so near to it, a sample counts as being on it where the duals are not known
 
@@ -105,9 +105,9 @@ def split_duals(machine) -> Support:
     return Support(machine.support_[~bounded], machine.support_[bounded])
 
 
-def draw_rings(ax, X: np.ndarray, support: Support, labels: tuple[str, str]) -> None:
+def draw_rings(ax, palette: Palette, X: np.ndarray, support: Support, labels: tuple[str, str]) -> None:
     """Rings around support vectors: strong for the free, thin for the bounded."""
-    styles = ({"s": 95, "edgecolors": INK, "linewidths": 1.8}, {"s": 75, "edgecolors": INK, "linewidths": 0.7})
-    for index, label, style in zip(support, labels, styles, strict=True):
+    for index, label, size, width in zip(support, labels, (95, 75), (1.8, 0.7), strict=True):
         if label:
-            ax.scatter(*X[index].T, facecolors="none", zorder=4, label=f"{len(index)} {label}", **style)
+            ax.scatter(*X[index].T, s=size, facecolors="none", edgecolors=palette.ink, linewidths=width, zorder=4,
+                       label=f"{len(index)} {label}")  # fmt: skip

@@ -11,14 +11,13 @@ from ..solvers.loop import solve
 from ..solvers.paths import find_coefficients
 from ..solvers.trajectory import Trajectory
 from .canvas import (
-    COLOURS,
-    INK,
     MARKS,
-    STAR,
+    Palette,
     add_legend,
     blend,
     check_resolution,
     cycle,
+    find_palette,
     make_grid,
     open_axes,
     set_limits,
@@ -28,7 +27,6 @@ OPTIMUM_GAP = 1e-10  # relative gap of the optimum
 OPTIMUM_SECONDS = 20.0  # for finding it
 N_LEVELS = 22  # lines, spaced geometrically above the optimum
 LOWEST_LEVEL_SHARE = 1e-5  # of the highest value in sight: the lowest line above the optimum
-SURFACE_COLOURS = ("#fdfdfb", "#a3b4ca")  # of the ground, from the valley to the walls: light, so that paths stand out
 MAX_MARKED_STEPS = 40  # steps of a path up to which each has its mark
 
 
@@ -69,20 +67,21 @@ def plot_loss_surface(
     tracks = read_tracks(problem, paths, axes)
     best = find_optimum(problem)
     ax = open_axes(ax)
+    palette = find_palette(ax)
     if surface3d and ax.get_subplotspec() is None:
         raise ValueError("ax must be one of a grid, as plt.subplots makes them, to be split for surface3d=True.")
     all_points = np.concatenate([best[list(axes)][None], *tracks.values()])
     set_limits(ax, all_points.min(axis=0), all_points.max(axis=0), 0.12)
-    draw_tracks(ax, tracks, best[list(axes)])
+    draw_tracks(ax, palette, tracks, best[list(axes)])
     ax.set(xlabel=names[axes[0]], ylabel=names[axes[1]])
     add_legend(ax, columns=3)
     x, y, grid = make_grid(ax, resolution)
     least = evaluate(problem, best, axes, best[list(axes)][None])[0]
     excess = (evaluate(problem, best, axes, grid) - least).reshape(resolution, resolution)
-    draw_levels(ax, x, y, excess)
+    draw_levels(ax, palette, x, y, excess)
     if surface3d:
         heights = {name: evaluate(problem, best, axes, track) - least for name, track in tracks.items()}
-        draw_surface(split_panel(ax), x, y, excess, tracks, heights, (names[axes[0]], names[axes[1]]))
+        draw_surface(split_panel(ax), palette, x, y, excess, tracks, heights, (names[axes[0]], names[axes[1]]))
     return ax
 
 
@@ -153,30 +152,41 @@ def read_tracks(problem: Problem, paths: dict, axes: tuple[int, int]) -> dict[st
 # ---- drawing --------------------------------------------------------------------------------------------------
 
 
-def draw_tracks(ax, tracks: dict[str, np.ndarray], best: np.ndarray) -> None:
+def draw_tracks(ax, palette: Palette, tracks: dict[str, np.ndarray], best: np.ndarray) -> None:
     """One line for each path, with marks at its steps; where they start, and where they should end."""
     from matplotlib.patheffects import Normal, Stroke
 
     for number, (name, track) in enumerate(tracks.items()):
         # Where two ways are one, what lies below is wider, and the marks take turns.
         width, every = 1.4 + 0.6 * (len(tracks) - 1 - number), max(1, len(track) // MAX_MARKED_STEPS)
-        ax.plot(*track.T, color=cycle(COLOURS, number), marker=cycle(MARKS, number), markersize=3.2 + width,
+        ax.plot(*track.T, color=cycle(palette.colours, number), marker=cycle(MARKS, number), markersize=3.2 + width,
                 markevery=(number * every // len(tracks), every), linewidth=width, zorder=4 + 0.1 * number, label=name,
-                path_effects=[Stroke(linewidth=width + 1.2, foreground="white"), Normal()])  # fmt: skip
+                path_effects=[Stroke(linewidth=width + 1.2, foreground=palette.ground), Normal()])  # fmt: skip
     starts = np.unique([track[0] for track in tracks.values()], axis=0)
-    ax.scatter(*starts.T, marker="o", s=90, color="white", edgecolors=INK, linewidths=1.6, zorder=6, label="start")
-    ax.scatter(*best, marker="*", s=230, color=STAR, edgecolors=INK, linewidths=1.2, zorder=7, label="optimum")
+    ax.scatter(
+        *starts.T,
+        marker="o",
+        s=90,
+        color=palette.ground,
+        edgecolors=palette.ink,
+        linewidths=1.6,
+        zorder=6,
+        label="start",
+    )
+    ax.scatter(
+        *best, marker="*", s=230, color=palette.star, edgecolors=palette.ink, linewidths=1.2, zorder=7, label="optimum"
+    )
 
 
-def draw_levels(ax, x: np.ndarray, y: np.ndarray, excess: np.ndarray) -> None:
+def draw_levels(ax, palette: Palette, x: np.ndarray, y: np.ndarray, excess: np.ndarray) -> None:
     """Lines of P - P*, spaced geometrically, and a bar that says how high they are."""
     from matplotlib.colors import LogNorm
 
     levels = space_levels(excess)
     shown = np.clip(excess, levels[0], None)
-    filled = ax.contourf(x, y, shown, levels=levels, norm=LogNorm(levels[0], levels[-1]), cmap=blend(*SURFACE_COLOURS),
+    filled = ax.contourf(x, y, shown, levels=levels, norm=LogNorm(levels[0], levels[-1]), cmap=blend(*palette.surface),
                          extend="min", zorder=0)  # fmt: skip
-    ax.contour(x, y, shown, levels=levels, colors=INK, linewidths=0.5, alpha=0.5, zorder=1)
+    ax.contour(x, y, shown, levels=levels, colors=palette.ink, linewidths=0.5, alpha=0.5, zorder=1)
     ax.figure.colorbar(filled, ax=ax, label="$P - P^*$", ticks=spread_ticks(levels), format="%g")
 
 
@@ -201,19 +211,26 @@ def split_panel(ax):
     return space
 
 
-def draw_surface(space, x, y, excess, tracks, heights, names) -> None:
+def draw_surface(space, palette: Palette, x, y, excess, tracks, heights, names) -> None:
     """P - P* in space, with the paths on it."""
     from matplotlib.colors import LogNorm
 
     levels = space_levels(excess)
     shown = np.clip(excess, levels[0], None)
     heights_to_colours = LogNorm(levels[0], levels[-1])
-    space.plot_surface(*np.meshgrid(x, y), excess, cmap=blend(*SURFACE_COLOURS), norm=heights_to_colours, alpha=0.8,
-        rcount=60,
-                       ccount=60, linewidth=0, zorder=0)  # fmt: skip
-    space.contour(x, y, shown, levels=levels, colors=INK, linewidths=0.4, offset=0.0)
+    space.plot_surface(*np.meshgrid(x, y), excess, cmap=blend(*palette.surface), norm=heights_to_colours, alpha=0.8,
+                       rcount=60, ccount=60, linewidth=0, zorder=0)  # fmt: skip
+    space.contour(x, y, shown, levels=levels, colors=palette.ink, linewidths=0.4, offset=0.0)
     for number, (name, track) in enumerate(tracks.items()):
-        space.plot(*track.T, heights[name], color=cycle(COLOURS, number), marker=cycle(MARKS, number), markersize=3,
-                   linewidth=1.8, zorder=10, markevery=max(1, len(track) // MAX_MARKED_STEPS))  # fmt: skip
+        space.plot(
+            *track.T,
+            heights[name],
+            color=cycle(palette.colours, number),
+            marker=cycle(MARKS, number),
+            markersize=3,
+            linewidth=1.8,
+            zorder=10,
+            markevery=max(1, len(track) // MAX_MARKED_STEPS),
+        )
     space.set(xlabel=names[0], ylabel=names[1], zlabel="$P - P^*$")
     space.view_init(elev=35, azim=-60)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import COLOURS, FAINT, add_legend, open_axes
+from .canvas import add_legend, find_palette, open_axes
 from .cuts import plot_cuts
 from .violations import plot_violation
 
@@ -36,14 +36,15 @@ def plot_trace(trace: Trace, *, ax=None):
 def plot_bounds(trace: Trace, *, ax=None):
     """P of every step, D of every step, and what lies between the best of both."""
     ax = open_axes(ax)
+    palette = find_palette(ax)
     primal, dual = np.asarray(trace.primal, float), np.asarray(trace.dual, float)
     known = np.isfinite(dual)
     best = np.maximum.accumulate(np.where(known, dual, -np.inf))
     seen = np.isfinite(best)
-    ax.fill_between(trace.n_iter[seen], best[seen], np.fmin.accumulate(primal)[seen], color=FAINT, alpha=0.3,
+    ax.fill_between(trace.n_iter[seen], best[seen], np.fmin.accumulate(primal)[seen], color=palette.faint, alpha=0.3,
                     label="where the optimum is")  # fmt: skip
-    ax.plot(trace.n_iter, primal, color=COLOURS[0], linewidth=1.8, label="P")
-    ax.plot(trace.n_iter[known], dual[known], color=COLOURS[1], linewidth=1.8, label="D")
+    ax.plot(trace.n_iter, primal, color=palette.ink, linewidth=1.8, label="P")
+    ax.plot(trace.n_iter[known], dual[known], color=palette.bound, linewidth=1.8, label="D")
     ax.set(xlabel="iterations", ylabel="P and D", xlim=(0, max(float(trace.n_iter[-1]), 1.0)))
     add_legend(ax, columns=3)
     return ax

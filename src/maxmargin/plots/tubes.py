@@ -8,7 +8,7 @@ from sklearn.utils.validation import column_or_1d
 from ..contracts.estimators import Estimator
 from ..model.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
 from ..runtime.frames import match_container
-from .canvas import COLOURS, FAINT, INK, add_legend, check_resolution, open_axes, set_limits
+from .canvas import Palette, add_legend, check_resolution, find_palette, open_axes, set_limits
 from .support import (
     Support,
     as_matrix,
@@ -58,14 +58,15 @@ def plot_regression_tube(model, x, y, *, ax=None, resolution: int = 400):
     y = np.asarray(column_or_1d(y), float)
     check_rows(model, X, y, "x")
     ax = open_axes(ax)
+    palette = find_palette(ax)
     residuals = y - model.predict(match_container(X, data))
     epsilon = find_width(model, residuals)
     places = np.linspace(X.min(), X.max(), resolution)
     curve = model.predict(match_container(places[:, None], data))
     spread = np.concatenate([y, curve])
     set_limits(ax, np.array([X.min(), spread.min()]), np.array([X.max(), spread.max()]), 0.05)
-    draw_curve(ax, places, curve, epsilon)
-    draw_samples(ax, X.ravel(), y, *choose_groups(model, residuals, epsilon, float(np.std(y))))
+    draw_curve(ax, palette, places, curve, epsilon)
+    draw_samples(ax, palette, X.ravel(), y, *choose_groups(model, residuals, epsilon, float(np.std(y))))
     add_legend(ax, columns=3)
     return ax
 
@@ -107,22 +108,23 @@ def choose_groups(
     return Support(np.flatnonzero(on), np.flatnonzero(outside)), ("on the tube", "outside")
 
 
-def draw_curve(ax, x: np.ndarray, f: np.ndarray, epsilon: float | None) -> None:
+def draw_curve(ax, palette: Palette, x: np.ndarray, f: np.ndarray, epsilon: float | None) -> None:
     """f, and the band between its walls."""
-    ax.plot(x, f, color=INK, linewidth=2.2, zorder=2, label="f(x)")
+    ax.plot(x, f, color=palette.ink, linewidth=2.2, zorder=2, label="f(x)")
     if epsilon:
         label = f"tube f(x) ± {epsilon:.3g}"
-        ax.fill_between(x, f - epsilon, f + epsilon, color=COLOURS[5], alpha=0.3, linewidth=0, zorder=1, label=label)
+        ax.fill_between(x, f - epsilon, f + epsilon, color=palette.tube, alpha=0.3, linewidth=0, zorder=1, label=label)
         for wall in (f - epsilon, f + epsilon):
-            ax.plot(x, wall, color=COLOURS[0], linewidth=1.0, linestyle="--", zorder=2)
+            ax.plot(x, wall, color=palette.ink, linewidth=1.0, linestyle="--", zorder=2)
 
 
-def draw_samples(ax, x: np.ndarray, y: np.ndarray, support: Support, names: tuple[str, str]) -> None:
+def draw_samples(ax, palette: Palette, x: np.ndarray, y: np.ndarray, support: Support, names: tuple[str, str]) -> None:
     """Small grey dots inside, and a colour and a mark for each kind of support vector."""
     inside = np.setdiff1d(np.arange(len(x)), np.concatenate(support))
     label = f"{len(inside)} inside" if any(names) else None
-    ax.scatter(x[inside], y[inside], s=14, color=FAINT, linewidths=0, zorder=3, label=label)
-    for index, name, colour, mark, order in zip(support, names, COLOURS, "os", (5, 4), strict=False):
+    ax.scatter(x[inside], y[inside], s=14, color=palette.faint, linewidths=0, zorder=3, label=label)
+    colours = (palette.free, palette.bounded)
+    for index, name, colour, mark, order in zip(support, names, colours, "os", (5, 4), strict=True):
         if name:
-            ax.scatter(x[index], y[index], s=38, color=colour, marker=mark, edgecolors=INK, linewidths=0.8,
+            ax.scatter(x[index], y[index], s=38, color=colour, marker=mark, edgecolors=palette.ink, linewidths=0.8,
                        zorder=order, label=f"{len(index)} {name}")  # fmt: skip

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .canvas import COLOURS, FAINT, INK, STAR, add_legend, blend, open_axes
+from .canvas import Palette, add_legend, blend, find_palette, open_axes
 
 LEVELS = 14  # of a surface
 WORST_SHARE = 0.5  # of the candidates of a surface, that are not told apart
 MARGIN = 0.06  # of the width and the height, around the candidates
-SURFACE_COLOURS = ("#f7fafc", "#56B4E9", "#0072B2", "#0b2545")
 PREFERRED = ("C", "gamma")  # the first axes, where they vary
 
 
@@ -47,12 +46,21 @@ def plot_tuning(search: Any, *, metric: str = "score", ax: Any = None) -> Any:
     kept = np.flatnonzero(kept)
     kept = kept[keep_best(places[kept], mean[kept], np.flatnonzero(kept == best))]
     ax = open_axes(ax)
+    palette = find_palette(ax)
     draw = draw_curve if len(axes) == 1 else draw_surface
-    draw(ax, places[kept], mean[kept], deviation[kept], metric)
+    draw(ax, palette, places[kept], mean[kept], deviation[kept], metric)
     if best in kept:
         ends = (places[best, 0], mean[best]) if len(axes) == 1 else tuple(places[best])
-        ax.plot(*ends, "*", markersize=17, markerfacecolor=STAR, markeredgecolor=INK, linestyle="none", zorder=5,
-                label=f"chosen: {mean[best]:.4g}")  # fmt: skip
+        ax.plot(
+            *ends,
+            "*",
+            markersize=17,
+            markerfacecolor=palette.star,
+            markeredgecolor=palette.ink,
+            linestyle="none",
+            zorder=5,
+            label=f"chosen: {mean[best]:.4g}",
+        )
     for name, letter, column in zip(axes, "xy", places[kept].T, strict=False):
         set_axis(ax, letter, shorten(name), column)
     add_legend(ax)
@@ -121,18 +129,33 @@ def keep_best(places: np.ndarray, mean: np.ndarray, chosen: np.ndarray) -> np.nd
     return np.sort(order[first])
 
 
-def draw_curve(ax: Any, places: np.ndarray, mean: np.ndarray, deviation: np.ndarray, metric: str) -> None:
+def draw_curve(
+    ax: Any, palette: Palette, places: np.ndarray, mean: np.ndarray, deviation: np.ndarray, metric: str
+) -> None:
     """Means with error bars, in the order of the parameter."""
     order = np.argsort(places[:, 0], kind="stable")
-    ax.errorbar(places[order, 0], mean[order], deviation[order], color=COLOURS[0], ecolor=FAINT, capsize=3, marker="o",
-                markersize=5, linewidth=1.8, label="mean, ± one deviation over folds", zorder=2)  # fmt: skip
+    ax.errorbar(
+        places[order, 0],
+        mean[order],
+        deviation[order],
+        color=palette.colours[0],
+        ecolor=palette.faint,
+        capsize=3,
+        marker="o",
+        markersize=5,
+        linewidth=1.8,
+        label="mean, ± one deviation over folds",
+        zorder=2,
+    )
     ax.set_ylabel(f"mean {metric}")
-    ax.grid(True, color="#e5e7eb", zorder=0)
+    ax.grid(True, color=palette.grid, zorder=0)
 
 
-def draw_surface(ax: Any, places: np.ndarray, mean: np.ndarray, deviation: np.ndarray, metric: str) -> None:
+def draw_surface(
+    ax: Any, palette: Palette, places: np.ndarray, mean: np.ndarray, deviation: np.ndarray, metric: str
+) -> None:
     """Means between the candidates, which may lie on any places; the candidates as dots of the same colours."""
-    colours = blend(*SURFACE_COLOURS)
+    colours = blend(*palette.scores)
     # The worst candidates share one colour: they would leave none for those that matter.
     low, high = float(np.quantile(mean, WORST_SHARE)), float(mean.max())
     low = float(mean.min()) if low == high else low
@@ -144,9 +167,9 @@ def draw_surface(ax: Any, places: np.ndarray, mean: np.ndarray, deviation: np.nd
         triangles = Triangulation(*logarithms.T).triangles
         ax.tricontourf(*places.T, triangles, mean, levels=np.linspace(low, high, LEVELS), extend="min", **limits,
                        zorder=1)  # fmt: skip
-    dots = ax.scatter(*places.T, c=mean, s=34, edgecolors=INK, linewidths=0.7, **limits, zorder=3)
+    dots = ax.scatter(*places.T, c=mean, s=34, edgecolors=palette.ink, linewidths=0.7, **limits, zorder=3)
     ax.figure.colorbar(dots, ax=ax, label=f"mean {metric}", extend="min" if low > mean.min() else "neither")
-    ax.set_facecolor("#f3f4f6")
+    ax.set_facecolor(palette.grid)
 
 
 def is_line(places: np.ndarray) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .canvas import COLOURS, FAINT, MARKS, add_legend, cycle, open_axes
+from .canvas import DASHES, MARKS, add_legend, cycle, find_palette, open_axes
 
 if TYPE_CHECKING:
     from ..insight.step_trace import Trace
@@ -62,10 +62,11 @@ def plot_violation(trace: Trace, *, ax=None):
     """
     check_pairs(trace)
     ax, n_iter = open_axes(ax), trace.n_iter[1:]
+    palette = find_palette(ax)
     m, M = trace.column("m")[1:], trace.column("M")[1:]
-    ax.plot(n_iter, m, color=COLOURS[0], linewidth=1.8, label="m, over I_up")
-    ax.plot(n_iter, M, color=COLOURS[1], linewidth=1.8, label="M, over I_down")
-    ax.fill_between(n_iter, M, m, color=FAINT, alpha=0.3, label="m - M")
+    ax.plot(n_iter, m, color=palette.colours[0], linewidth=1.8, label="m, over I_up")
+    ax.plot(n_iter, M, color=palette.colours[1], linewidth=1.8, linestyle="--", label="M, over I_down")
+    ax.fill_between(n_iter, M, m, color=palette.faint, alpha=0.3, label="m - M")
     ax.set(xlabel="pair steps", ylabel="rate at which D rises", xlim=(0, max(float(n_iter[-1]), 1.0)))
     add_legend(ax, columns=3)
     return ax
@@ -96,16 +97,16 @@ def plot_rates(problem: Problem, trace: Trace, step: int = 0, *, ax=None):
     check_pairs(trace)
     step = range(len(trace))[step]
     rates, ax = find_rates(problem, trace.states[step].a), open_axes(ax)
-    place = np.arange(problem.n)
-    ax.plot(place, rates.up, "^", color=COLOURS[0], markersize=7, label="I_up")
-    ax.plot(place, rates.low, "v", color=COLOURS[1], markersize=7, markerfacecolor="none", label="I_down")
-    ax.axhline(rates.m, color=COLOURS[0], linewidth=1.6, label=f"m = {rates.m:.3g}")
-    ax.axhline(rates.M, color=COLOURS[1], linewidth=1.6, linestyle="--", label=f"M = {rates.M:.3g}")
+    place, palette = np.arange(problem.n), find_palette(ax)
+    ax.plot(place, rates.up, "^", color=palette.colours[0], markersize=7, label="I_up")
+    ax.plot(place, rates.low, "v", color=palette.colours[1], markersize=7, markerfacecolor="none", label="I_down")
+    ax.axhline(rates.m, color=palette.colours[0], linewidth=1.6, label=f"m = {rates.m:.3g}")
+    ax.axhline(rates.M, color=palette.colours[1], linewidth=1.6, linestyle="--", label=f"M = {rates.M:.3g}")
     if rates.m > rates.M:
-        ax.axhspan(rates.M, rates.m, color=FAINT, alpha=0.2)
+        ax.axhspan(rates.M, rates.m, color=palette.faint, alpha=0.2)
     if step + 1 < len(trace) and trace.steps[step + 1].get("i") is not None:
         chosen = trace.steps[step + 1]
-        ax.plot([chosen["i"], chosen["j"]], [chosen["g_i"], chosen["g_j"]], "o", markersize=14, color=COLOURS[2],
+        ax.plot([chosen["i"], chosen["j"]], [chosen["g_i"], chosen["g_j"]], "o", markersize=14, color=palette.step,
                 markerfacecolor="none", markeredgewidth=2.0, label="next pair")  # fmt: skip
     ax.set(xlabel="sample", ylabel="rate at which D rises", title=name_step(int(trace.n_iter[step])))
     add_legend(ax, columns=5)
@@ -173,13 +174,21 @@ def plot_working_sets(problem: Problem, traces: dict[str, Trace], *, ax=None):
     if not traces:
         raise ValueError("traces must hold at least one trace, got none.")
     ax = open_axes(ax)
+    palette = find_palette(ax)
     for place, (name, trace) in enumerate(traces.items()):
         gains = compare_gains(problem, trace)
         share = gains.taken / np.maximum(gains.best, np.finfo(float).tiny)
         label = f"{name}: {int(gains.n_iter[-1])} steps, mean share {share.mean():.2f}"
-        ax.plot(gains.n_iter, share, cycle(MARKS, place), color=cycle(COLOURS, place), markersize=4, alpha=0.35)
-        ax.plot(gains.n_iter, smooth(share), color=cycle(COLOURS, place), linewidth=2.2, label=label)
-    ax.axhline(1.0, color=FAINT, linewidth=1.2)
+        ax.plot(gains.n_iter, share, cycle(MARKS, place), color=cycle(palette.colours, place), markersize=4, alpha=0.35)
+        ax.plot(
+            gains.n_iter,
+            smooth(share),
+            color=cycle(palette.colours, place),
+            linewidth=2.2,
+            linestyle=cycle(DASHES, place),
+            label=label,
+        )
+    ax.axhline(1.0, color=palette.faint, linewidth=1.2)
     ax.set(xlabel="pair steps", ylabel="gain / gain of the best pair", xlim=(0, None), ylim=(0.0, 1.08))
     add_legend(ax, columns=1)
     return ax
