@@ -20,6 +20,8 @@ class Palette(NamedTuple):
         What stands back: other samples, grid lines, and what is behind everything.
     star : str
         The optimum, and what was chosen.
+    step : str
+        The newest step: the next point, cut or pair.
     surface, scores : tuple of str
         From low to high: values of an objective, pale, since paths lie on them; and scores of a search.
     """
@@ -30,6 +32,7 @@ class Palette(NamedTuple):
     grid: str
     ground: str
     star: str
+    step: str
     surface: tuple[str, ...]
     scores: tuple[str, ...]
 
@@ -37,11 +40,6 @@ class Palette(NamedTuple):
     def bound(self) -> str:
         """Of lower bounds: the dual value, models of cuts, what certified tuning proves."""
         return self.colours[2]
-
-    @property
-    def step(self) -> str:
-        """Of the newest step: the next point, cut or pair."""
-        return self.colours[3]
 
     @property
     def bounded(self) -> str:
@@ -62,12 +60,12 @@ class Palette(NamedTuple):
 # The hues of Okabe and Ito (2008), which colour-blind readers tell apart, with lightness spread for grey paper.
 LIGHT = Palette(
     ("#00558f", "#e8722a", "#00805f", "#d98cb8", "#e3a600", "#64bdf0", "#5d3a8c", "#8c6d31"),
-    "#1f2937", "#9ca3af", "#e5e7eb", "#ffffff", "#F0E442", ("#fdfdfb", "#a3b4ca"),
+    "#1f2937", "#9ca3af", "#e5e7eb", "#ffffff", "#F0E442", "#b0125b", ("#fdfdfb", "#a3b4ca"),
     ("#f7fafc", "#64bdf0", "#00558f", "#0b2545"),
 )  # fmt: skip
 DARK = Palette(
     ("#3a8fd9", "#ffa763", "#2bb48d", "#f2abd2", "#ffd34d", "#a8dbfa", "#b08be0", "#c7a566"),
-    "#e5e7eb", "#8b93a1", "#374151", "#000000", "#F0E442", ("#10151f", "#46566f"),
+    "#e5e7eb", "#8b93a1", "#374151", "#000000", "#F0E442", "#ff7db0", ("#10151f", "#46566f"),
     ("#10151f", "#00558f", "#64bdf0", "#f7fafc"),
 )  # fmt: skip
 DARK_BELOW = 0.5  # of the luminance of the axes

@@ -129,6 +129,8 @@ def draw_levels(ax, fun, curve: np.ndarray | None, t: np.ndarray) -> None:
     top, palette = float(np.abs(values).max()), find_palette(ax)
     colours = blend(palette.colours[0], palette.ground, palette.colours[1])
     shown = ax.contourf(x, y, values, levels=np.linspace(-top, top, 21), cmap=colours)
+    ax.contour(x, y, values, levels=np.linspace(-top, top, 11), colors=palette.ink, linewidths=0.4, alpha=0.7,
+               linestyles=["dashed"] * 5 + ["solid"] * 6)  # fmt: skip
     ax.figure.colorbar(shown, ax=ax, shrink=0.85, ticks=np.linspace(-top, top, 5), format="%.2f")
     if curve is not None:
         ax.plot(t, curve, color=palette.ink, linewidth=2.0)
