@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -16,6 +17,9 @@ from website.public_names import list_names
 from website.reference_pages import make_reference_pages
 
 HOME = PurePosixPath("docs/index.md"), PurePosixPath("index.md")
+EXAMPLES = sorted((ROOT / "docs" / "gallery").rglob("plot_*.py"))
+SHIPPED = {"dataclasses", "maxmargin", "matplotlib", "numpy", "scipy", "signal", "sklearn", "time", "warnings"}
+MAX_EXAMPLE_LINES = 70  # with the title and the explanation
 NOTEBOOK = PurePosixPath("docs/notebooks/README.md"), PurePosixPath("notebooks/index.md")
 
 
@@ -83,6 +87,51 @@ def test_text_stays_text():
     assert lines[0] == r"2 / \|w\| of coef\_, see `a|b`, :doc:`/linear`"
     assert lines[2:5] == ["::", "", "    P = |w|"]
     assert lines[-1] == r"and y\*"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_short_and_asks_one_question(path: Path):
+    """Its title is a question, it needs nothing that does not ship, it draws one figure and prints what it computed."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    title, line, *rest = ast.get_docstring(tree).splitlines()
+    assert title.endswith("?")
+    assert line == "=" * len(title)
+    assert len(" ".join(rest)) > 80  # says what is to be seen
+    assert len(text.splitlines()) <= MAX_EXAMPLE_LINES
+    assert list_imported(tree) <= SHIPPED
+    calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call)]
+    assert sum(isinstance(each.func, ast.Attribute) and each.func.attr == "subplots" for each in calls) == 1
+    printed = [each for each in calls if isinstance(each.func, ast.Name) and each.func.id == "print"]
+    assert printed
+    assert all(isinstance(each, ast.JoinedStr | ast.Name | ast.Attribute) for call in printed for each in call.args)
+
+
+def list_imported(tree: ast.Module) -> set[str]:
+    """The packages that a program imports."""
+    names = {each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return {name.partition(".")[0] for name in names}
+
+
+def test_the_gallery_is_whole():
+    """Enough examples, most of them on real data; every folder has its place on the page; no title twice."""
+    titles = [ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).splitlines()[0] for path in EXAMPLES]
+    assert len(EXAMPLES) >= 27
+    assert len(set(titles)) == len(titles)
+    on_real_data = [path for path in EXAMPLES if "load_" in path.read_text(encoding="utf-8")]
+    assert len(on_real_data) >= 0.7 * len(EXAMPLES)
+    settings = (ROOT / "website" / "conf.py").read_text(encoding="utf-8")
+    for folder in {path.parent for path in EXAMPLES}:
+        assert (folder / "GALLERY_HEADER.rst").exists()
+        assert f'"{folder.name}"' in settings
+
+
+def test_examples_have_their_places():
+    """On the site, in the folder of their group."""
+    path = PurePosixPath("docs/gallery/machines/plot_which_c.py")
+    assert find_page(path) == PurePosixPath("gallery/machines/plot_which_c.rst")
+    assert find_page(path.parent / "GALLERY_HEADER.rst") == PurePosixPath("gallery/index.rst")
 
 
 def test_faults_are_found(tmp_path: Path):

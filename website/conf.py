@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT)]
 
 from maxmargin import __version__  # noqa: E402
+from website.places import GALLERY, STAGE  # noqa: E402
 from website.source_pages import find_source  # noqa: E402
 from website.staging import has_gallery  # noqa: E402
 
@@ -90,6 +91,7 @@ html_show_search_summary = False  # it fetches pages, which browsers refuse to p
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+GALLERY_PARTS = ("machines", "regression", "certainty", "aims", "solvers", "practice")
 if has_gallery():
     # Examples warn where a reader should see it; what they call of other libraries is not ours to mend.
     warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
@@ -108,7 +110,8 @@ if has_gallery():
         "min_reported_time": 1e9,
         "remove_config_comments": True,
         "image_scrapers": ("matplotlib",),
-        "within_subsection_order": "FileNameSortKey",
+        "subsection_order": [os.path.relpath(ROOT / GALLERY / part, STAGE) for part in GALLERY_PARTS],
+        "within_subsection_order": "ExampleTitleSortKey",
         "thumbnail_size": (480, 336),
         "image_srcset": ["2x"],
         "write_computation_times": False,

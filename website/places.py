@@ -27,9 +27,9 @@ def find_page(path: PurePosixPath) -> PurePosixPath | None:
     """The page or picture of the site that shows a file of the repository; None if it is to be shown as source."""
     if str(path) in NAMED_PAGES:
         return PurePosixPath(NAMED_PAGES[str(path)])
-    if path.parent == GALLERY and path.suffix == ".py":
-        return PurePosixPath("gallery", path.name).with_suffix(".rst")
-    if path == GALLERY or (path.parent == GALLERY and path.suffix in (".rst", ".md")):
+    if path.is_relative_to(GALLERY):
+        if path.suffix == ".py":
+            return path.relative_to("docs").with_suffix(".rst")
         return PurePosixPath("gallery/index.rst")
     shown = path.suffix in PICTURES or path.suffix == ".md"
     for folder, place in (("docs", ""), ("benchmarks/results", "benchmarks")):

@@ -41,7 +41,7 @@ def stage(*, gallery: bool) -> None:
 
 def has_gallery() -> bool:
     """Whether there are examples to show."""
-    return any((ROOT / GALLERY).glob("plot_*.py"))
+    return any((ROOT / GALLERY).rglob("plot_*.py"))
 
 
 def write(pages: dict[PurePosixPath, str | bytes]) -> None:

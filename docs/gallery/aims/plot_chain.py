@@ -36,9 +36,9 @@ right = np.mean(alone.predict(np.vstack(X_new)) == np.concatenate(y_new))
 print(f"one by one {right:.1%} right, as a chain {np.mean(np.array(chain.predict(X_new)) == y_new):.1%}")
 print(chain.certificate_)
 
-figure, panels = plt.subplots(1, 8, figsize=(10, 2.6), layout="constrained")
+figure, panels = plt.subplots(2, 4, figsize=(8.4, 6), layout="constrained")
 read, guessed = chain.predict(X_new[:1])[0], alone.predict(X_new[0])
-for place, panel in enumerate(panels):
+for place, panel in enumerate(panels.ravel()):
     panel.imshow(X_new[0][place].reshape(8, 8), cmap="gray_r")
-    panel.set_title(f"chain {read[place]}\nalone {guessed[place]}", fontsize=12)
+    panel.set_title(f"chain {read[place]}, alone {guessed[place]}", fontsize=14)
     panel.set_axis_off()

@@ -16,7 +16,7 @@ from maxmargin import RankSVM
 from maxmargin.plots.canvas import LIGHT
 
 X, y = load_diabetes(return_X_y=True)
-X, X_new, y, y_new = train_test_split(10 * X, np.ceil(y / 50), random_state=0)  # five grades are enough
+X, X_new, y, y_new = train_test_split(10 * X, np.ceil(y / 50), random_state=0)  # seven grades
 model = RankSVM(C=0.01).fit(X, y)
 order = np.argsort(-model.predict(X_new))
 means = [part.mean() for part in np.array_split(y_new[order], 10)]

@@ -13,9 +13,9 @@ from sklearn.model_selection import cross_val_score
 from maxmargin import SVC
 from maxmargin.plots import plot_decision_boundary
 
-X, y = make_moons(150, noise=0.25, random_state=0)
+X, y = make_moons(150, noise=0.3, random_state=0)
 figure, panels = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
-for panel, gamma in zip(panels, [0.02, 1.0, 50.0], strict=True):
+for panel, gamma in zip(panels, [0.02, 1.0, 100.0], strict=True):
     model = SVC(gamma=gamma)
     score = cross_val_score(model, X, y, cv=10).mean()
     plot_decision_boundary(model.fit(X, y), X, y, ax=panel)

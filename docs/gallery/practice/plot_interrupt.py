@@ -2,8 +2,8 @@
 What does Ctrl-C leave behind?
 ==============================
 
-A machine that predicts, and its certificate. Here a callback presses Ctrl-C as soon as the gap is below one half; a
-second fit with ``warm_start=True`` goes on from there.
+A machine that predicts, and its certificate. Here a callback presses Ctrl-C as soon as the solver reports a gap below
+one half; a second fit with ``warm_start=True`` goes on from there.
 """
 
 import signal
@@ -31,8 +31,8 @@ class PressCtrlC:
             signal.raise_signal(signal.SIGINT)
 
 
-X, y = make_moons(2000, noise=0.3, random_state=0)
-model = SVC(C=1e3, gamma=5.0, solver="smo", warm_start=True).set_callbacks(PressCtrlC())
+X, y = make_moons(600, noise=0.3, random_state=0)
+model = SVC(C=1e5, gamma=1.0, solver="smo", warm_start=True).set_callbacks(PressCtrlC())
 figure, panels = plt.subplots(1, 2, figsize=(10, 5), layout="constrained")
 try:
     model.fit(X, y)

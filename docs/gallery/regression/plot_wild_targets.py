@@ -2,8 +2,8 @@
 Which loss ignores wild targets?
 ================================
 
-Thirty targets are wrong by a lot. Squares make these few targets as heavy as all others together; the Huber loss
-and the absolute loss grow like :math:`|f - y|`, and nearly ignore them.
+Thirty targets are wrong by a lot. Squares make these few targets heavier than all others together; the Huber
+loss and the absolute loss grow like :math:`|f - y|`, and give way much less.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Which way down?
 ===============
 
-The objective of a machine with two weights is a surface over a plane. Gradient descent zigzags across the valley,
-momentum overshoots, AdaGrad scales each coordinate by itself.
+The objective of a machine with two weights is a surface over a plane. Gradient descent creeps along the valley,
+momentum overshoots and turns, AdaGrad scales each coordinate by itself.
 """
 
 import matplotlib.pyplot as plt
