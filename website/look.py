@@ -15,7 +15,10 @@ from .places import HTML
 
 SCREENS = {"desk": (1280, 900), "phone": (390, 844)}
 LONGEST_SECONDS = 2.0  # that a page may take
-PICTURED = ("index", "tour", "guide/index", "reference/index", "reference/maxmargin.SVC", "benchmarks/large_fits")
+PICTURED = (
+    "index", "tour", "guide/index", "guide/choosing", "gallery/index", "gallery/machines/plot_which_c",
+    "reference/index", "reference/maxmargin.SVC", "benchmarks/large_fits",
+)  # fmt: skip
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
