@@ -12,7 +12,11 @@ from website.public_names import list_names
 from website.reference_pages import list_members
 
 NAMES = {each.full: each for each in list_names()}
-FULL = {name: each for name, each in NAMES.items() if each.module in ("maxmargin", "maxmargin.model_selection")}
+# Contracts, pictures and formats of files have sentences and parameters, and their examples in docs.
+FULL_MODULES = {
+    "maxmargin", "maxmargin.model_selection", "maxmargin.solvers", "maxmargin.model.losses", "maxmargin.model.kernels",
+}  # fmt: skip
+FULL = {name: each for name, each in NAMES.items() if each.module in FULL_MODULES}
 # What these do is no method of a paper.
 WITHOUT_REFERENCES = {
     "Diagnosis", "Minimum", "Result", "Status", "diagnose", "explain", "export_onnx", "load", "open_blocks",

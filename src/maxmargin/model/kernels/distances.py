@@ -25,7 +25,34 @@ from .shifts import find_shift, translate
 
 @dataclass(frozen=True)
 class RBF(Formula):
-    """exp(-gamma |x - z|^2)."""
+    """exp(-gamma |x - z|^2).
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float, default="scale"
+        1 / (d Var(X)), 1 / d, or a number.
+    shift : ndarray of shape (d,), default=None
+        What is subtracted from every sample; a fit chooses it.
+
+    See Also
+    --------
+    SVC : Takes it as `kernel="rbf"`, or this object.
+    Laplacian : The same of the distance in the 1-norm.
+
+    References
+    ----------
+    - Boser, Guyon and Vapnik (1992). A training algorithm for optimal margin classifiers. COLT, 144-152.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.contracts.samples import wrap
+    >>> from maxmargin.model.kernels import RBF
+    >>> X = wrap(np.array([[0.0], [1.0]]))
+    >>> RBF(gamma=1.0).evaluate(X, X).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
 
     gamma: float | str = "scale"
     shift: np.ndarray | None = None
@@ -141,7 +168,32 @@ class RBF(Formula):
 
 @dataclass(frozen=True)
 class Laplacian(Formula):
-    """exp(-gamma |x - z|_1)."""
+    """exp(-gamma |x - z|_1).
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float, default="scale"
+        1 / (d Var(X)), 1 / d, or a number.
+
+    See Also
+    --------
+    SVC : Takes it as `kernel="laplacian"`, or this object.
+    RBF : The same of the squared distance.
+
+    References
+    ----------
+    - Boser, Guyon and Vapnik (1992). A training algorithm for optimal margin classifiers. COLT, 144-152.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.contracts.samples import wrap
+    >>> from maxmargin.model.kernels import Laplacian
+    >>> X = wrap(np.array([[0.0], [1.0]]))
+    >>> Laplacian(gamma=1.0).evaluate(X, X).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
 
     gamma: float | str = "scale"
     name = "laplacian"

@@ -16,7 +16,26 @@ from ..samples import PrecomputedRows
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """K itself: samples are given as rows of kernel values against the training samples."""
+    """K itself: samples are given as rows of kernel values against the training samples.
+
+    See Also
+    --------
+    SVC : Takes it as `kernel="precomputed"`.
+    Custom : A function in place of a matrix.
+
+    References
+    ----------
+    - Chang and Lin (2011). LIBSVM: a library for support vector machines. ACM Transactions on Intelligent Systems
+      and Technology 2, 27:1-27.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SVC(kernel="precomputed").fit(X @ X.T, y).score(X @ X.T, y) > 0.9
+    True
+    """
 
     name = "precomputed"
     psd = None
@@ -42,7 +61,33 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True)
 class Custom(Precomputed):
-    """function(X, Z), any callable that returns the matrix of kernel values; `X_fit` is bound at training."""
+    """function(X, Z), any callable that returns the matrix of kernel values; `X_fit` is bound at training.
+
+    Parameters
+    ----------
+    function : callable
+        Of two matrices; returns kernel values of all pairs of their rows.
+    X_fit : array-like of shape (n, d), default=None
+        The training samples.
+
+    See Also
+    --------
+    SVC : Takes the function as `kernel`.
+    Precomputed : A matrix in place of a function.
+
+    References
+    ----------
+    - Chang and Lin (2011). LIBSVM: a library for support vector machines. ACM Transactions on Intelligent Systems
+      and Technology 2, 27:1-27.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SVC(kernel=lambda X, Z: X @ Z.T).fit(X, y).score(X, y) > 0.9
+    True
+    """
 
     function: Callable = None
     X_fit: Any = None

@@ -29,6 +29,30 @@ class Linear(Formula):
 
     With duals that sum to zero the shift changes b alone: sum_j a_j <x_j - m, x - m> = <w, x> - <w, m>. Products of
     samples far from the origin have no digits left for their differences, so it is taken where a machine allows it.
+
+    Parameters
+    ----------
+    shift : ndarray of shape (d,), default=None
+        What is subtracted from every sample; a fit chooses it.
+
+    See Also
+    --------
+    SVC : Takes it as `kernel="linear"`, or this object.
+    LinearSVC : Linear machines without a kernel.
+
+    References
+    ----------
+    - Cortes and Vapnik (1995). Support-vector networks. Machine Learning 20, 273-297.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.contracts.samples import wrap
+    >>> from maxmargin.model.kernels import Linear
+    >>> X = wrap(np.array([[1.0, 2.0], [3.0, 0.0]]))
+    >>> Linear().evaluate(X, X)
+    array([[5., 3.],
+           [3., 9.]])
     """
 
     shift: np.ndarray | None = None
@@ -79,7 +103,36 @@ class Linear(Formula):
 
 @dataclass(frozen=True)
 class Polynomial(Formula):
-    """(gamma <x, z> + coef0)^degree."""
+    """(gamma <x, z> + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        The exponent.
+    gamma : {"scale", "auto"} or float, default="scale"
+        1 / (d Var(X)), 1 / d, or a number.
+    coef0 : float, default=0
+        What is added to the product.
+
+    See Also
+    --------
+    SVC : Takes it as `kernel="poly"`, or this object.
+    Linear : Degree 1.
+
+    References
+    ----------
+    - Boser, Guyon and Vapnik (1992). A training algorithm for optimal margin classifiers. COLT, 144-152.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.contracts.samples import wrap
+    >>> from maxmargin.model.kernels import Polynomial
+    >>> X = wrap(np.array([[1.0, 2.0], [3.0, 0.0]]))
+    >>> Polynomial(degree=2, gamma=1.0, coef0=1.0).evaluate(X, X)
+    array([[ 36.,  16.],
+           [ 16., 100.]])
+    """
 
     degree: int = 3
     gamma: float | str = "scale"
@@ -151,7 +204,35 @@ class Polynomial(Formula):
 
 @dataclass(frozen=True)
 class Sigmoid(Formula):
-    """tanh(gamma <x, z> + coef0): not positive semidefinite in general."""
+    """tanh(gamma <x, z> + coef0): not positive semidefinite in general.
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float, default="scale"
+        1 / (d Var(X)), 1 / d, or a number.
+    coef0 : float, default=0
+        What is added to the product.
+
+    See Also
+    --------
+    SVC : Takes it as `kernel="sigmoid"`, or this object.
+    Certificate : Proves nothing where `convex` is not True.
+
+    References
+    ----------
+    - Chang and Lin (2011). LIBSVM: a library for support vector machines. ACM Transactions on Intelligent Systems
+      and Technology 2, 27:1-27.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.contracts.samples import wrap
+    >>> from maxmargin.model.kernels import Sigmoid
+    >>> X = wrap(np.array([[0.0], [1.0]]))
+    >>> Sigmoid(gamma=1.0).evaluate(X, X).round(4)
+    array([[0.    , 0.    ],
+           [0.    , 0.7616]])
+    """
 
     gamma: float | str = "scale"
     coef0: float = 0.0

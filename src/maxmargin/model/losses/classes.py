@@ -201,7 +201,24 @@ class MulticlassHingeTerms(ClassTerms):
 
 @dataclass(frozen=True)
 class Softmax(Loss):
-    """log sum_k exp(f_k) - f_y."""
+    """log sum_k exp(f_k) - f_y.
+
+    See Also
+    --------
+    RiskClassifier : With `multi_class="softmax"`.
+    MulticlassHinge : The hinge of all classes at once.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Softmax
+    >>> Softmax().value(np.array([[2.0], [1.0], [0.0]]), np.array([1])).round(3)
+    array([1.408])
+    """
 
     name = "softmax"
     target = "class"
@@ -219,6 +236,32 @@ class MulticlassHinge(Loss):
 
     `label_costs` is Delta (Taskar et al. 2004), `label_scales` Gamma (Tsochantaridis et al. 2005): one row for each
     true class, one column for each other one.
+
+    Parameters
+    ----------
+    label_costs : ndarray of shape (k, k), default=None
+        Delta, zero on its diagonal; None is 1 for every error.
+    label_scales : ndarray of shape (k, k), default=None
+        Gamma; None is 1.
+
+    See Also
+    --------
+    LinearSVC : With `multi_class="crammer_singer"`.
+    Softmax : The smooth loss of all classes at once.
+
+    References
+    ----------
+    - Crammer and Singer (2001). On the algorithmic implementation of multiclass kernel-based vector machines. JMLR 2,
+      265-292.
+    - Tsochantaridis, Joachims, Hofmann and Altun (2005). Large margin methods for structured and interdependent output
+      variables. JMLR 6, 1453-1484.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import MulticlassHinge
+    >>> MulticlassHinge().value(np.array([[2.0], [1.0], [0.0]]), np.array([1]))
+    array([2.])
     """
 
     label_costs: np.ndarray | None = None

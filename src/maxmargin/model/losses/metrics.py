@@ -138,7 +138,24 @@ class MetricLoss(Loss):
 
 @dataclass(frozen=True)
 class ErrorRate(MetricLoss):
-    """Delta = share of wrong labels. R(f) = sum_i max(0, 1 - y_i f_i), the hinge loss, exactly."""
+    """Delta = share of wrong labels. R(f) = sum_i max(0, 1 - y_i f_i), the hinge loss, exactly.
+
+    See Also
+    --------
+    MetricSVC : The machine with this loss.
+    Hinge : The same number, sample by sample.
+
+    References
+    ----------
+    - Joachims (2005). A support vector method for multivariate performance measures. ICML, 377-384.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import ErrorRate
+    >>> ErrorRate().value(np.array([-1.0, 0.5, 2.0, -2.0]), np.array([1.0, 1.0, -1.0, -1.0]))
+    array([5.5])
+    """
 
     name = "error"
     sees_intercept = takes_weights = True
@@ -150,7 +167,29 @@ class ErrorRate(MetricLoss):
 
 @dataclass(frozen=True)
 class FBeta(MetricLoss):
-    """Delta = 1 - F_beta = 1 - (1 + beta^2) h / (h + m + beta^2 n_plus), h true and m false positives."""
+    """Delta = 1 - F_beta = 1 - (1 + beta^2) h / (h + m + beta^2 n_plus), h true and m false positives.
+
+    Parameters
+    ----------
+    beta : float, default=1
+        How many times as much recall counts as precision.
+
+    See Also
+    --------
+    MetricSVC : The machine with this loss.
+    F1 : With beta = 1.
+
+    References
+    ----------
+    - Joachims (2005). A support vector method for multivariate performance measures. ICML, 377-384.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import FBeta
+    >>> FBeta(beta=2.0).value(np.array([-1.0, 0.5, 2.0, -2.0]), np.array([1.0, 1.0, -1.0, -1.0]))
+    array([6.5])
+    """
 
     beta: float = 1.0
     name = "fbeta"
@@ -163,7 +202,24 @@ class FBeta(MetricLoss):
 
 @dataclass(frozen=True)
 class F1(MetricLoss):
-    """Delta = 1 - F_1 = 1 - 2 h / (h + m + n_plus)."""
+    """Delta = 1 - F_1 = 1 - 2 h / (h + m + n_plus).
+
+    See Also
+    --------
+    MetricSVC : The machine with this loss.
+    FBeta : With recall weighing more, or less.
+
+    References
+    ----------
+    - Joachims (2005). A support vector method for multivariate performance measures. ICML, 377-384.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import F1
+    >>> F1().value(np.array([-1.0, 0.5, 2.0, -2.0]), np.array([1.0, 1.0, -1.0, -1.0]))
+    array([6.5])
+    """
 
     name = "f1"
     sees_intercept = True
@@ -179,6 +235,27 @@ class PrecisionAtK(MetricLoss):
 
     The labels y themselves are such a labelling only if k = n_plus. Else R(f + t) = R(f) + (k - n_plus) t: R is convex
     still, but it may be negative, it does not bound n Delta, and a free intercept would run away.
+
+    Parameters
+    ----------
+    k : int, float or None, default=None
+        How many samples are found; a float below 1 is a share of all, None the number of positives.
+
+    See Also
+    --------
+    MetricSVC : The machine with this loss.
+    RecallAtK : The share of the positives among them.
+
+    References
+    ----------
+    - Joachims (2005). A support vector method for multivariate performance measures. ICML, 377-384.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import PrecisionAtK
+    >>> PrecisionAtK().value(np.array([-1.0, 0.5, 2.0, -2.0]), np.array([1.0, 1.0, -1.0, -1.0]))
+    array([5.])
     """
 
     k: int | float | None = None
@@ -192,7 +269,29 @@ class PrecisionAtK(MetricLoss):
 
 @dataclass(frozen=True)
 class RecallAtK(MetricLoss):
-    """Delta = 1 - h / n_plus over labellings with exactly k samples at +1; what `PrecisionAtK` says of k holds here."""
+    """Delta = 1 - h / n_plus over labellings with exactly k samples at +1; what `PrecisionAtK` says of k holds here.
+
+    Parameters
+    ----------
+    k : int, float or None, default=None
+        As for `PrecisionAtK`.
+
+    See Also
+    --------
+    MetricSVC : The machine with this loss.
+    PrecisionAtK : The share of those found that are right.
+
+    References
+    ----------
+    - Joachims (2005). A support vector method for multivariate performance measures. ICML, 377-384.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import RecallAtK
+    >>> RecallAtK().value(np.array([-1.0, 0.5, 2.0, -2.0]), np.array([1.0, 1.0, -1.0, -1.0]))
+    array([5.])
+    """
 
     k: int | float | None = None
     name = "recall_at_k"
@@ -205,7 +304,24 @@ class RecallAtK(MetricLoss):
 
 @dataclass(frozen=True)
 class BreakEven(MetricLoss):
-    """Delta = 1 - h / n_plus over labellings with exactly n_plus samples at +1: precision and recall are the same."""
+    """Delta = 1 - h / n_plus over labellings with exactly n_plus samples at +1: precision and recall are the same.
+
+    See Also
+    --------
+    MetricSVC : The machine with this loss.
+    F1 : Of all labellings, not only those in which precision equals recall.
+
+    References
+    ----------
+    - Joachims (2005). A support vector method for multivariate performance measures. ICML, 377-384.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import BreakEven
+    >>> BreakEven().value(np.array([-1.0, 0.5, 2.0, -2.0]), np.array([1.0, 1.0, -1.0, -1.0]))
+    array([5.])
+    """
 
     name = "prbep"
 
@@ -216,7 +332,24 @@ class BreakEven(MetricLoss):
 
 @dataclass(frozen=True)
 class RocAuc(MetricLoss):
-    """n / (n_plus n_minus) sum over pairs (p positive, q negative) of max(0, 1 - (f_p - f_q)) >= n (1 - AUC)."""
+    """n / (n_plus n_minus) sum over pairs (p positive, q negative) of max(0, 1 - (f_p - f_q)) >= n (1 - AUC).
+
+    See Also
+    --------
+    MetricSVC : The machine with this loss.
+    PairwiseLoss : Pairs within queries, of any levels.
+
+    References
+    ----------
+    - Joachims (2005). A support vector method for multivariate performance measures. ICML, 377-384.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import RocAuc
+    >>> RocAuc().value(np.array([-1.0, 0.5, 2.0, -2.0]), np.array([1.0, 1.0, -1.0, -1.0]))
+    array([6.5])
+    """
 
     name = "roc_auc"
     takes_weights = True

@@ -101,7 +101,30 @@ def resolve_metric(M: np.ndarray) -> Metric:
 
 @dataclass(frozen=True, eq=False)
 class Multivariate(Loss):
-    """(f - y)' M (f - y) / 2 for targets of several numbers, M positive semidefinite (`resolve_metric`)."""
+    """(f - y)' M (f - y) / 2 for targets of several numbers, M positive semidefinite (`resolve_metric`).
+
+    Parameters
+    ----------
+    M : ndarray of shape (k, k)
+        Positive semidefinite.
+
+    See Also
+    --------
+    RiskRegressor : With targets of shape (n, k).
+    VectorRidge : The solver for it.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Multivariate
+    >>> Multivariate(np.eye(2)).value(np.array([[1.0], [3.0]]), np.array([[1.0], [1.0]]))
+    array([[2.],
+           [2.]])
+    """
 
     M: np.ndarray
     name = "multivariate"

@@ -95,7 +95,29 @@ def make_piecewise(p, d, e, lo, hi, like: np.ndarray) -> PiecewiseConjugate:
 
 @dataclass(frozen=True)
 class Hinge(PiecewiseLoss):
-    """max(0, margin - y f)."""
+    """max(0, margin - y f).
+
+    Parameters
+    ----------
+    margin : float, default=1
+        The score from which on a right answer costs nothing.
+
+    See Also
+    --------
+    SVC : Kernel machines with this loss.
+    SquaredHinge : Its square, which is smooth.
+
+    References
+    ----------
+    - Cortes and Vapnik (1995). Support-vector networks. Machine Learning 20, 273-297.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Hinge
+    >>> Hinge().value(np.array([-1.0, 0.5, 2.0]), np.ones(3))
+    array([2. , 0.5, 0. ])
+    """
 
     margin: float = 1.0
     name = "hinge"
@@ -110,7 +132,24 @@ class Hinge(PiecewiseLoss):
 
 @dataclass(frozen=True)
 class SquaredHinge(PiecewiseLoss):
-    """max(0, 1 - y f)^2, without the 1/2, as LIBLINEAR."""
+    """max(0, 1 - y f)^2, without the 1/2, as LIBLINEAR.
+
+    See Also
+    --------
+    LinearSVC : Linear machines with this loss.
+    Hinge : Without the square.
+
+    References
+    ----------
+    - Fan, Chang, Hsieh, Wang and Lin (2008). LIBLINEAR: a library for large linear classification. JMLR 9, 1871-1874.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import SquaredHinge
+    >>> SquaredHinge().value(np.array([-1.0, 0.5, 0.9]), np.ones(3)).round(2)
+    array([4.  , 0.25, 0.01])
+    """
 
     name = "squared_hinge"
     target = "label"
@@ -124,7 +163,29 @@ class SquaredHinge(PiecewiseLoss):
 
 @dataclass(frozen=True)
 class Novelty(PiecewiseLoss):
-    """max(0, rho - f)."""
+    """max(0, rho - f).
+
+    Parameters
+    ----------
+    rho : float, default=0
+        The score that samples are to reach.
+
+    See Also
+    --------
+    OneClassSVM : The machine with this loss, whose intercept is -rho.
+
+    References
+    ----------
+    - Schölkopf, Platt, Shawe-Taylor, Smola and Williamson (2001). Estimating the support of a high-dimensional
+      distribution. Neural Computation 13, 1443-1471.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Novelty
+    >>> Novelty(rho=1.0).value(np.array([-1.0, 0.5, 2.0]), np.ones(3))
+    array([2. , 0.5, 0. ])
+    """
 
     rho: float = 0.0
     name = "novelty"
@@ -137,7 +198,24 @@ class Novelty(PiecewiseLoss):
 
 @dataclass(frozen=True)
 class LeastSquares(PiecewiseLoss):
-    """(f - y)^2 / 2."""
+    """(f - y)^2 / 2.
+
+    See Also
+    --------
+    RiskRegressor : Linear machines with this loss.
+    Absolute : Errors count as they are, not squared.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import LeastSquares
+    >>> LeastSquares().value(np.array([-1.0, 0.5, 2.0]), np.ones(3))
+    array([2.   , 0.125, 0.5  ])
+    """
 
     name = "least_squares"
     target = "real"
@@ -150,7 +228,24 @@ class LeastSquares(PiecewiseLoss):
 
 @dataclass(frozen=True)
 class Absolute(PiecewiseLoss):
-    """|f - y|."""
+    """|f - y|.
+
+    See Also
+    --------
+    RiskRegressor : Linear machines with this loss.
+    Quantile : The same, with one side weighing more.
+
+    References
+    ----------
+    - Koenker (2005). Quantile Regression. Cambridge University Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Absolute
+    >>> Absolute().value(np.array([-1.0, 0.5, 2.0]), np.ones(3))
+    array([2. , 0.5, 1. ])
+    """
 
     name = "absolute"
     target = "real"
@@ -165,6 +260,27 @@ class Quantile(PiecewiseLoss):
     """max(q (y - f), (1 - q) (f - y)): its minimiser is the q-quantile of y, as in scikit-learn.
 
     The bundle papers weigh over-prediction by tau; their tau is 1 - q.
+
+    Parameters
+    ----------
+    quantile : float or ndarray of shape (n,), default=0.5
+        q, for all samples or for each of them.
+
+    See Also
+    --------
+    RiskRegressor : Linear machines with this loss.
+    ConformalQuantileRegressor : Intervals between two quantiles.
+
+    References
+    ----------
+    - Koenker (2005). Quantile Regression. Cambridge University Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Quantile
+    >>> Quantile(0.9).value(np.array([-1.0, 0.5, 2.0]), np.ones(3))
+    array([1.8 , 0.45, 0.1 ])
     """
 
     quantile: float | np.ndarray = 0.5
@@ -179,7 +295,29 @@ class Quantile(PiecewiseLoss):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(PiecewiseLoss):
-    """max(0, |f - y| - epsilon)."""
+    """max(0, |f - y| - epsilon).
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Errors up to which nothing is counted.
+
+    See Also
+    --------
+    SVR : Kernel machines with this loss.
+    SquaredEpsilonInsensitive : Its square, which is smooth.
+
+    References
+    ----------
+    - Smola and Schölkopf (2004). A tutorial on support vector regression. Statistics and Computing 14, 199-222.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(0.5).value(np.array([-1.0, 0.5, 2.0]), np.ones(3))
+    array([1.5, 0. , 0.5])
+    """
 
     epsilon: float = 0.1
     name = "epsilon_insensitive"
@@ -192,7 +330,29 @@ class EpsilonInsensitive(PiecewiseLoss):
 
 @dataclass(frozen=True)
 class SquaredEpsilonInsensitive(PiecewiseLoss):
-    """max(0, |f - y| - epsilon)^2."""
+    """max(0, |f - y| - epsilon)^2.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Errors up to which nothing is counted.
+
+    See Also
+    --------
+    LinearSVR : Linear machines with this loss.
+    EpsilonInsensitive : Without the square.
+
+    References
+    ----------
+    - Fan, Chang, Hsieh, Wang and Lin (2008). LIBLINEAR: a library for large linear classification. JMLR 9, 1871-1874.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import SquaredEpsilonInsensitive
+    >>> SquaredEpsilonInsensitive(0.5).value(np.array([-1.0, 0.5, 2.0]), np.ones(3))
+    array([2.25, 0.  , 0.25])
+    """
 
     epsilon: float = 0.1
     name = "squared_epsilon_insensitive"
@@ -205,7 +365,30 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
 
 @dataclass(frozen=True)
 class Huber(PiecewiseLoss):
-    """r^2/(2h) if |r| <= h else |r| - h/2, with r = f - y and threshold h."""
+    """r^2/(2h) if |r| <= h else |r| - h/2, with r = f - y and threshold h.
+
+    Parameters
+    ----------
+    threshold : float, default=1
+        h, from which on errors count as they are, not squared.
+
+    See Also
+    --------
+    RiskRegressor : Linear machines with this loss.
+    LeastSquares : All errors squared.
+    Absolute : None of them.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Huber
+    >>> Huber(1.0).value(np.array([-1.0, 0.5, 2.0]), np.ones(3))
+    array([1.5  , 0.125, 0.5  ])
+    """
 
     threshold: float = 1.0
     name = "huber"

@@ -102,6 +102,27 @@ class PairwiseLoss(Loss):
 
     `groups` names the query of each sample, in any order; None is one query for all. Queries without pairs count
     nothing.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n,), default=None
+        The query of each sample.
+
+    See Also
+    --------
+    RankSVM : The machine with this loss.
+    RocAuc : One query of two levels.
+
+    References
+    ----------
+    - Joachims (2002). Optimizing search engines using clickthrough data. KDD, 133-142.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import PairwiseLoss
+    >>> PairwiseLoss().value(np.array([0.0, 0.5, 3.0]), np.array([1.0, 2.0, 3.0]))
+    array([0.5])
     """
 
     groups: np.ndarray | None = None

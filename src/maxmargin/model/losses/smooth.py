@@ -81,7 +81,24 @@ class LogisticTerms(SmoothTerms):
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """log(1 + exp(-y f))."""
+    """log(1 + exp(-y f)).
+
+    See Also
+    --------
+    RiskClassifier : Linear machines with this loss, and their probabilities.
+    Softmax : The same for many classes at once.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Logistic
+    >>> Logistic().value(np.array([-1.0, 0.5, 2.0]), np.ones(3)).round(3)
+    array([1.313, 0.474, 0.127])
+    """
 
     name = "logistic"
     target = "label"
@@ -139,7 +156,24 @@ class ExponentialTerms(SmoothTerms):
 
 @dataclass(frozen=True)
 class Exponential(Loss):
-    """exp(-y f)."""
+    """exp(-y f).
+
+    See Also
+    --------
+    RiskClassifier : Linear machines with this loss, and their probabilities.
+    Logistic : Grows more slowly.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Exponential
+    >>> Exponential().value(np.array([-1.0, 0.5, 2.0]), np.ones(3)).round(3)
+    array([2.718, 0.607, 0.135])
+    """
 
     name = "exponential"
     grows_exponentially = True
@@ -212,7 +246,23 @@ class PoissonTerms(SmoothTerms):
 
 @dataclass(frozen=True)
 class Poisson(Loss):
-    """exp(f) - y f."""
+    """exp(f) - y f.
+
+    See Also
+    --------
+    RiskRegressor : Linear machines with this loss, which predict exp(f).
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.model.losses import Poisson
+    >>> Poisson().value(np.array([-1.0, 0.5, 2.0]), np.ones(3)).round(3)
+    array([1.368, 1.149, 5.389])
+    """
 
     name = "poisson"
     grows_exponentially = True

@@ -35,6 +35,25 @@ class ClassCoordinate(Solver):
     ----------
     effort : float
         Passes after which the run gives up; "auto" then goes on with another solver.
+
+    See Also
+    --------
+    LinearSVC : With `multi_class="crammer_singer"`.
+    Coordinate : One problem for each class.
+
+    References
+    ----------
+    - Keerthi, Sundararajan, Chang, Hsieh and Lin (2008). A sequential dual method for large scale multi-class linear
+      SVMs. KDD, 408-416.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(multi_class="crammer_singer").fit(X, y)
+    >>> model.result_.solver.name, model.result_.converged
+    ('bundle', True)
     """
 
     effort: float = np.inf

@@ -26,6 +26,24 @@ class ProximalNewton(Solver):
     """min |w|_1 + sum_i c_i l(f_i; y_i) for a smooth loss: quadratic models with kinks (Yuan, Ho and Lin 2012).
 
     The duals are -c l'(f), divided by the largest |sum_i a_i x_ij| over the features j if that is more than 1.
+
+    See Also
+    --------
+    LinearSVC : With `penalty="l1"`.
+    Newton : For the penalty 1/2 |w|^2.
+
+    References
+    ----------
+    - Yuan, Ho and Lin (2012). An improved GLMNET for L1-regularized logistic regression. JMLR 13, 1999-2030.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(penalty="l1").fit(X, y)
+    >>> model.result_.solver.name, model.result_.converged
+    ('proximal_newton', True)
     """
 
     name = "proximal_newton"

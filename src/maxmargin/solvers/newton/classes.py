@@ -27,6 +27,24 @@ class ClassNewton(Solver):
     """(R + Z' (diag(s) - s s') Z) V = -gradient over the k classes at once, s = softmax(f).
 
     The gap is half the square of the gradient, since a smooth loss and its conjugate agree at a = -c l'(f).
+
+    See Also
+    --------
+    RiskClassifier : With `multi_class="softmax"`.
+    Newton : One problem for each class.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import RiskClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RiskClassifier("logistic", multi_class="softmax").fit(X, y)
+    >>> model.result_.solver.name, model.result_.converged
+    ('class_newton', True)
     """
 
     name = "class_newton"

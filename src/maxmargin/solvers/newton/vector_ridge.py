@@ -20,7 +20,26 @@ MAX_REFINEMENTS = 5  # solves for the residual
 
 @dataclass(frozen=True)
 class VectorRidge(Solver):
-    """(R / m_j + Z' diag(c) Z) u_j = Z' diag(c) (V'y)_j for every eigenvalue m_j of M; w = V u."""
+    """(R / m_j + Z' diag(c) Z) u_j = Z' diag(c) (V'y)_j for every eigenvalue m_j of M; w = V u.
+
+    See Also
+    --------
+    RiskRegressor : With the loss "multivariate".
+    Newton : For losses of one score.
+
+    References
+    ----------
+    - Teo, Vishwanathan, Smola and Le (2010). Bundle methods for regularized risk minimization. JMLR 11, 311-365.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import RiskRegressor
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> model = RiskRegressor("multivariate").fit(X[:, :2], X[:, 2:])
+    >>> model.result_.solver.name, model.result_.converged
+    ('vector_ridge', True)
+    """
 
     name = "vector_ridge"
     formulation = "primal"
