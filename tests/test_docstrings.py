@@ -14,7 +14,8 @@ from website.reference_pages import list_members
 NAMES = {each.full: each for each in list_names()}
 # Contracts, pictures and formats of files have sentences and parameters, and their examples in docs.
 FULL_MODULES = {
-    "maxmargin", "maxmargin.model_selection", "maxmargin.solvers", "maxmargin.model.losses", "maxmargin.model.kernels",
+    "maxmargin", "maxmargin.model.kernels", "maxmargin.model.losses", "maxmargin.model_selection", "maxmargin.solvers",
+    "maxmargin.structures",
 }  # fmt: skip
 FULL = {name: each for name, each in NAMES.items() if each.module in FULL_MODULES}
 # What these do is no method of a paper.

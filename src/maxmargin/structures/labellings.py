@@ -9,7 +9,31 @@ import numpy as np
 
 
 class WeightedLabelling(NamedTuple):
-    """One labelling per sample, and the weight of each of them: alpha_i(z_i)."""
+    """One labelling per sample, and the weight of each of them: alpha_i(z_i).
+
+    Attributes
+    ----------
+    labelling : object
+        The labellings z_i, as `Examples.to_labelling` returns them.
+    weight : ndarray of shape (n,)
+
+    See Also
+    --------
+    StructuredPoint : Holds some of them.
+
+    References
+    ----------
+    - Joachims, Finley and Yu (2009). Cutting-plane training of structural SVMs. Machine Learning 77, 27-59.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import MulticlassModel, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> point = StructuredSVM(MulticlassModel()).fit(X, y).result_.point
+    >>> point.sheets[0].weight.shape
+    (150,)
+    """
 
     labelling: object
     weight: np.ndarray

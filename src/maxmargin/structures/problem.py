@@ -23,7 +23,32 @@ if TYPE_CHECKING:
 
 
 class StructuredPoint(NamedTuple):
-    """A candidate: w, and joint labellings with their weights alpha."""
+    """A candidate: w, and joint labellings with their weights alpha.
+
+    Attributes
+    ----------
+    w : ndarray of shape (size,)
+    sheets : tuple of WeightedLabelling
+        Together they are the dual point: alpha_i(z) is the weight of sample i in the sheet whose labelling of it is z.
+
+    See Also
+    --------
+    StructuredProblem : Of which it is a candidate.
+
+    References
+    ----------
+    - Joachims, Finley and Yu (2009). Cutting-plane training of structural SVMs. Machine Learning 77, 27-59.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import MulticlassModel, StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> point = StructuredSVM(MulticlassModel()).fit(X, y).result_.point
+    >>> point.w.shape, bool(np.allclose(point.a.sum(axis=0), 1.0))
+    ((12,), True)
+    """
 
     w: np.ndarray
     sheets: tuple[WeightedLabelling, ...]
@@ -54,6 +79,26 @@ class StructuredProblem:
         The samples, as a model gathers them.
     c : ndarray of shape (n,)
         C times sample weight, all positive.
+
+    See Also
+    --------
+    StructuredSVM : Poses it.
+    StructuredPoint : A candidate.
+    solve : Solves it.
+
+    References
+    ----------
+    - Tsochantaridis, Joachims, Hofmann and Altun (2005). Large margin methods for structured and interdependent output
+      variables. JMLR 6, 1453-1484.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import MulticlassModel, StructuredSVM, solve
+    >>> X, y = load_iris(return_X_y=True)
+    >>> problem = StructuredSVM(MulticlassModel()).pose_first_problem(X, y)
+    >>> problem.n, solve(problem).converged
+    (150, True)
     """
 
     examples: Examples

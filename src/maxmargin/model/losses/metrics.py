@@ -239,7 +239,7 @@ class PrecisionAtK(MetricLoss):
     Parameters
     ----------
     k : int, float or None, default=None
-        How many samples are found; a float below 1 is a share of all, None the number of positives.
+        How many samples are found; a float is a share of all, None the number of positives.
 
     See Also
     --------
