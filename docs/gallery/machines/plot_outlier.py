@@ -17,7 +17,7 @@ flowers, kinds = load_iris(return_X_y=True)
 X, y = flowers[:100, [0, 1]], kinds[:100]
 X_spoiled, y_spoiled = np.vstack([X, [[5.4, 3.1]]]), np.append(y, 0)
 
-figure, panels = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
+figure, panels = plt.subplots(1, 3, figsize=(10, 5.6), layout="constrained")
 cases = [("clean, C = 10000", X, y, 1e4), ("outlier, C = 10000", X_spoiled, y_spoiled, 1e4),
          ("outlier, C = 1", X_spoiled, y_spoiled, 1.0)]  # fmt: skip
 for panel, (title, data, labels, C) in zip(panels, cases, strict=True):

@@ -21,7 +21,7 @@ X = StandardScaler().fit_transform(wine.data[chosen][:, [0, 9]])  # alcohol and 
 y = wine.target[chosen] - 1
 
 search = GridSearchCV(make_pipeline(SVC(gamma=0.5)), {"svc__C": [0.02, 1.0, 1000.0]}, cv=10).fit(X, y)
-figure, panels = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
+figure, panels = plt.subplots(1, 3, figsize=(10, 5.6), layout="constrained")
 for panel, C, score in zip(panels, [0.02, 1.0, 1000.0], search.cv_results_["mean_test_score"], strict=True):
     model = SVC(C=C, gamma=0.5).fit(X, y)
     plot_decision_boundary(model, X, y, ax=panel)

@@ -20,7 +20,7 @@ def curved(x):
     return value, np.array([0.5 * (1.0 if u > 1.0 else -1.0) + 0.5 * u - 0.25 * np.exp(-u)])
 
 
-figure, axes = plt.subplots(1, 3, figsize=(13, 5), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10, 5.6), layout="constrained")
 plot_bundle_steps(curved, [-2.0, 3.0], proximity=1.5, radius=1.0, level=1.2, limits=(-2.5, 3.5), axes=axes)
 for method in ("cutting-plane", "proximal-bundle", "trust-region-bundle", "level-bundle"):
     found = minimize(curved, [3.0], method=method, bounds=(-30.0, 30.0), tol=1e-6)

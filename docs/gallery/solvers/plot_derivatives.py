@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from maxmargin.plots import plot_derivatives
 from maxmargin.plots.subgradients import bend, cliff, ridge
 
-figure, axes = plt.subplots(2, 3, figsize=(13.5, 8.0), layout="constrained")
+figure, axes = plt.subplots(2, 3, figsize=(13.5, 8.6), layout="constrained")
 plot_derivatives(axes)
 print(f"Not linear: the slopes along (1, 0) and (0, 1) add up to {bend(1.0, 0.0) + bend(0.0, 1.0):g},")
 print(f"but along (1, 1) the slope is {bend(1.0, 1.0):g}.")

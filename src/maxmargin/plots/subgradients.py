@@ -115,7 +115,7 @@ def plot_derivatives(axes=None):
     t = np.linspace(-1.0, 1.0, CURVE_POINTS)
     for ax, fun, curve, title in zip(axes[0], (bend, cliff, ridge), (None, t**3, t**2), titles, strict=True):
         draw_levels(ax, fun, curve, t)
-        ax.set_title(title)
+        ax.set_title(title, fontsize="medium")
     draw_directional(axes[1, 0])
     draw_along_curves(axes[1, 1], cliff, 3, "f(h)", divide=False)
     draw_along_curves(axes[1, 2], ridge, 2, "f(h) / |h|", divide=True)
