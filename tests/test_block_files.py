@@ -118,7 +118,7 @@ BROKEN = {
     "1 1 :2\n": "line 1, column 3: index:value was expected, got '1'",
     "1 1:x\n": "line 1, column 5: a number was expected, got 'x'",
     "1 2:1 1:1\n": "line 1, column 7: the indices of a line must rise, got '1:1'",
-    "1 qid:3 2:1\n": "line 1, column 3: qid: is not known here",
+    "1 qid:3 2:1\n": "line 1, column 3: qid: is not supported here",
     "1 99999999999:1\n": "line 1, column 3: an index must be at most 2147483646",
 }
 

@@ -433,7 +433,7 @@ def test_what_blocks_cannot_do_is_said():
         LinearSVC(loss="hinge", solver="smo").fit(blocks)
     with pytest.raises(ValueError, match="Newton's method needs a smooth loss"):
         LinearSVC(loss="hinge", solver="newton").fit(blocks)
-    with pytest.raises(ValueError, match="y and sample_weight must be None where X is an object of Blocks"):
+    with pytest.raises(ValueError, match="y and sample_weight must be None if X is a Blocks object"):
         LinearSVC().fit(blocks, y)
     with pytest.raises(ValueError, match="y is missing"):
         LinearSVC().fit(ArrayBlocks(X))
@@ -464,7 +464,7 @@ def test_blocks_of_different_widths_are_refused():
             """Two or three features."""
             return next(ArrayBlocks(np.ones((4, 2 + number)), np.array([0, 1, 0, 1])).stream())
 
-    with pytest.raises(ValueError, match="as many features in every block, and blocks have 2 and 3"):
+    with pytest.raises(ValueError, match="as many features in every block, but blocks have 2 and 3"):
         LinearSVC().fit(Ragged())
 
 

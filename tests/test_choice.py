@@ -32,7 +32,7 @@ CASES = {  # a problem, the solvers that take it in turn at tol=1e-8, and what t
     "kernel logistic": (
         lambda: make_problem(EXAMPLES["logistic"], RBF(gamma=0.5), n=30),
         ["gradient_descent"],
-        "no piecewise loss",
+        "is not a piecewise loss",
     ),
     "dense hinge": (lambda: make_linear_problem("hinge"), ["multipliers"], "hinge has a kink"),
     "sparse hinge": (

@@ -118,7 +118,7 @@ def test_other_delimiters(reader, tmp_path):
     assert read_data(write(tmp_path, "a\tb\n1\t2\n", "a.tsv")).X.tolist() == [[1]]
     assert read_data(write(tmp_path, "a;b\n1;2\n"), delimiter=";").X.tolist() == [[1]]
     assert read_data(write(tmp_path, "a;b\n1.5;2\n"), delimiter=";", dtype=np.float32).X.dtype == np.float32
-    with pytest.raises(ValueError, match="delimiter must be one letter, got ';;'"):
+    with pytest.raises(ValueError, match="delimiter must be one character, got ';;'"):
         read_data(tmp_path / "a.csv", delimiter=";;")
 
 
@@ -160,7 +160,7 @@ def test_tables_that_are_refused(reader, tmp_path):
         ("target", "z"): r"a.csv has no column 'z'; it has a, b, a",
         ("target", "a"): r"a.csv has 2 columns 'a'; it has a, b, a",
         ("target", 3): r"target=3 is not among the 3 columns of .*a.csv, counted from 0",
-        ("query", 1.5): "query must be the name or the place of a column, got 1.5",
+        ("query", 1.5): "query must be the name or the position of a column, got 1.5",
         ("weight", "z"): r"weight='z' is neither a column of .*a.csv nor a file",
         ("header", "yes"): "header must be True, False or 'auto', got 'yes'",
         ("dtype", int): "dtype must be float32 or float64",
@@ -169,7 +169,7 @@ def test_tables_that_are_refused(reader, tmp_path):
             read_data(path, **dict([options]))
     with pytest.raises(ValueError, match=r"target and weight name the same column of .*, column 'b'"):
         read_data(path, target="b", weight=1)
-    with pytest.raises(ValueError, match=r"target='b' cannot be found: .* has no names of columns; give its place"):
+    with pytest.raises(ValueError, match=r"target='b' cannot be found: .* has no column names; give its position"):
         read_data(path, target="b", header=False)
     with pytest.raises(ValueError, match=r"a.csv has no column of features: it has 1 in all"):
         read_data(write(tmp_path, "a\n1\n"))
@@ -294,7 +294,7 @@ def test_weights_that_are_refused(tmp_path):
     path = write(tmp_path, "1 1:1\n-1 3:1\n", "a9a")
     for text, sentence in {
         "1\n": "weight='.*w' has 1 weights for 2 samples",
-        "1 1:5\n2\n": "weight='.*w' must have one number a line, and row 1 has more",
+        "1 1:5\n2\n": "weight='.*w' must have one number per line, and row 1 has more",
         "1 2\n2\n": "w, line 1, column 3: index:value was expected, got '2'",
         "1\nx\n": "w, line 2, column 1: a number was expected, got 'x'",
     }.items():
@@ -354,7 +354,7 @@ def test_other_data_than_the_ranges_are_of(form):
 def test_zeros_that_become_something_else():
     """A sparse matrix that fills up is worth a warning; lower=0 keeps it sparse."""
     X = sp.random_array((50, 20), density=0.1, random_state=np.random.default_rng(1), format="csr")
-    with pytest.warns(UserWarning, match=r"Scaling made 1,000 stored values of 100, since zeros became something else"):
+    with pytest.warns(UserWarning, match=r"Scaling made 1,000 stored values of 100, because zeros became nonzero"):
         find_ranges(X).scale(X)
     scaled = find_ranges(X, lower=0.0).scale(X)
     assert scaled.nnz == X.nnz

@@ -229,9 +229,9 @@ def test_scales_are_described():
     wide[:, 3] *= 1e6
     flat[:, 1] = 7.0
     assert describe_scale(wide)[0].startswith("Feature 3 spans 1e+06 times the others")
-    assert describe_scale(flat) == ["Feature 1 is constant and says nothing; leave it out."]
+    assert describe_scale(flat) == ["Feature 1 is constant and carries no information; leave it out."]
     flat[:, 2] = 0.0
-    assert describe_scale(flat)[0] == "2 features are constant and say nothing, such as 1; leave them out."
+    assert describe_scale(flat)[0] == "2 features are constant and carry no information, such as 1; leave them out."
     assert "spreads from" in describe_scale(uneven)[0]
     assert describe_scale(sp.csr_array(flat)) == []  # empty columns are what sparse data are made of
 
@@ -284,7 +284,7 @@ def test_structures_have_no_rows():
 def test_a_linear_kernel_has_quicker_machines():
     """Said of kernel machines that stop early, and not of linear ones."""
     X, y = make_clouds(200, 10)
-    with pytest.warns(ConvergenceWarning, match=r"LinearSVC\(loss='hinge'\) and LinearSVR are the quicker way"):
+    with pytest.warns(ConvergenceWarning, match=r"LinearSVC\(loss='hinge'\) and LinearSVR are faster"):
         SVC(kernel="linear", C=100.0, max_iter=5).fit(X, y)
     with pytest.warns(ConvergenceWarning) as caught:
         LinearSVC(loss="hinge", C=100.0, tol=1e-12, max_iter=1).fit(X, y)

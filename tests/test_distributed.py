@@ -385,7 +385,7 @@ def test_a_closed_cluster_is_said_in_one_sentence():
         blocks = DaskBlocks(*cut(), client=client)
         blocks.run(block_tasks.add_products)
         threading.Timer(0.5, cluster.close).start()
-        with pytest.raises(ClusterLost, match=r"^The cluster was lost after 1 passes .*checkpoint= a fit goes on"):
+        with pytest.raises(ClusterLost, match=r"^The cluster was lost after 1 passes .*checkpoint= a fit continues"):
             blocks.run(block_tasks.add_slowly, 0.3)
         with pytest.raises(ClusterLost, match="after 1 passes"):
             blocks.run(block_tasks.add_products)

@@ -141,9 +141,9 @@ def test_data_that_begin_as_a_model_does(folder, capsys):
     assert np.array_equal(read_data("again.svm").X.toarray(), X)
     capsys.readouterr()
     assert main(["train", "rows", "rows.npz", "--quiet"]) == Exit.BAD_INPUT
-    assert "which is there and no model file" in capsys.readouterr().err
+    assert "which exists and is not a model file" in capsys.readouterr().err
     assert main(["train", "m.maxmargin"]) == Exit.BAD_INPUT
-    assert "m.maxmargin is a model file, and data are expected there." in capsys.readouterr().err
+    assert "m.maxmargin is a model file, but data are expected there." in capsys.readouterr().err
 
 
 def test_a_table_whose_first_column_is_named_as_models_begin(folder):

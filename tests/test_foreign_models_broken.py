@@ -56,7 +56,7 @@ BROKEN = {
     "has no line 'rho' before its numbers": (SVM, "rho 0.25\n", ""),
     "has no line 'gamma' before its numbers": (SVM, "gamma 0.5\n", ""),
     "line 2: svm_type is there twice": (SVM, "svm_type c_svc\n", "svm_type c_svc\nsvm_type c_svc\n"),
-    "has no line 'SV', so it was cut off": (SVM, SVM[SVM.index("SV\n1") :], ""),
+    "has no line 'SV', so it was truncated": (SVM, SVM[SVM.index("SV\n1") :], ""),
     "line 10, column 9: index:value was expected, got 'x'": (SVM, "3:1", "x"),
     "line 10, column 9: the indices of a line must rise": (SVM, "3:1", "1:1"),
     "line 11, column 6: numbers must be finite, got 'inf'": (SVM, "2:0.5", "2:inf"),

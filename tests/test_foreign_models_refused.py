@@ -11,8 +11,10 @@ from maxmargin.files import write_liblinear_model, write_libsvm_model
 
 UNWRITABLE = {
     "LIBSVM has no kernel 'laplacian', so its model files cannot hold this SVC": ("svc_laplacian", write_libsvm_model),
-    "LIBSVM has no SVC with loss='squared_hinge', so no name for it": ("svc_pairs", write_libsvm_model),
-    "LIBSVM has no SVR with loss='huber', so no name for it": ("svr_huber", write_libsvm_model),
+    "LIBSVM has no SVC with loss='squared_hinge', so its model files cannot store it": (
+        "svc_pairs", write_libsvm_model,
+    ),
+    "LIBSVM has no SVR with loss='huber', so its model files cannot store it": ("svr_huber", write_libsvm_model),
     "LIBSVM's model files hold machines for pairs of classes, and not multi_class='ovr'": (
         "svc_rest", write_libsvm_model,
     ),
@@ -22,10 +24,12 @@ UNWRITABLE = {
     "LIBLINEAR's model files have labels that are whole numbers of 32 bits, and not ape, bee, cat": (
         "linear_svc", write_liblinear_model,
     ),
-    "LIBLINEAR has no RiskClassifier with loss='exponential', so no name for it": (
+    "LIBLINEAR has no RiskClassifier with loss='exponential', so its model files cannot store it": (
         "risk_exponential", write_liblinear_model,
     ),
-    "LIBLINEAR has no RiskRegressor with loss='poisson', so no name for it": ("risk_poisson", write_liblinear_model),
+    "LIBLINEAR has no RiskRegressor with loss='poisson', so its model files cannot store it": (
+        "risk_poisson", write_liblinear_model,
+    ),
     "LIBLINEAR has no label_costs and label_scales": ("risk_costs", write_liblinear_model),
     "LIBLINEAR has no RiskClassifier with multi_class='softmax'": ("risk_softmax", write_liblinear_model),
 }  # fmt: skip

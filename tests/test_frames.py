@@ -190,9 +190,10 @@ def test_a_feature_without_a_name_has_its_number():
 def test_constant_features_have_names():
     """One, and several."""
     frame = pd.DataFrame(X * [1.0, 0.0, 1.0, 1.0], columns=NAMES)
-    assert "Feature 'income' is constant and says nothing; leave it out." in diagnose(LinearSVC(), frame, LABELS).scale
+    sentences = diagnose(LinearSVC(), frame, LABELS).scale
+    assert "Feature 'income' is constant and carries no information; leave it out." in sentences
     frame["weight"] = 1.0
-    told = "2 features are constant and say nothing, such as 'income'; leave them out."
+    told = "2 features are constant and carry no information, such as 'income'; leave them out."
     assert told in diagnose(LinearSVC(), frame, LABELS).scale
 
 

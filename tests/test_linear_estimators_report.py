@@ -28,7 +28,7 @@ def test_tol_is_the_certified_gap(name, tol):
 
 
 LIMITS = {
-    "max_iter": ({"max_iter": 1}, r"The limit of iterations \(max_iter\) came first"),
+    "max_iter": ({"max_iter": 1}, r"The fit reached its limit of iterations \(max_iter\)"),
     "max_seconds": ({"max_seconds": 1e-9}, r"The time budget \(max_seconds\) ran out"),
 }
 

@@ -117,7 +117,8 @@ def test_nan_on_the_way_is_refused(method):
     def fun(x):
         return (np.nan if x[0] < -1.0 else float(x.sum())), np.ones(2)
 
-    with pytest.raises(ValueError, match="fun must be finite wherever it is asked, and returned the value nan at x ="):
+    message = "fun must be finite wherever it is evaluated, and returned the value nan at x ="
+    with pytest.raises(ValueError, match=message):
         minimize(fun, np.zeros(2), method, bounds=(-3.0, 3.0))
 
 

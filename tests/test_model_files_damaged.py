@@ -37,7 +37,7 @@ def test_a_file_that_was_cut_anywhere_is_refused(small, tmp_path):
     refusals = [refusal(path, content[:length]) for length in range(len(content))]
     assert all("cut.mm' is not a model file that can be read" in each for each in refusals[4:])
     assert all("cut.mm' is no model file" in each for each in refusals[:4])
-    assert "its end is missing, so it was cut off or written to" in refusal(path, content + b"\0")
+    assert "its end is missing, so it was truncated or overwritten" in refusal(path, content + b"\0")
 
 
 def test_a_file_with_a_flipped_bit_is_refused(small, tmp_path):

@@ -52,8 +52,8 @@ DOCUMENT = b'{"format": "maxmargin model", "version": 1, "class": "LinearSVR", "
 ARRAY = b'"fitted": {"coef_": {"array": "coef_"}}'
 HOSTILE = {
     "it lacks document.json": make_zip({"arrays/a.npy": b""}),
-    "it holds '../evil.npy', which has no place": make_zip({"document.json": b"{}", "../evil.npy": b""}),
-    "it holds 'evil.py', which has no place": make_zip({"document.json": b"{}", "evil.py": b""}),
+    "it holds '../evil.npy', which does not belong": make_zip({"document.json": b"{}", "../evil.npy": b""}),
+    "it holds 'evil.py', which does not belong": make_zip({"document.json": b"{}", "evil.py": b""}),
     "it holds 'document.json' twice": make_zip({"document.json": b"{}", "document.json!": b"{}"}),
     "'document.json' is compressed or encrypted": make_zip(
         {"document.json": b" " * 10_000_000}, compression=zipfile.ZIP_DEFLATED
@@ -95,7 +95,7 @@ HOSTILE = {
         }
     ),
     "it lacks the array 'coef_'": make_zip({"document.json": DOCUMENT.replace(b'"fitted": {}', ARRAY)}),
-    "its shape .*999999999999.* does not suit its 0 bytes": make_zip(
+    "its shape .*999999999999.* does not match its 0 bytes": make_zip(
         {
             "document.json": DOCUMENT.replace(b'"fitted": {}', ARRAY),
             "arrays/coef_.npy": make_array("{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999,), }"),
@@ -170,7 +170,7 @@ def test_arrays_that_do_not_suit_each_other_are_refused(what, tmp_path):
     alter(arrays)
     assert set(arrays) == before  # the array that was altered is one of the file
     write_archive(tmp_path / "model.mm", document, arrays)
-    with pytest.raises(ValueError, match=f"can be read: {what} is not as it must be"):
+    with pytest.raises(ValueError, match=f"can be read: {what} is invalid"):
         load(tmp_path / "model.mm")
 
 
@@ -184,7 +184,7 @@ def test_parameters_of_kernels_are_numbers(name, value, tmp_path):
     for place in places:
         replace(document, place, value)
     write_archive(tmp_path / "model.mm", document, arrays)
-    with pytest.raises(ValueError, match=f"{name} of the kernel is not as it must be"):
+    with pytest.raises(ValueError, match=f"{name} of the kernel is invalid"):
         load(tmp_path / "model.mm")
 
 
@@ -207,7 +207,7 @@ def test_sparse_matrices_with_wild_indices_are_refused(part, tmp_path):
     document, arrays = open_file(tmp_path / "model.mm")
     arrays[f"support_vectors_.{part}"][1] = 1_000_000
     write_archive(tmp_path / "model.mm", document, arrays)
-    with pytest.raises(ValueError, match="parts of the sparse matrix 'support_vectors_' do not suit each other"):
+    with pytest.raises(ValueError, match="parts of the sparse matrix 'support_vectors_' do not fit together"):
         load(tmp_path / "model.mm")
 
 

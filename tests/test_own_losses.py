@@ -290,7 +290,7 @@ def test_risk_bounds_promise_only_what_is_proven():
     assert bounds.leave_one_out.error <= bounds.xi_alpha
     assert not bounds.proven
     assert risk_bounds(SVC(loss=Hinge(), tol=1e-8).fit(X, SIGN), X, SIGN).radius_margin > 0
-    with pytest.raises(ValueError, match="needs a piecewise loss of one score, and 'soft_hinge' is none"):
+    with pytest.raises(ValueError, match="needs a piecewise loss of one score, and 'soft_hinge' is not one"):
         risk_bounds(RiskClassifier(SoftHinge()).fit(X, SIGN), X, SIGN)
 
 
@@ -555,8 +555,8 @@ REFUSED = {
     r"loss=Nameless\(\) lacks what maxmargin.contracts.Loss requires: .*'name'": (SVR, Nameless()),
     r"loss=Unweighted\(\) contradicts itself: terms of weight c=2.5 are not c times": (SVR, Unweighted()),
     r"loss=Inverted\(\) must have d >= 0, e >= 0 and lo <= 0 <= hi in its row": (RiskRegressor, Inverted()),
-    r"loss=Broken\(\) failed when it was tried out, with ValueError": (SVR, Broken()),
-    r"loss=Quantile\(.*\) failed when it was tried out, with ValueError": (SVR, Quantile(np.full(7, 0.5))),
+    r"loss=Broken\(\) failed its check, with ValueError": (SVR, Broken()),
+    r"loss=Quantile\(.*\) failed its check, with ValueError": (SVR, Quantile(np.full(7, 0.5))),
     r"loss=Unknown\(\) must have as its terms a row of make_piecewise or SmoothTerms, got ufunc": (SVR, Unknown()),
     r"loss=Kinked\(\) has SmoothTerms, so its curvature must be": (SVR, Kinked()),
     r"loss=WrongConjugate\(\) contradicts itself: value \+ conjugate\(a\) = -a f does not hold at y=0.5": (

@@ -55,7 +55,7 @@ def test_one_line_says_what_was_replaced(capsys, monkeypatch):
     told = f"maxmargin: sklearn.svm has SVC and SVR of maxmargin {maxmargin.__version__} now.\n"
     assert capsys.readouterr() == ("", told)
     unpatch_sklearn()
-    assert capsys.readouterr().err == "maxmargin: sklearn.svm has its own SVC and SVR again.\n"
+    assert capsys.readouterr().err == "maxmargin: sklearn.svm has scikit-learn's SVC and SVR again.\n"
     unpatch_sklearn()
     assert capsys.readouterr().err == "maxmargin: sklearn.svm was not patched.\n"
     earlier = ModuleType("earlier")

@@ -261,7 +261,7 @@ def test_costs_without_time_are_left_out(monkeypatch):
     """Where there is no time to certify them either, the larger values of C are not there, and the warning says so."""
     monkeypatch.setattr("maxmargin.runtime.deadline.GRACE_SECONDS", 0.0)
     X, y, _ = make("hinge", n=400)
-    with pytest.warns(ConvergenceWarning, match=rf"{len(CS) - 1} larger values of C had no time and are left out\."):
+    with pytest.warns(ConvergenceWarning, match=rf"{len(CS) - 1} larger values of C were left out for lack of time\."):
         found = path(X, y, Cs=CS[::-1], tol=1e-10, max_seconds=1e-9)
     assert found.Cs.tolist() == [min(CS)]
     assert len(found.results) == len(found.coefs) == 1

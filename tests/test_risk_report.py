@@ -49,7 +49,7 @@ def test_refits_that_stall_are_told(monkeypatch):
     monkeypatch.setattr(bounds_of_model, "OPTIMAL_GAP", 1e-9)
     bounds = risk_bounds(model, X, y, exact=True)
     assert bounds.leave_one_out.gap > 1e-9
-    assert "Exact leave-one-out is not so exact" in bounds.notes[-1]
+    assert "Exact leave-one-out is not quite exact" in bounds.notes[-1]
     assert f"{bounds.leave_one_out.gap:.2g}" in bounds.notes[-1]
 
 

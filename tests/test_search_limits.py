@@ -229,7 +229,7 @@ def test_max_seconds_leaves_candidates_out(jobs, monkeypatch, whole):
 
 def test_no_time_at_all():
     """One sentence."""
-    with pytest.raises(ValueError, match="max_seconds=1e-09 was over before one candidate was scored"):
+    with pytest.raises(ValueError, match="max_seconds=1e-09 ended before any candidate was scored"):
         GridSearchCV(SVC(), GRID, max_seconds=1e-9).fit(X, Y)
 
 

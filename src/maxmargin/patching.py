@@ -84,7 +84,7 @@ def unpatch_sklearn(*, verbose: bool = True) -> list[str]:
     for name in restored:
         setattr(svm, name, originals[name])
     if verbose:
-        tell(f"sklearn.svm has its own {join(restored)} again." if restored else "sklearn.svm was not patched.")
+        tell(f"sklearn.svm has scikit-learn's {join(restored)} again." if restored else "sklearn.svm was not patched.")
     return restored
 
 

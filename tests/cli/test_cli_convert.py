@@ -29,7 +29,7 @@ def test_scale_targets(line, capsys):
     assert run("scale", "-y", "-1", "1", line, "--out", "scaled.csv") == Exit.SUCCESS
     y = read_data("scaled.csv").y
     assert (y.min(), y.max()) == (-1.0, 1.0)
-    assert_refused(capsys, Exit.USAGE, "do not go together", "scale", "-s", "a", "-r", "b", line)
+    assert_refused(capsys, Exit.USAGE, "cannot be combined", "scale", "-s", "a", "-r", "b", line)
     assert_refused(capsys, Exit.BAD_INPUT, "nowhere", "scale", "-r", "nowhere", line)
     assert_refused(capsys, Exit.BAD_INPUT, "lower", "scale", "-l", "1", "-u", "0", line)
 
@@ -96,9 +96,9 @@ def test_models_to_onnx(blobs, capsys):
     ("argv", "code", "sentence"),
     [
         (["nowhere", "x.csv"], Exit.BAD_INPUT, "nowhere"),
-        (["m", "x.csv"], Exit.USAGE, "names no format of models"),
+        (["m", "x.csv"], Exit.USAGE, "has no suffix of a model format"),
         (["m", "x", "--to", "csv"], Exit.USAGE, "--to csv is for data, and m is a model."),
-        (["blobs", "x", "--to", "onnx"], Exit.USAGE, "--to onnx is for models, and blobs is none."),
+        (["blobs", "x", "--to", "onnx"], Exit.USAGE, "--to onnx is for models, and blobs is not one."),
         (["m", "x.model", "--to", "liblinear"], Exit.BAD_INPUT, "SVC"),
     ],
 )

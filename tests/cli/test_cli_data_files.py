@@ -101,9 +101,8 @@ def test_scale_takes_indices_as_they_are(counted_from_0, capsys):
     np.testing.assert_allclose(expected.toarray(), 2.0 * (X.toarray() - low) / (high - low) - 1.0, atol=1e-12)
     scaled = read_libsvm("s.t", zero_based=True, n_features=4).X.toarray()
     np.testing.assert_allclose(scaled, 2.0 * (new - low) / (high - low) - 1.0, atol=1e-12)
-    assert_refused(
-        capsys, Exit.BAD_INPUT, "--out and DATA are the same file, s, which would be lost", "scale", "--out", "s", "s"
-    )
+    message = "--out and DATA are the same file, s, which would be overwritten"
+    assert_refused(capsys, Exit.BAD_INPUT, message, "scale", "--out", "s", "s")
 
 
 # ---- files that are not what they seem ------------------------------------------------------------------------------
@@ -113,10 +112,10 @@ def test_scale_takes_indices_as_they_are(counted_from_0, capsys):
     ("name", "text", "sentence"),
     [
         ("empty", "", "empty has no rows."),
-        ("single", "1 1:2\n1 1:3\n", "single has the label 1.0 only, and SVC needs two classes or more."),
+        ("single", "1 1:2\n1 1:3\n", "single has only the label 1.0, but SVC needs two classes or more."),
         ("semicolons.csv", "a;b;y\n1;2;0\n", "it has 1 in all; if its fields end at ';', say --delimiter ';'."),
         ("odd.csv", "a,1,y\n1,2,0\n", "if it is the header, pass --header yes"),
-        ("model", "svm_type c_svc\n", "model is a model file, and data are expected there."),
+        ("model", "svm_type c_svc\n", "model is a model file, but data are expected there."),
     ],
 )
 def test_what_is_wrong_with_a_file(name, text, sentence, capsys):

@@ -42,7 +42,7 @@ def test_destinations_are_looked_at_before_the_fit(blobs, flowers, monkeypatch, 
     monkeypatch.setattr(SVC, "fit", lambda *_: pytest.fail("it fits"))
     assert_refused(capsys, Exit.BAD_INPUT, "there is no", "train", blobs, "nowhere/m")
     assert_refused(capsys, Exit.BAD_INPUT, "MODEL and DATA are the same file", "train", blobs, blobs)
-    assert_refused(capsys, Exit.BAD_INPUT, "flowers.csv, which is there and no model file", "train", blobs, flowers)
+    assert_refused(capsys, Exit.BAD_INPUT, "flowers.csv, which exists and is not a model file", "train", blobs, flowers)
     assert_refused(capsys, Exit.BAD_INPUT, "labels that are whole numbers", "train", flowers, "m.model")
 
 
@@ -52,5 +52,6 @@ def test_outputs_are_no_inputs(blobs, capsys):
     assert_refused(capsys, Exit.BAD_INPUT, "OUT and MODEL are the same file, m", "predict", blobs, "m", "m")
     assert_refused(capsys, Exit.BAD_INPUT, "OUT and DATA are the same file, blobs", "predict", blobs, "m", blobs)
     assert_refused(capsys, Exit.BAD_INPUT, "OUT and IN are the same file, m", "convert", "m", "m")
-    assert_refused(capsys, Exit.USAGE, "x.onnx is the name of a model, and blobs is none", "convert", blobs, "x.onnx")
+    message = "x.onnx is the name of a model file, and blobs is not a model"
+    assert_refused(capsys, Exit.USAGE, message, "convert", blobs, "x.onnx")
     assert load("m").certificate_ is not None

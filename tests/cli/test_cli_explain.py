@@ -38,7 +38,7 @@ def test_explain_says_what_train_would_do(blobs, capsys):
     assert record["seconds"] < 60
     assert sorted(os.listdir()) == ["blobs"]
     assert_refused(
-        capsys, Exit.BAD_INPUT, "leave --blocks out", "explain", blobs, "--estimator", "LinearSVC", "--blocks"
+        capsys, Exit.BAD_INPUT, "leave out --blocks", "explain", blobs, "--estimator", "LinearSVC", "--blocks"
     )
 
 

@@ -70,8 +70,8 @@ def test_ctrl_c_saves_the_best_model(endless):
     code, out, said = hang_up(process, keyboard)
     assert code == Exit.INTERRUPTED
     judged = all(word in out.splitlines()[-1] for word in CERTIFICATE)
-    assert judged or "`maxmargin certify m noise` takes the time to judge it" in said
-    assert "`maxmargin train --resume m noise` goes on with it" in said
+    assert judged or "`maxmargin certify m noise` certifies it" in said
+    assert "`maxmargin train --resume m noise` continues it" in said
     assert "Traceback" not in said
     assert run("certify", "-q", "m", "noise", "--tol", "1e-12") == Exit.GAP_TOO_LARGE
     assert run("train", "-q", "--resume", "m", "noise", "--max-seconds", "1") == Exit.UNFINISHED
@@ -101,7 +101,7 @@ def test_termination_saves_the_best_model(endless):
     process.terminate()
     code, _, said = hang_up(process, keyboard)
     assert code == Exit.TERMINATED
-    assert "`maxmargin train --resume m noise` goes on with it" in said
+    assert "`maxmargin train --resume m noise` continues it" in said
     assert len(load("m").predict(np.zeros((1, 10)))) == 1
 
 

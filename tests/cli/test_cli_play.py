@@ -75,7 +75,7 @@ def test_a_port_that_is_taken_is_named(capsys):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        sentence = f"--port {port}: Address already in use. Choose another, or leave it out for one that is free."
+        sentence = f"--port {port}: Address already in use. Choose another, or leave it out for a free one."
         assert_refused(capsys, Exit.BAD_INPUT, sentence, "play", "--no-browser", "--port", port)
 
 

@@ -107,7 +107,7 @@ def test_features_that_are_missing_or_new(blobs, capsys):
         (["blobs", "m", "nowhere/out"], Exit.BAD_INPUT, "nowhere"),
         (["line", "r", "out", "--decisions"], Exit.BAD_INPUT, "SVR predicts numbers"),
         (["line", "r", "out", "-b", "1"], Exit.BAD_INPUT, "--probability (-b 1) needs classes, and SVR has none"),
-        (["blobs", "m", "--json"], Exit.USAGE, "--json needs stdout for itself"),
+        (["blobs", "m", "--json"], Exit.USAGE, "--json prints to stdout; name a file OUT"),
         (["blobs", "m", "out", "-b"], Exit.USAGE, "-b needs 1 value after it"),
         (["blobs", "m", "out", "-b", "2"], Exit.USAGE, "-b must be one of 0, 1"),
     ],

@@ -45,6 +45,6 @@ def test_resume_refuses_other_data(blobs, line, capsys):
         "other",
     )
     run("train", "-q", "-c", "1", blobs, "m.model")
-    assert_refused(capsys, Exit.BAD_INPUT, "m.model is none", "train", "--resume", "m.model", blobs)
+    assert_refused(capsys, Exit.BAD_INPUT, "m.model is not one", "train", "--resume", "m.model", blobs)
     assert_refused(capsys, Exit.USAGE, "which holds a SVC", "train", "--resume", "m", blobs, "--estimator", "SVR")
     assert_refused(capsys, Exit.BAD_INPUT, "nowhere", "train", "--resume", "nowhere", blobs)

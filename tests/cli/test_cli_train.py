@@ -104,7 +104,7 @@ def test_an_unfinished_fit_is_saved_and_told(blobs, capsys):
     assert run("train", blobs, "--max-iter", "3", "--tol", "1e-9") == Exit.UNFINISHED
     out, err = capsys.readouterr()
     assert err.startswith("maxmargin train: ")
-    assert "The limit of iterations (max_iter) came first." in err
+    assert "The fit reached its limit of iterations (max_iter)." in err
     assert ".py" not in err
     assert "max_iter" in out
     assert load("blobs.maxmargin").result_.status is maxmargin.Status.MAX_ITER
@@ -169,10 +169,10 @@ def test_wrong_input(case, blobs, line, flowers, capsys):
         (["--class-weight", "1=2", "--estimator", "SVR"], "--class-weight is no parameter of SVR"),
         (["--C", "many"], "argument --C: invalid number value: 'many'"),
         (["--folds", "1"], "--folds (-v) must be 2 or more, got 1"),
-        (["--folds", "3", "--blocks"], "--folds goes neither with --resume nor with --blocks"),
+        (["--folds", "3", "--blocks"], "--folds cannot be combined with --resume or --blocks"),
         (["--libsvm", "--liblinear"], "not allowed with argument"),
         (["-s", "9"], "-s must be one of 0, 1, 2, 3, 4, got '9'"),
-        (["-c", "1", "--resume", "m"], "takes no letters"),
+        (["-c", "1", "--resume", "m"], "takes no short options"),
         (["--blocks"], f"--blocks is for {', '.join(list_names(lambda kind: kind.takes_blocks))}, and not for SVC"),
         (["--find-C"], "--find-C (-C) is for linear machines"),
     ],

@@ -24,7 +24,7 @@ FAULTS = {
     "1 1:0x1F\n": "line 1, column 5: a number was expected, got '0x1F'",
     "1 1:1_0\n": "line 1, column 5: a number was expected, got '1_0'",
     "# c\nyes 1:1\n": "line 2, column 1: a number was expected, got 'yes'",
-    "1,2 1:1\n": "line 1, column 1: lines of several labels are not known here, got '1,2'",
+    "1,2 1:1\n": "line 1, column 1: lines with several labels are not supported, got '1,2'",
     "  1:1 2:1\n": "line 1, column 3: a label was expected before index:value, got '1:1'",
     "1 2:1 1:1\n": "line 1, column 7: the indices of a line must rise, got '1:1'",
     "1 2:1 2:1\n": "line 1, column 7: the indices of a line must rise, got '2:1'",

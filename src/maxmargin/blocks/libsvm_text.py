@@ -169,7 +169,7 @@ def describe_fault(text: bytes, fault: ParseFault, rule: Rule, before: int) -> s
     from ..compiled.libsvm_text import NO_NUMBER, NO_PAIR, NO_QUERY, NOT_RISING, TOO_HIGH, TOO_LARGE
 
     place, fault_code = fault.place, fault.fault_code
-    known = "must come after the label" if rule.queries else "is not known here, as rankings need data in memory"
+    known = "must come after the label" if rule.queries else "is not supported here, as rankings need data in memory"
     word = TOKEN_PATTERN.match(text[place : place + 4 * MAX_SHOWN_CHARACTERS])[0].decode(errors="replace")
     expected = {
         NO_QUERY: "qid: and a whole number was expected",
@@ -190,7 +190,7 @@ def describe_word(word: str, is_value: bool) -> str:
     if word.lstrip("+-").lower() in ("nan", "inf", "infinity"):
         return "numbers must be finite"
     if not is_value and "," in word:
-        return "lines of several labels are not known here"
+        return "lines with several labels are not supported"
     if not is_value and ":" in word:
         return "a label was expected before index:value"
     return "a number was expected"

@@ -58,7 +58,7 @@ class Survey:
         if self.fault or other.fault:
             return self if self.fault else other
         if -1 not in (self.d, other.d) and self.d != other.d:
-            return Survey(fault=f"X must have as many features in every block, and blocks have {self.d} and {other.d}")
+            return Survey(fault=f"X must have as many features in every block, but blocks have {self.d} and {other.d}")
         summed = {
             each.name: getattr(self, each.name) + getattr(other, each.name)
             for each in fields(self)
@@ -133,24 +133,24 @@ def find_fault(block: Block, target: str) -> str:
     if sp.issparse(block.X) and (fault := find_sparse_fault(block.X)):
         return f"X is a broken {type(block.X).__name__}: {fault}"
     if block.y is None:
-        return "y is missing: give targets beside X, or blocks that hold them"
+        return "y is missing: pass targets with X, or blocks that have them"
     if len(block.y) != n:
-        return f"X and y must have as many rows, and have {n} and {len(block.y)}"
+        return f"X and y must have the same number of rows, but have {n} and {len(block.y)}"
     if fault := find_bad_number("X", block.X.data if sp.issparse(block.X) else block.X):
         return fault
     if block.weight is not None:
         if len(block.weight) != n:
-            return f"X and sample_weight must have as many rows, and have {n} and {len(block.weight)}"
+            return f"X and sample_weight must have the same number of rows, but have {n} and {len(block.weight)}"
         if fault := find_bad_number("sample_weight", np.asarray(block.weight, float)):
             return fault
     y = np.asarray(block.y)
     if y.dtype.kind == "f" or target != "label":
         if y.dtype.kind not in "fiub":
-            return f"y must be numbers, and is of type {y.dtype}"
+            return f"y must be numbers, but is of type {y.dtype}"
         if fault := find_bad_number("y", y):
             return fault
         if target == "label" and (y != np.floor(y)).any():
-            return "Unknown label type: y holds numbers that are no integers, and classes are expected"
+            return "Unknown label type: y holds numbers that are not integers, but classes are expected"
         if target == "count" and (y < 0).any():
             return f"y must not be negative for this loss, and y reaches {float(y.min()):g}"
     return ""

@@ -34,7 +34,7 @@ def hash_data(X, y=None, sample_weight=None) -> str:
         32 hexadecimal digits.
     """
     if isinstance(X, Blocks) or is_collection(X):
-        raise ValueError("X must be in memory to be hashed; of data in blocks no hash is kept.")
+        raise ValueError("X must be in memory to be hashed; data in blocks have no hash.")
     digest = hashlib.blake2b(digest_size=16)
     for part in list_parts(X):
         add_matrix(digest, part)

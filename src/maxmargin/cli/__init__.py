@@ -26,15 +26,15 @@ COMMANDS = {
     "train": "fit a machine to a file of data and save it with its certificate",
     "predict": "predict the rows of a file with a saved machine",
     "tune": "find the best C and gamma by cross-validation, as LIBSVM's grid.py does",
-    "scale": "bring features into a range, and remember how",
+    "scale": "scale features to a range, and save the ranges",
     "certify": "recompute how far from optimal a saved machine is, whichever program trained it",
-    "convert": "data or machines from one format to another",
-    "solvers": "which solvers there are, and what each of them takes",
-    "explain": "which solver a fit would take and why, its memory and its time",
-    "compile": "compile ahead what fits call, for images and places that are read-only",
-    "demo": "fit a small real data set, or write some to files to play with",
+    "convert": "convert data or machines from one format to another",
+    "solvers": "list the solvers and what each of them takes",
+    "explain": "predict the solver, the memory and the time of a fit",
+    "compile": "compile ahead of the first fit, for images and read-only installations",
+    "demo": "fit a small real data set, or write some to files",
     "play": "draw points in the browser, and watch the solvers at work",
-    "bench": "measure this machine, where the repository is at hand",
+    "bench": "run the benchmarks, which need the repository",
 }
 
 
@@ -116,7 +116,7 @@ def parse_program(argv: list[str], program: str) -> int:
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parsed, unknown = parser.parse_known_args(argv)
     if parsed.command is not None and os.path.exists(parsed.command):
-        parser.error(f"{parsed.command} is a file; a command comes before it, such as train")
+        parser.error(f"{parsed.command} is a file; put a command before it, such as train")
     if parsed.command is not None:
         hint = suggest_nearest(parsed.command, COMMANDS) or f"; choose from {listed}"
         parser.error(f"there is no command {parsed.command!r}{hint}")

@@ -15,8 +15,8 @@ def run(argv: list[str], program: str) -> int:
     """Hand over to `python -m benchmarks` in the repository; --help and --list are its own."""
     if not (REPOSITORY / "benchmarks" / "__main__.py").is_file():
         raise ValueError(
-            "The benchmarks are in the folder benchmarks/ of the repository, and this installation is not within it: "
-            "get the repository, and run `make bench` there."
+            "The benchmarks are in the folder benchmarks/ of the repository, which this installation is not part of: "
+            "clone the repository, and run `make bench` there."
         )
     code = subprocess.run([sys.executable, "-m", "benchmarks", *argv], cwd=REPOSITORY, check=False).returncode
     return code if code >= 0 else Exit.INTERRUPTED

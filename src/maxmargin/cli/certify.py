@@ -14,8 +14,8 @@ from .parser import Parser
 from .report import describe_certificate, print_json
 
 DESCRIPTION = """How far from optimal MODEL is on the DATA it was trained on, whichever program trained it: primal
-value, dual value and the gap between them. The text files of LIBSVM and LIBLINEAR do not hold C, nu, epsilon and
-weights of classes: give those of the training."""
+value, dual value and the gap between them. The text files of LIBSVM and LIBLINEAR do not contain C, nu, epsilon and
+class weights: pass those used for training."""
 
 
 def make_parser(program: str) -> argparse.ArgumentParser:
@@ -64,7 +64,7 @@ def check_known(model, arguments: argparse.Namespace) -> None:
     """Refuse a problem of which something is not known: text files leave it out, and nan stands for it."""
     for name, value in model.get_params().items():
         if isinstance(value, float) and math.isnan(value):
-            raise UsageError(f"{arguments.model} does not hold {name}: give --{name}, as in training.")
+            raise UsageError(f"{arguments.model} does not contain {name}: pass --{name}, as in training.")
 
 
 def find_tolerance(model) -> float | None:

@@ -14,8 +14,8 @@ from .parser import Parser
 from .report import print_json
 
 DESCRIPTION = """Compile for this processor what fits and predictions of every estimator call, so that no fit has to,
-and say where the code is kept: beside the package if that can be written to, else in the user's cache folder;
-NUMBA_CACHE_DIR names another folder. Code that is there is found in later processes even if the folder is read-only for
+and say where the code is stored: next to the package if that is writable, otherwise in the user's cache folder;
+NUMBA_CACHE_DIR names another folder. Later processes find the code there even if the folder is read-only for
 them."""
 FEW_ROWS, MANY_ROWS = 60, 2500  # that are solved together in one call, and block by block
 FIT_SECONDS = 5.0  # for a long fit that is not there for its result; a limit keeps few rows from their one call
@@ -39,7 +39,7 @@ def run(argv: list[str], program: str) -> int:
 
     folder, began = find_compiled_code(), time.perf_counter()
     if folder is None:
-        raise ValueError("Compiled code cannot be kept. Set NUMBA_CACHE_DIR to a folder that this user can write to.")
+        raise ValueError("Compiled code cannot be stored. Set NUMBA_CACHE_DIR to a folder that this user can write to.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # these fits are not there for their results
         names = [fit_and_predict(machine, X, y) for machine, X, y in list_fits()]

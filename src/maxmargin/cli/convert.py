@@ -24,16 +24,17 @@ from .report import print_json
 
 DESCRIPTION = """Write IN in another format, which the suffix of OUT says, or --to. Data: .csv, .parquet, and LIBSVM
 text under any other name. Models: .maxmargin, .onnx, and .model for the text of LIBSVM (kernel machines) or LIBLINEAR
-(linear ones). What a format cannot hold is refused."""
+(linear ones). Models and data that a format cannot hold raise an error."""
 
 
 def make_parser(program: str) -> argparse.ArgumentParser:
     """The options of convert."""
     parser = Parser(program, "[options] IN OUT", DESCRIPTION)
     parser.add_argument("data", metavar="IN", help="data or a model")
-    parser.add_argument("out", metavar="OUT", help="the same, written anew")
+    parser.add_argument("out", metavar="OUT", help="the same in another format")
     writable = [name for name, kind in DATA_FORMATS.items() if kind.can_write]
-    parser.add_argument("--to", choices=dict.fromkeys((*writable, *MODEL_FORMATS)), help="what OUT is to be")
+    formats = dict.fromkeys((*writable, *MODEL_FORMATS))
+    parser.add_argument("--to", choices=formats, help="format of OUT, if its suffix does not say it")
     add_data_options(parser)
     add_output_options(parser)
     return parser
@@ -58,9 +59,9 @@ def run(argv: list[str], program: str) -> int:
 def convert_data(arguments: argparse.Namespace) -> dict:
     """Read all of it, and write it."""
     if arguments.to is not None and arguments.to not in DATA_FORMATS:
-        raise UsageError(f"--to {arguments.to} is for models, and {arguments.data} is none.")
+        raise UsageError(f"--to {arguments.to} is for models, and {arguments.data} is not one.")
     if arguments.to is None and names_model(arguments.out):
-        raise UsageError(f"{arguments.out} is the name of a model, and {arguments.data} is none.")
+        raise UsageError(f"{arguments.out} is the name of a model file, and {arguments.data} is not a model.")
     kind = find_data_format(arguments.out) if arguments.to is None else DATA_FORMATS[arguments.to]
     data = read(arguments, keep_sparse=True)
     write_data(arguments.out, data, kind)
@@ -74,7 +75,7 @@ def convert_model(arguments: argparse.Namespace) -> dict:
     model = load(arguments.data)
     if arguments.to is None and not names_model(arguments.out):
         known = join_words(list(dict.fromkeys(list_suffixes(MODEL_FORMATS.values()))), "and")
-        raise UsageError(f"{arguments.out} names no format of models: {known} do, and --to.")
+        raise UsageError(f"{arguments.out} has no suffix of a model format: use {known}, or --to.")
     if arguments.to is not None and arguments.to not in MODEL_FORMATS:
         raise UsageError(f"--to {arguments.to} is for data, and {arguments.data} is a model.")
     kind = choose_format(arguments.out, arguments.to, None, type(model))

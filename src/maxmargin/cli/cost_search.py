@@ -48,7 +48,7 @@ def search_cost(training: Training, arguments: argparse.Namespace) -> int:
     for epsilon in epsilons:
         trials += cross_validate_costs(training, smallest, epsilon, deadline, arguments)
     if not trials:
-        raise ValueError(f"--max-seconds {budget:g} was over before a single C was tried.")
+        raise ValueError(f"--max-seconds {budget:g} ended before any C was tried.")
     report(min(trials, key=lambda trial: trial.score.error), arguments)
     return Exit.SUCCESS if time.perf_counter() < deadline else Exit.UNFINISHED
 

@@ -70,7 +70,7 @@ def read(
     if arguments.data == "-":
         arguments.data = "/dev/stdin"
     if is_model_file(arguments.data):
-        raise ValueError(f"{arguments.data} is a model file, and data are expected there.")
+        raise ValueError(f"{arguments.data} is a model file, but data are expected there.")
     options = {"weight": arguments.weight, "target": arguments.target, "features": features}
     header = {"auto": None, "yes": True, "no": False}[arguments.header]
     options |= {"delimiter": arguments.delimiter, "header": header}

@@ -21,6 +21,6 @@ def write_data(path: str | None, data: Data, kind: DataFormat | None = None) -> 
     """
     kind = kind or (DEFAULT_DATA_FORMAT if path is None else find_data_format(path))
     if is_stdout(path) and not kind.is_text:
-        raise ValueError(f"{kind.title} is no text for stdout; name a file.")
+        raise ValueError(f"{kind.title} cannot be written to stdout; name a file.")
     with open_output(path) as file:
         kind.write(file, data)

@@ -72,4 +72,4 @@ def compare_fits() -> None:
         milliseconds = 1e3 * (time.perf_counter() - began)
         print(f"{title:12s} {milliseconds:6.1f} ms, {len(model.support_)} support vectors, {certify(model, X, y)}")
     print("\nNo machine has an objective below the dual value: the relative gap says how much better one could be.")
-    print("Go on with files: `maxmargin demo --write`, then `maxmargin train cancer`.")
+    print("Continue with files: `maxmargin demo --write`, then `maxmargin train cancer`.")

@@ -9,8 +9,8 @@ from .train import parse
 
 USAGE = "[options] DATA"
 DESCRIPTION = """What `maxmargin train` with the same options would do: how long it takes, about, and how much memory;
-the solver that takes the problem, and why; features that drown the others. Small parts of the data are fitted for it,
-which takes a few per cent of the time of the fit; nothing is saved."""
+the solver that it uses, and why; features that drown the others. It fits small parts of the data,
+which takes a few per cent of the time of the fit, and saves nothing."""
 
 
 def run(argv: list[str], program: str) -> int:
@@ -20,7 +20,7 @@ def run(argv: list[str], program: str) -> int:
     from .fitting import prepare_training
 
     if arguments.blocks:
-        raise ValueError("explain looks at data in memory; leave --blocks out, or give a part of the file.")
+        raise ValueError("explain needs data in memory; leave out --blocks, or pass a part of the file.")
     training = prepare_training(arguments)
     y = training.y if training.machine.takes_targets else None
     found = diagnose(training.machine, training.X, y, training.weight)

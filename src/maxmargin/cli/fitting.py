@@ -86,12 +86,12 @@ def read_training_data(machine, arguments: argparse.Namespace) -> Training:
     if precomputed:
         check_square(data.X, arguments.data)
     if data.y is not None and machine.task == "classification" and len(np.unique(data.y)) == 1:
-        raise ValueError(f"{arguments.data} has the label {data.y[0]} only, and {name} needs two classes or more.")
+        raise ValueError(f"{arguments.data} has only the label {data.y[0]}, but {name} needs two classes or more.")
     check_targets(data.y, machine, arguments.data)
     if arguments.estimator is None:
         check_default_estimator(data.y, arguments.data)
     if data.y is None and machine.takes_targets:
-        raise ValueError(f"{arguments.data} has no targets, and {name} needs them; name their column with --target.")
+        raise ValueError(f"{arguments.data} has no targets, but {name} needs them; name their column with --target.")
     return Training(machine, *data[:6])
 
 
@@ -168,11 +168,11 @@ def describe_interruption(machine: Estimator, path: str, kind: ModelFormat, data
     """What was kept when Ctrl-C came, and what one can do with it."""
     sentences = [f"interrupted after {seconds:.3g} s; the best model so far is in {path}"]
     if not np.isfinite(machine.certificate_.gap):
-        sentences.append(f"`maxmargin certify {path} {data}` takes the time to judge it")
+        sentences.append(f"`maxmargin certify {path} {data}` certifies it")
     if lacks_probabilities(machine):
         sentences.append("it has no probabilities yet")
     if kind.is_complete:
-        sentences.append(f"`maxmargin train --resume {path} {data}` goes on with it")
+        sentences.append(f"`maxmargin train --resume {path} {data}` continues it")
     return "; ".join(sentences) + "."
 
 

@@ -56,7 +56,7 @@ def tune(arguments: argparse.Namespace, program: str) -> int:
         if not table.rates:
             if outcome.interrupted:
                 raise KeyboardInterrupt
-            raise ValueError(f"--max-seconds {max_seconds:g} was over before one candidate was scored.")
+            raise ValueError(f"--max-seconds {max_seconds:g} ended before any candidate was scored.")
         best, interrupted = table.find_best(), outcome.interrupted
         if arguments.out is not None or arguments.test is not None:
             training.machine.set_params(**best.parameters)
@@ -82,7 +82,7 @@ def check_machine(training: Training, arguments: argparse.Namespace) -> None:
         raise UsageError(f"tune is for classifiers and regression, and not for {name}.")
     parameters = machine.get_params()
     if arguments.log2c and "C" not in parameters:
-        raise UsageError(f"{name} has no C; give --log2c null.")
+        raise UsageError(f"{name} has no C; pass --log2c null.")
     has_gamma = "gamma" in parameters and machine.kernel not in KERNELS_WITHOUT_GAMMA
     if arguments.log2g and not has_gamma:
         raise UsageError(f"--log2g needs a kernel with a gamma, and {name} has none here.")

@@ -62,11 +62,11 @@ def path_or_index(text: str) -> str | int:
 
 OPTIONS = (
     Option("C", number, "NUMBER", "weight of the losses against the penalty"),
-    Option("nu", number, "NUMBER", "share of errors and support vectors, for the nu machines and one class"),
-    Option("epsilon", number, "NUMBER", "half the width of the tube of regression"),
-    Option("loss", str, "NAME", "hinge, squared_hinge, logistic, huber, quantile, ...: what the estimator has"),
+    Option("nu", number, "NUMBER", "bound on the shares of errors and support vectors, for nu machines and one class"),
+    Option("epsilon", number, "NUMBER", "half the width of the regression tube"),
+    Option("loss", str, "NAME", "hinge, squared_hinge, logistic, huber, quantile, ...: depends on the estimator"),
     Option("quantile", number, "NUMBER", "which quantile of y --loss quantile estimates"),
-    Option("threshold", number, "NUMBER", "where --loss huber turns linear"),
+    Option("threshold", number, "NUMBER", "residual from which --loss huber is linear"),
     Option("penalty", str, "l2|l1", "1/2 |w|^2 or |w|_1, for linear classifiers"),
     Option("kernel", str, "NAME", "linear, poly, rbf, sigmoid, laplacian or precomputed"),
     Option("gamma", width, "NUMBER", "of the kernel: scale, auto (1 / number of features) or a number"),
@@ -74,7 +74,7 @@ OPTIONS = (
     Option("coef0", number, "NUMBER", "of the polynomial and the sigmoid kernel"),
     Option("intercept", str, "KIND", "free, regularised (as in LIBLINEAR) or none"),
     Option("intercept_scaling", number, "NUMBER", "the constant column of a regularised intercept"),
-    Option("multi_class", str, "KIND", "ovo, ovr, crammer_singer or softmax: what the estimator has"),
+    Option("multi_class", str, "KIND", "ovo, ovr, crammer_singer or softmax: depends on the estimator"),
     Option("metric", str, "NAME", "what MetricSVC trains for: f1, fbeta, roc_auc, precision_at_k, ..."),
     Option("beta", number, "NUMBER", "of --metric fbeta"),
     Option("k", share, "NUMBER", "of --metric precision_at_k and recall_at_k"),
@@ -83,11 +83,11 @@ OPTIONS = (
     Option("max_iter", integer, "INTEGER", "limit of iterations for each binary problem; -1 for none"),
     Option("solver", str, "NAME[:KEY=VALUE,...]", "see `maxmargin solvers`; for instance smo:selection=mvp"),
     Option("cache_size", number, "MEGABYTES", "for kernel rows"),
-    Option("shrinking", answer, "yes|no", "set samples aside that are not likely to change"),
-    Option("n_jobs", integer, "INTEGER", "binary problems solved side by side; all cores by default"),
+    Option("shrinking", answer, "yes|no", "set aside samples that are unlikely to change"),
+    Option("n_jobs", integer, "INTEGER", "binary problems solved in parallel; all cores by default"),
     Option("certify_labels", share, "NUMBER", "the share of training labels that must be certain before the fit ends"),
     Option("random_state", integer, "INTEGER", "for the folds of --probability"),
-    Option("checkpoint", str, "FILE", "keeps the state of a linear fit, and goes on from it"),
+    Option("checkpoint", str, "FILE", "stores the state of a linear fit, from which another continues"),
 )
 # Parameters of the estimators that are no options: what the command line does by itself, what only a program can give
 # (matrices), and what does not change a model.
@@ -131,9 +131,9 @@ def collect_parameters(arguments: argparse.Namespace) -> dict:
 def add_data_options(parser: argparse.ArgumentParser) -> None:
     """How a file of data is to be read."""
     group = parser.add_argument_group("the data")
-    group.add_argument("--target", type=path_or_index, metavar="COLUMN", help="of CSV and Parquet: name or place of y")
+    group.add_argument("--target", type=path_or_index, metavar="COLUMN", help="of CSV and Parquet: name or index of y")
     group.add_argument("--weight", metavar="FILE|COLUMN", help="sample weights: one per line, or a column of the table")
-    group.add_argument("--n-features", type=integer, metavar="INTEGER", help="if the last ones may be absent")
+    group.add_argument("--n-features", type=integer, metavar="INTEGER", help="if the last features may be absent")
     group.add_argument(
         "--zero-based",
         choices=("auto", "yes", "no"),
@@ -149,5 +149,5 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """How much is printed, and for whom."""
     group = parser.add_argument_group("what is printed")
-    group.add_argument("-q", "--quiet", action="store_true", help="nothing but warnings and errors")
+    group.add_argument("-q", "--quiet", action="store_true", help="print only warnings and errors")
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")

@@ -20,7 +20,7 @@ def check_not_overwriting(path: str | None, name: str, inputs: dict[str, str]) -
         return
     for other, source in inputs.items():
         if Path(source).exists() and Path(path).samefile(source):
-            raise ValueError(f"{name} and {other} are the same file, {path}, which would be lost.")
+            raise ValueError(f"{name} and {other} are the same file, {path}, which would be overwritten.")
 
 
 @contextmanager

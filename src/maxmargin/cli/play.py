@@ -16,8 +16,8 @@ LARGEST_PORT = 65535
 def run(argv: list[str], program: str) -> int:
     """Serve the page until Ctrl-C."""
     parser = Parser(program, description="Draw points, choose a model, and watch the solvers. Ctrl-C ends it.")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="of this machine; by default one that is free")
-    parser.add_argument("--no-browser", action="store_true", help="print the address, and do not open it")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port of this machine; by default a free one")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
     arguments = parser.parse_args(argv)
     if not 0 <= arguments.port <= LARGEST_PORT:
         parser.error(f"--port must lie between 0 and {LARGEST_PORT}, got {arguments.port}")
@@ -36,7 +36,7 @@ async def serve(port: int, open_page: Callable[[str], object] | None) -> None:
         server = PlayServer(port)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise OSError(f"--port {port}: {reason}. Choose another, or leave it out for one that is free.") from None
+        raise OSError(f"--port {port}: {reason}. Choose another, or leave it out for a free one.") from None
     server.start()
     try:
         print(f"{server.url}\nCtrl-C ends it.", flush=True)

@@ -60,7 +60,7 @@ def run(argv: list[str], program: str) -> int:
         parser.error(str(error))
     arguments = parser.parse_intermixed_args([*short_options, *long_options])
     if arguments.json and is_stdout(arguments.out):
-        parser.error("--json needs stdout for itself; give a file OUT for the predictions")
+        parser.error("--json prints to stdout; name a file OUT for the predictions")
     check_not_overwriting(arguments.out, "OUT", {"DATA": arguments.data, "MODEL": arguments.model})
     leave_out_scikit_learn()
     model, parts = open_model_and_data(arguments)
@@ -133,7 +133,7 @@ class PredictionFormatter:
             short_options = "-s 0, 6 or 7" if arguments.imitated_program == "liblinear" else "--probability (-b 1)"
             remedy = f"train it with {short_options}"
             if model.wants_probabilities:
-                remedy = "its fit ended before they were there, and `maxmargin train --resume` goes on with it"
+                remedy = "its fit ended before they were there, and `maxmargin train --resume` continues it"
             raise ValueError(f"{arguments.model} has no probabilities; {remedy}.")
 
     def format_header(self) -> bytes:

@@ -16,7 +16,7 @@ def open_for_resume(arguments: argparse.Namespace) -> Training:
     """The machine of a model file, to be fitted further with the parameters that are given, and its data."""
     kind = detect_model_format(arguments.resume)
     if kind is None or not kind.is_complete:
-        raise ValueError(f"--resume needs a model file of ours, which has its duals, and {arguments.resume} is none.")
+        raise ValueError(f"--resume needs a .maxmargin file, which has the duals, and {arguments.resume} is not one.")
     machine = load(arguments.resume)
     name = type(machine).__name__
     if arguments.estimator not in (None, name):

@@ -29,7 +29,7 @@ def check_destination(training, path: str, kind: ModelFormat, data: str, careful
     check_not_overwriting(path, "MODEL", {"DATA": data})
     is_nonempty = Path(path).is_file() and Path(path).stat().st_size > 0
     if careful and is_nonempty and kind.first_bytes and not formats.is_model_file(path):
-        raise ValueError(f"MODEL is {path}, which is there and no model file; remove it first, if it is not needed.")
+        raise ValueError(f"MODEL is {path}, which exists and is not a model file; remove it first.")
     estimator = type(training.machine)
     formats.check_place(kind, estimator)
     has_labels = estimator.task in ("classification", "novelty") and training.y is not None

@@ -15,8 +15,8 @@ from .outputs import check_not_overwriting
 from .parser import Parser
 from .short_options import SCALE_OPTIONS, expand_short_options
 
-DESCRIPTION = """Bring every feature of DATA into [lower, upper] and write the rows to stdout, as svm-scale does.
---save keeps the ranges, --restore takes those of another file: what was learnt on the training data is used on the
+DESCRIPTION = """Scale every feature of DATA to [lower, upper] and write the rows to stdout, as svm-scale does.
+--save stores the ranges, and --restore reads those of another file: scale test data with the ranges of the training
 test data."""
 
 
@@ -29,7 +29,7 @@ def make_parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--target-lower", type=number, metavar="NUMBER", help="of targets (-y), default: not scaled")
     parser.add_argument("--target-upper", type=number, metavar="NUMBER", help="of targets (-y)")
     parser.add_argument("--save", metavar="FILE", help="write the ranges (-s)")
-    parser.add_argument("--restore", metavar="FILE", help="take the ranges of a file (-r)")
+    parser.add_argument("--restore", metavar="FILE", help="read the ranges from a file (-r)")
     parser.add_argument("--out", metavar="FILE", help="default: stdout; .csv and .parquet are tables")
     add_data_options(parser)
     return parser
@@ -44,9 +44,9 @@ def run(argv: list[str], program: str) -> int:
         parser.error(str(error))
     arguments = parser.parse_intermixed_args([*short_options, *long_options])
     if arguments.save and arguments.restore:
-        parser.error("--save (-s) and --restore (-r) do not go together")
+        parser.error("--save (-s) and --restore (-r) cannot be combined")
     if (arguments.target_lower is None) != (arguments.target_upper is None):
-        parser.error("--target-lower and --target-upper (-y) go together")
+        parser.error("--target-lower and --target-upper (-y) must be given together")
     check_not_overwriting(arguments.out, "--out", {"DATA": arguments.data})
     data = read_with_literal_indices(arguments)
     ranges = take_ranges(data, arguments)

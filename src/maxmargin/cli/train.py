@@ -12,8 +12,8 @@ from .short_options import IMITATED_PROGRAMS, LIBLINEAR_OPTIONS, LIBSVM_DEFAULTS
 
 USAGE = "[options] DATA [MODEL]"
 DESCRIPTION = """Fit a machine to the rows of DATA and save it as MODEL, with its certificate: how far from optimal it
-is at most. Ctrl-C ends the fit and saves the best model so far; --resume goes on with it. The options of svm-train
-are taken too (-s -t -c -g ...), and with --liblinear those of LIBLINEAR's train; one of them brings the other program's
+can be at most. Ctrl-C ends the fit and saves the best model so far; --resume continues it. The options of svm-train
+work too (-s -t -c -g ...), and with --liblinear those of LIBLINEAR's train; each of them selects that program's
 defaults and its model format."""
 
 
@@ -31,7 +31,7 @@ def make_parser(program: str, usage: str, description: str) -> argparse.Argument
     add_parameters(parser)
     add_switches(parser)
     group = parser.add_argument_group("the fit and its files")
-    group.add_argument("--resume", metavar="MODEL", help="go on with a model that was saved early, on the same data")
+    group.add_argument("--resume", metavar="MODEL", help="continue a model that was saved early, on the same data")
     group.add_argument("--to", choices=MODEL_FORMATS, help="format of MODEL, if its suffix does not say it")
     group.add_argument("--blocks", action="store_true", help="read DATA block by block, never whole; linear machines")
     imitated = group.add_mutually_exclusive_group()
@@ -55,7 +55,7 @@ def add_switches(parser: argparse.ArgumentParser) -> None:
         "--folds", type=integer, metavar="N", default=argparse.SUPPRESS, help="cross-validate in N folds"
     )
     group.add_argument(
-        "--find-C", action="store_true", default=argparse.SUPPRESS, help="the C of best cross-validation (-C)"
+        "--find-C", action="store_true", default=argparse.SUPPRESS, help="find C by cross-validation (-C)"
     )
 
 
@@ -113,9 +113,9 @@ def check_switches(arguments: argparse.Namespace, parser: argparse.ArgumentParse
         parser.error(f"--folds (-v) must be 2 or more, got {arguments.folds}")
     exclusive = [argument for argument, on in (("--folds", arguments.folds), ("--find-C", arguments.find_C)) if on]
     if exclusive and (arguments.resume or arguments.blocks):
-        parser.error(f"{exclusive[0]} goes neither with --resume nor with --blocks")
+        parser.error(f"{exclusive[0]} cannot be combined with --resume or --blocks")
     if arguments.resume and arguments.imitated_program:
-        parser.error("--resume goes on with a model of our format, and takes no letters")
+        parser.error("--resume continues a .maxmargin model, and takes no short options")
 
 
 def asks_for_probabilities(arguments: argparse.Namespace) -> bool:

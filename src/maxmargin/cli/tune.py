@@ -10,9 +10,9 @@ from .parser import Parser
 from .short_options import LIBSVM_OPTIONS, expand_short_options
 
 DESCRIPTION = """Score every C and gamma of a grid by cross-validation on the rows of DATA, and print the best, as
-LIBSVM's grid.py does: its options are taken too (-log2c -log2g -v, and those of svm-train). --out trains the best
+LIBSVM's grid.py does: its options work too (-log2c -log2g -v, and those of svm-train). --out trains the best
 machine on all rows and saves it. --scale and --test do what easy.py does: scale, search, train, predict. Ctrl-C ends
-the search and keeps what is done."""
+the search and keeps the finished candidates."""
 GRID_OPTIONS = ("-log2c", "-log2g", "--log2c", "--log2g")
 DEFAULT_LOG2C, DEFAULT_LOG2G = "-5,15,2", "3,-15,-2"  # those of grid.py
 MAX_VALUES = 1000  # of C or gamma

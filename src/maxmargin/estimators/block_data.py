@@ -33,11 +33,11 @@ def open_blocks_of(X, y, weight) -> Blocks:
         return DaskBlocks(X, y, weight)
     if isinstance(X, Blocks):
         if y is not None or weight is not None:
-            raise ValueError("y and sample_weight must be None where X is an object of Blocks: it holds its own.")
+            raise ValueError("y and sample_weight must be None if X is a Blocks object, which has its own.")
         return X
     for name, each in (("y", y), ("sample_weight", weight)):
         if each is not None and len(each) != len(X):
-            raise ValueError(f"X and {name} must have as many rows, and have {len(X)} and {len(each)}.")
+            raise ValueError(f"X and {name} must have the same number of rows, but have {len(X)} and {len(each)}.")
     return ArrayBlocks(X, None if y is None else np.asarray(y), None if weight is None else np.asarray(weight))
 
 

@@ -307,5 +307,5 @@ class NuSVC(KernelClassifier):
             if self.nu > largest:
                 warn_user(
                     f"specified nu is infeasible: nu={self.nu}, but these classes allow at most {largest:.4g}, "
-                    "which is taken instead."
+                    "which is used instead."
                 )

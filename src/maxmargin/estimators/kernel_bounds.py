@@ -20,8 +20,8 @@ from ..solvers.result import Result
 from .tasks import Task
 
 NO_DUALS = (
-    "the duals of its fit are not there, as in a model from a file; "
-    "maxmargin.certify_predictions takes the training data in their place"
+    "the duals of its fit are missing, as in a model from a file; "
+    "use maxmargin.certify_predictions with the training data"
 )
 
 

@@ -43,7 +43,7 @@ from .validation import (
 )
 
 NO_ROWS = (
-    "a free intercept takes rows of the training data, which are not there after a pickle or a fit on blocks; "
+    "a free intercept needs rows of the training data, which are missing after a pickle or a fit on blocks; "
     "maxmargin.certify_predictions takes the training data"
 )
 # Entries of X, and products with all rows of coef_, up to which BLAS starts no threads, and no strip is worth one.
@@ -253,7 +253,7 @@ class LinearMachine(CertifiedScores):
     def _bound_weights(self, w: np.ndarray, b: np.ndarray, certificates: Sequence[Certificate]) -> list[MachineBounds]:
         """From w and the gaps alone, where no intercept is free."""
         if self._parameter("penalty") != "l2":
-            raise self._refuse_bounds("the penalty |w|_1 is not strongly convex, and a gap says nothing of distances")
+            raise self._refuse_bounds("the penalty |w|_1 is not strongly convex, so a gap does not bound distances")
         if self._intercept_kind == "free":
             raise self._refuse_bounds(
                 "the loss is one of several scores at once, and no bound on a free intercept is known"

@@ -54,7 +54,7 @@ def explain_failure(loss: Loss) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise ValueError(f"loss={loss!r} failed when it was tried out, with {type(error).__name__}: {error}") from error
+        raise ValueError(f"loss={loss!r} failed its check, with {type(error).__name__}: {error}") from error
 
 
 def read_attributes(loss: Loss) -> str:
@@ -64,7 +64,7 @@ def read_attributes(loss: Loss) -> str:
     except AttributeError as error:
         raise ValueError(f"loss={loss!r} lacks what maxmargin.contracts.Loss requires: {error}.") from None
     if not isinstance(name, str):
-        raise ValueError(f"loss={loss!r} must have a text as its name, got {name!r}.")
+        raise ValueError(f"loss={loss!r} must have a string as its name, got {name!r}.")
     return target
 
 

@@ -166,7 +166,7 @@ class OneClassSVM(OutlierMixin, CertifiedLabels, SingleMachine):
         self._calibration = None if decisions is None else fit_ranks(decisions, problems.tasks[0].c)
         ended = budget.interrupt or observation.stopped or not all(result.converged for result in self.results_)
         if decisions is None and not ended:
-            warn_user("The fit ended before the probabilities were there; raise max_seconds.", ConvergenceWarning)
+            warn_user("The fit ended before the probabilities were fitted; raise max_seconds.", ConvergenceWarning)
 
     @property
     def wants_probabilities(self) -> bool:

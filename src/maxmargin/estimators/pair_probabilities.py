@@ -60,7 +60,7 @@ class PairProbabilities(KernelMachine):
         ended = budget.interrupt or observation.stopped or not all(result.converged for result in self.results_)
         if not (self.has_probabilities or ended):  # else it is said elsewhere that the fit was ended
             warn_user(
-                "The fit ended before the probabilities were there; raise max_seconds, or go on with warm_start=True.",
+                "The fit ended before the probabilities were fitted; raise max_seconds, or go on with warm_start=True.",
                 ConvergenceWarning,
             )
 

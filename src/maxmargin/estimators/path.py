@@ -281,7 +281,7 @@ def report(
     failed = [(result, C) for result, C in zip(results, Cs, strict=True) if not result.converged]
     if failed:
         result, C = max(failed, key=lambda pair: pair[0].certificate.relative_gap)
-        dropped = f"{left_out} larger values of C had no time and are left out. " if left_out else ""
+        dropped = f"{left_out} larger values of C were left out for lack of time. " if left_out else ""
         warn_user(
             f"{result.message} At {len(failed)} of {len(results)} values of C the certified relative gap is above "
             f"tol={tol:g}, at C={C:g} it is {result.certificate.relative_gap:.2g}. "

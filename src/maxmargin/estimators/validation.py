@@ -94,8 +94,8 @@ def check_samples(estimator, X, y, *, reset: bool = True):
         return X, y
     if isinstance(X, Blocks):
         raise ValueError(
-            f"{type(estimator).__name__} needs data in memory; on blocks take a linear machine, with a "
-            "BlockwiseTransformer of a kernel map in front."
+            f"{type(estimator).__name__} needs data in memory; for blocks use a linear machine, with a "
+            "BlockwiseTransformer for a kernel map in front."
         )
     check_sparse(X)
     if is_function(estimator.kernel):
@@ -165,7 +165,7 @@ def check_width(X) -> None:
     if needed > memory:
         raise ValueError(
             f"X has {X.shape[1]:,} features, and vectors of w would take {needed / 2**30:.0f} GB of the "
-            f"{memory / 2**30:.0f} GB here; number the features that occur anew, or hash them."
+            f"{memory / 2**30:.0f} GB here; renumber the features that occur, or hash them."
         )
 
 

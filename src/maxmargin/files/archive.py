@@ -90,7 +90,7 @@ class Archive:
         try:
             self.zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, OSError, ValueError, EOFError, NotImplementedError) as error:
-            raise DamagedFileError(f"it is no archive: {error}") from error
+            raise DamagedFileError(f"it is not an archive: {error}") from error
         self.members = check_members(self.zip.infolist(), size)
         self.loaded: dict[str, np.ndarray] = {}
 
@@ -124,7 +124,7 @@ class Archive:
                 raise DamagedFileError(f"it has the type {dtype.str}, and numbers or texts are expected")
             expected = info.file_size - member.tell()
             if any(length < 0 for length in shape) or math.prod(shape) * dtype.itemsize != expected:
-                raise DamagedFileError(f"its shape {shape} does not suit its {expected} bytes")
+                raise DamagedFileError(f"its shape {shape} does not match its {expected} bytes")
             flat = np.empty(math.prod(shape), dtype)
             view, place = memoryview(flat.view(np.uint8) if flat.nbytes else b"").cast("B"), 0
             while place < expected:
@@ -142,14 +142,14 @@ def check_digest(file: BinaryIO) -> int:
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if file.read(len(ZIP_MAGIC)) != ZIP_MAGIC:
-        raise DamagedFileError("it does not begin as a model file does")
+        raise DamagedFileError("it does not start like a model file")
     body = size - DIGEST_DIGITS
     file.seek(max(body - len(DIGEST_MARK), 0))
     end = file.read()
     if not end.startswith(DIGEST_MARK) or len(end) != len(DIGEST_MARK) + DIGEST_DIGITS:
-        raise DamagedFileError("its end is missing, so it was cut off or written to")
+        raise DamagedFileError("its end is missing, so it was truncated or overwritten")
     if compute_digest(file, body) != end[len(DIGEST_MARK) :]:
-        raise DamagedFileError("its bytes do not have the digest with which it was written, so it is damaged")
+        raise DamagedFileError("its bytes do not match the digest in it, so it is damaged")
     return size
 
 
@@ -158,7 +158,7 @@ def check_members(members: list[zipfile.ZipInfo], size: int) -> dict[str, zipfil
     found: dict[str, zipfile.ZipInfo] = {}
     for info in members:
         if info.filename != DOCUMENT and not ARRAY_NAME.fullmatch(info.filename):
-            raise DamagedFileError(f"it holds {info.filename[:60]!r}, which has no place in a model file")
+            raise DamagedFileError(f"it holds {info.filename[:60]!r}, which does not belong in a model file")
         if info.filename in found:
             raise DamagedFileError(f"it holds {info.filename!r} twice")
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 1:

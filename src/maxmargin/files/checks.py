@@ -11,7 +11,7 @@ from .archive import DamagedFileError
 def require(condition: bool, what: str) -> None:
     """Refuse a file of which something does not hold."""
     if not condition:
-        raise DamagedFileError(f"{what} is not as it must be")
+        raise DamagedFileError(f"{what} is invalid")
 
 
 def is_array(value, kinds: str, *shape: int | None) -> bool:

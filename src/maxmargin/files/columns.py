@@ -81,9 +81,9 @@ def find_column(path: Path, names: Sequence[str] | int, request, parameter: str)
             raise ValueError(f"{parameter}={request} is not among the {count} columns of {path}, counted from 0.")
         return int(request) % count
     if not isinstance(request, str):
-        raise TypeError(f"{parameter} must be the name or the place of a column, got {request!r}.")
+        raise TypeError(f"{parameter} must be the name or the position of a column, got {request!r}.")
     if isinstance(names, int):
-        raise ValueError(f"{parameter}={request!r} cannot be found: {path} has no names of columns; give its place.")
+        raise ValueError(f"{parameter}={request!r} cannot be found: {path} has no column names; give its position.")
     if (times := list(names).count(request)) != 1:
         among = ", ".join(names[:20])
         raise ValueError(f"{path} has {f'{times} columns' if times else 'no column'} {request!r}; it has {among}.")
@@ -112,7 +112,7 @@ def read_weights(path: str | int | os.PathLike[str], n: int) -> np.ndarray:
     X, weights, _ = read_libsvm(path)
     if X.nnz:
         row = int(np.flatnonzero(np.diff(X.indptr))[0])
-        raise ValueError(f"weight={str(path)!r} must have one number a line, and row {row + 1} has more.")
+        raise ValueError(f"weight={str(path)!r} must have one number per line, and row {row + 1} has more.")
     if len(weights) != n:
         raise ValueError(f"weight={str(path)!r} has {len(weights)} weights for {n} samples.")
     return weights

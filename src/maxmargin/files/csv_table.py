@@ -129,7 +129,7 @@ def read_numbers(path: Path, head: TableHead, batch: list, places: list[int]) ->
             if reason := describe_fault(field):
                 hint = "; if it is the header, pass header=True" if line == 1 and not head.is_header else ""
                 raise ValueError(f"{path}, line {line}, {show_column(head.names, place)}: {reason}{hint}.")
-    raise AssertionError("a number was refused that no reason is found for")
+    raise AssertionError("a number could not be read")
 
 
 def describe_fault(field: str) -> str | None:
@@ -277,7 +277,7 @@ def read_csv(path: Path, request: DataRequest) -> Data:
     if not any(header is each for each in (True, False)) and header != "auto":
         raise ValueError(f"header must be True, False or 'auto', got {header!r}.")
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"':
-        raise ValueError(f"delimiter must be one letter, got {delimiter!r}.")
+        raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
     head = read_head(path, delimiter, header)
     weights_in_file = is_weight_file(path, head.names, request.weight)
     columns = choose_columns(path, head.names, request._replace(weight=None) if weights_in_file else request)

@@ -79,9 +79,9 @@ class LibsvmText(DataFormat):
         from .libsvm_text import write_libsvm
 
         if data.weight is not None:
-            raise ValueError("LIBSVM text has no place for weights; leave them out, or write .csv or .parquet.")
+            raise ValueError("LIBSVM text cannot store weights; leave them out, or write .csv or .parquet.")
         if data.y is None:
-            raise ValueError("LIBSVM text begins every line with a target, and the data have none; say which it is.")
+            raise ValueError("LIBSVM text starts every line with a target, but the data have none; say which it is.")
         y = data.y
         if not np.issubdtype(y.dtype, np.number):
             labels, y = np.unique(y, return_inverse=True)

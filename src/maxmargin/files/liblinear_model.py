@@ -104,9 +104,9 @@ def name_solver(model: LinearMachine) -> str:
     if multi_class == "crammer_singer":
         if parameters.get("label_costs") is None and parameters.get("label_scales") is None:
             return "MCSVM_CS"
-        raise ValueError("LIBLINEAR has no label_costs and label_scales, so no name for them in its model files.")
+        raise ValueError("LIBLINEAR has no label_costs and label_scales, so its model files cannot store them.")
     if multi_class != "ovr":
-        raise ValueError(f"LIBLINEAR has no {kind} with multi_class={multi_class!r}, so no name for it in its files.")
+        raise ValueError(f"LIBLINEAR has no {kind} with multi_class={multi_class!r}, so its files cannot store it.")
     names = {
         "logistic": "L1R_LR" if penalty == "l1" else "L2R_LR",
         "hinge": "L2R_L1LOSS_SVC_DUAL",
@@ -116,7 +116,7 @@ def name_solver(model: LinearMachine) -> str:
     }
     name = names.get(name_loss(loss) or "")
     if name is None:
-        raise ValueError(f"LIBLINEAR has no {kind} with loss={loss!r}, so no name for it in its model files.")
+        raise ValueError(f"LIBLINEAR has no {kind} with loss={loss!r}, so its model files cannot store it.")
     return name
 
 

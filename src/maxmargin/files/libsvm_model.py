@@ -79,7 +79,7 @@ def warn_of_lost_digits(model: KernelMachine) -> None:
     if lost > WARNED_RELATIVE_DIFFERENCE * float(np.abs(scores).max(initial=1.0)):
         warnings.warn(
             f"The dual coefficients reproduce the decisions of this {type(model).__name__} only to within {lost:.1g}, "
-            "and a model file of LIBSVM holds nothing else; scale the features, or save the model by maxmargin.save.",
+            "and a LIBSVM model file contains nothing else; scale the features, or save the model by maxmargin.save.",
             stacklevel=3,
         )
 
@@ -113,7 +113,7 @@ def describe_machine(model: KernelMachine, name: str, machine: Layout) -> list[s
     """The header."""
     kernel, kind = model._kernel, type(model).__name__
     if name_loss(model.get_params().get("loss")) != LOSSES.get(kind):
-        raise ValueError(f"LIBSVM has no {kind} with loss={model.loss!r}, so no name for it in its model files.")
+        raise ValueError(f"LIBSVM has no {kind} with loss={model.loss!r}, so its model files cannot store it.")
     kernel_name = next((each for each, formula in KERNELS.items() if type(kernel) is formula), None)
     if kernel_name is None:
         raise ValueError(f"LIBSVM has no kernel {kernel.name!r}, so its model files cannot hold this {kind}.")

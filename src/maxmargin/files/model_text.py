@@ -120,7 +120,7 @@ def read_text(path, known: tuple[str, ...], last: str) -> ModelText:
             if words == [last.encode()]:
                 return text._replace(body=file.read(), before=number)
             if not line:
-                raise ValueError(f"{path} has no line {last!r}, so it was cut off or is no model file.")
+                raise ValueError(f"{path} has no line {last!r}, so it was truncated or is not a model file.")
             if not words:
                 continue
             key = words[0][:MAX_CHARACTERS_SHOWN].decode(errors="replace")

@@ -137,7 +137,7 @@ def load(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     found = detect_model_format(find_file(path))
     if found is None:
         known = join_words([kind.title for kind in MODEL_FORMATS.values() if kind.first_bytes])
-        raise ValueError(f"path={str(path)!r} is no model file: it does not begin as those of {known} do.")
+        raise ValueError(f"path={str(path)!r} is not a model file: it does not start like those of {known}.")
     return found.read(path, n_features)
 
 

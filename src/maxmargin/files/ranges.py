@@ -116,7 +116,7 @@ class Ranges:
         scaled.eliminate_zeros()
         if scaled.nnz > FILL_IN_WARNING_RATIO * X.nnz:
             warnings.warn(
-                f"Scaling made {scaled.nnz:,} stored values of {X.nnz:,}, since zeros became something else; if the "
+                f"Scaling made {scaled.nnz:,} stored values of {X.nnz:,}, because zeros became nonzero; if the "
                 "values are not negative and mostly zero, lower=0 keeps the zeros.",
                 UserWarning,
                 stacklevel=3,
@@ -149,7 +149,7 @@ def find_ranges(
     X = check_matrix(X)
     n, d = X.shape
     if not n:
-        raise ValueError("X must have at least one row, or nothing has a range.")
+        raise ValueError("X must have at least one row to find ranges from.")
     if sp.issparse(X):
         columns, low, high = measure_columns(X.indices, X.data, n)
     else:

@@ -178,7 +178,7 @@ class Unpacker:
         sound = data.ndim == indices.ndim == indptr.ndim == 1 and len(data) == len(indices) and len(indptr) == n + 1
         sound = sound and indptr[0] == 0 and indptr[-1] == len(data) and (np.diff(indptr) >= 0).all()
         if not sound or (len(indices) and (indices.min() < 0 or indices.max() >= d)):
-            raise DamagedFileError(f"the parts of the sparse matrix {name!r} do not suit each other")
+            raise DamagedFileError(f"the parts of the sparse matrix {name!r} do not fit together")
         return kind((data, indices, indptr), shape=(n, d))
 
     def unpack_record(self, value: dict):

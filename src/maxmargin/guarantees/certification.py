@@ -76,7 +76,7 @@ def compare_data(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     # Of our own models, loaded from a file that was given the data.
     kept = vars(model).get("data_hash_") if isinstance(model, Estimator) else None
     if kept is not None and hash_data(X, y if model.takes_targets else None, sample_weight) != kept:
-        warn_user("X, y and sample_weight are not the data that the model was fitted on: its file holds another hash.")
+        warn_user("X, y and sample_weight are not the data that the model was fitted on: the hash in its file differs.")
 
 
 def pose_model(

@@ -73,14 +73,14 @@ def describe_scale(X: Any, names: np.ndarray | None = None) -> list[str]:
     if len(constant) and not sp.issparse(X):
         first = name_feature(constant[0], names)
         said.append(
-            f"Feature {first} is constant and says nothing; leave it out."
+            f"Feature {first} is constant and carries no information; leave it out."
             if len(constant) == 1
-            else f"{len(constant)} features are constant and say nothing, such as {first}; leave them out."
+            else f"{len(constant)} features are constant and carry no information, such as {first}; leave them out."
         )
     if odd is None and len(moving) > 1 and moving.max() > UNEVEN_SPREAD_RATIO * moving.min() and not sp.issparse(X):
         said.append(
             f"The features have spreads from {moving.min():.2g} to {moving.max():.2g}; those of small spread have "
-            "little say, unless they are standardised (StandardScaler)."
+            "little influence; standardise them (StandardScaler)."
         )
     return said
 
@@ -165,7 +165,7 @@ class Diagnosis(Displayed):
         return f"{'more than' if self.at_least else 'about'} {say_duration(self.seconds)}"
 
     def _say_memory(self) -> str:
-        return f"up to {max(self.bytes >> 20, 1):,} MB beside the data"
+        return f"up to {max(self.bytes >> 20, 1):,} MB beyond the data"
 
 
 def diagnose(model: Estimator, X: Any, y: Any = None, sample_weight: VectorLike | None = None) -> Diagnosis:
@@ -257,7 +257,7 @@ def announce(model: Any, X: Any, y: Any, sample_weight: Any) -> str | None:
 def suggest_remedy(X: Any, kernel: Kernel, result: Result, C: float | None, names: np.ndarray | None = None) -> str:
     """What the data, the kernel and the solver suggest to do about a fit that did not reach its tolerance."""
     linear = kernel.name == "linear" and result.solver.name == "smo"
-    hint = " With the linear kernel, LinearSVC(loss='hinge') and LinearSVR are the quicker way." if linear else ""
+    hint = " With the linear kernel, LinearSVC(loss='hinge') and LinearSVR are faster." if linear else ""
     return find_remedy(X, kernel, result, C, names) + hint
 
 

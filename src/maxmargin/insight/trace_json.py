@@ -62,7 +62,7 @@ def decode_change(value: Any, before: np.ndarray | None) -> np.ndarray | None:
     if not isinstance(value, Mapping):
         return None if value is None else np.asarray(decode(value), float)
     if before is None:
-        raise ValueError("A trace file says what has changed before it has said what there was.")
+        raise ValueError("The trace file refers to an earlier state that it does not contain.")
     array = before.copy()
     array.ravel()[np.array(value["at"], int)] = decode(value["to"])
     return array

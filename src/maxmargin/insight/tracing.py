@@ -207,7 +207,7 @@ def trace_function(
     if not isinstance(method, str) or method not in RULES:
         raise ValueError(f"solver must be one of {list(RULES)} for a function, got {method!r}.")
     if x0 is None:
-        raise ValueError("x0 must say where to begin, got None.")
+        raise ValueError("x0 must be the starting point, got None.")
     check_options(fun, method, ridge, tol, max_steps, max_seconds, None, callback)
     start = check_start(x0)
     lo, hi = check_bounds(bounds, len(start))

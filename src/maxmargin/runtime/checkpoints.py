@@ -83,7 +83,7 @@ class CheckpointFile:
         except (OSError, ValueError) as error:  # a full disk, or a folder that has gone
             if not self.failed:
                 warnings.warn(
-                    f"{describe_failure(error)} The run goes on without it.",
+                    f"{describe_failure(error)} The run continues without it.",
                     RuntimeWarning,
                     stacklevel=4,
                 )

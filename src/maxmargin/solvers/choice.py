@@ -119,7 +119,7 @@ def propose(problem: Any, tol: float, warm: bool, smo: SMO) -> list[Stage]:
     if traits.vector:
         return propose_for_classes(problem, tol)
     if not traits.linear and not traits.piecewise:
-        reason = f"the features have a kernel, and {traits.loss} is no piecewise loss"
+        reason = f"the features have a kernel, and {traits.loss} is not a piecewise loss"
         return [Stage(GradientDescent("nesterov"), tol, reason)]
     if not traits.linear:
         return propose_for_kernel(problem, tol, smo)
@@ -132,13 +132,13 @@ def propose_for_linear(problem: Problem, tol: float, warm: bool) -> list[Stage]:
     name, d, sparse = traits.loss, traits.d, traits.sparse
     size = f"{traits.n} samples of {d} features{', sparse' if sparse else ''}"
     if traits.penalty != "l2":
-        return [Stage(ProximalNewton(), tol, "the penalty |w|_1 has kinks of its own")]
-    second_order = [Stage(InteriorPoint(), tol, "steps that do not depend on how rows lie on one another")]
-    patient = [Stage(Coordinate(effort=choose_last_effort(problem)), tol, "it cannot go astray")]
+        return [Stage(ProximalNewton(), tol, "the penalty |w|_1 has kinks too")]
+    second_order = [Stage(InteriorPoint(), tol, "its number of steps hardly depends on the data")]
+    patient = [Stage(Coordinate(effort=choose_last_effort(problem)), tol, "it always makes progress")]
     if not traits.piecewise:
         return [Stage(Newton(), tol, f"{name} is smooth")]
     if not traits.kinked and d <= NORMAL_MATRIX_MAX_FEATURES:
-        reason = f"{name} is smooth and the equations of {d} features are quickly solved ({size})"
+        reason = f"{name} is smooth and the equations of {d} features are solved fast ({size})"
         return [Stage(Newton(), tol, reason), *patient]
     if not traits.kinked:
         return [
@@ -146,13 +146,13 @@ def propose_for_linear(problem: Problem, tol: float, warm: bool) -> list[Stage]:
             Stage(Newton(), tol, ""),
         ]
     if d <= NORMAL_MATRIX_MAX_FEATURES and (warm or not sparse):
-        reason = f"{name} has a kink and {size} leave few rows on it"
+        reason = f"{name} has a kink and {size} leave few rows at the kink"
         others = [*patient, *second_order] if sparse else [*second_order, *patient]
         return [Stage(Multipliers(hasty=True), tol, reason), *others]
     first = Stage(
         Coordinate(effort=COORDINATE_UPDATES_PER_SAMPLE, onward_tol=tol),
         max(tol, HANDOVER_GAP),
-        f"{name} has a kink and {size} make cheap passes",
+        f"{name} has a kink and {size} make passes cheap",
     )
     return [first, Stage(Multipliers(hasty=True), tol, "few duals are still free"), *second_order, *patient]
 
@@ -160,7 +160,7 @@ def propose_for_linear(problem: Problem, tol: float, warm: bool) -> list[Stage]:
 def propose_for_blocks(problem: BlockProblem, tol: float) -> list[Stage]:
     """Second order where a matrix of the features is small, cuts else, and in reserve."""
     traits = problem.traits
-    cuts = Stage(Bundle(), tol, f"a cut of {traits.d} features is all that a block returns")
+    cuts = Stage(Bundle(), tol, f"a cut of {traits.d} features is all that a block has to return")
     if traits.vector or traits.d > BLOCK_MATRIX_MAX_FEATURES:
         return [cuts]
     reason = f"blocks return matrices of {traits.d + 1} x {traits.d + 1} numbers"
@@ -173,10 +173,10 @@ def propose_for_structures(problem: StructuredProblem, tol: float) -> list[Stage
     Measured on 6,251 handwritten words to a gap of 1e-3, in seconds of processor time: the Frank-Wolfe method took
     2, 6 and 36 at C = 0.01, 0.1 and 1, level bundles 8 and 21 at C = 0.01 and 0.1.
     """
-    cuts = Stage(StructuredBundle(), tol, "its oracle is asked for all samples at once")
+    cuts = Stage(StructuredBundle(), tol, "it calls the oracle for all samples at once")
     if not problem.examples.packed and count_jobs(problem.examples.n_jobs) > 1:
         return [cuts]
-    return [Stage(FrankWolfe(), tol, f"each of {problem.n} samples has a step of its own"), cuts]
+    return [Stage(FrankWolfe(), tol, f"each of {problem.n} samples has its own step"), cuts]
 
 
 def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
@@ -208,7 +208,7 @@ def propose_for_kernel(problem: Problem, tol: float, smo: SMO) -> list[Stage]:
 def propose_for_classes(problem: Problem, tol: float) -> list[Stage]:
     """Many classes at once: Newton for softmax, blocks of coordinates for the multiclass hinge."""
     traits = problem.traits
-    cuts = Stage(Bundle(), tol, f"{traits.loss} is known by its cuts")
+    cuts = Stage(Bundle(), tol, f"{traits.loss} is given by its cuts")
     if traits.structure == "quadratic":
         return [Stage(VectorRidge(), tol, f"{traits.loss} is quadratic"), cuts]
     if traits.structure == "softmax":
@@ -265,5 +265,5 @@ def explain(problem: AnyProblem, solver: str | Solver = "auto", tol: float = 1e-
         sentence += f", to a gap of {first.tol:g}; then {others[0].solver.name}, because {others[0].reason}"
         others = others[1:]
     if others:
-        sentence += f"; in reserve, should it stall: {', then '.join(stage.solver.name for stage in others)}"
+        sentence += f"; if it stalls: {', then '.join(stage.solver.name for stage in others)}"
     return sentence + "."

@@ -32,7 +32,7 @@ STATUS_MESSAGES = {
     **SENTENCES,
     Status.CONVERGED: "The value is within tol of the minimum.",
     Status.STALLED: "Neither value nor bound has moved for {rounds} rounds: tol is below what rounding errors allow.",
-    Status.ROUNDING_LIMIT: "All of the gap but {rest:.1g} is there for rounding: tol is below what float64 allows.",
+    Status.ROUNDING_LIMIT: "All of the gap but {rest:.1g} allows for rounding: tol is below what float64 allows.",
 }
 UNBOUNDED_MESSAGE = (
     "fun seems to have no minimum: its value is {value:.3g} at |x| = {size:.3g} and still falls; give bounds."

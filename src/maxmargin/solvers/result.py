@@ -56,7 +56,7 @@ class Status(Enum):
 
 SENTENCES = {
     Status.CONVERGED: "The certified relative gap is within tol.",
-    Status.MAX_ITER: "The limit of iterations (max_iter) came first.",
+    Status.MAX_ITER: "The fit reached its limit of iterations (max_iter).",
     Status.MAX_SECONDS: "The time budget (max_seconds) ran out.",
     Status.INTERRUPTED: "Interrupted from the keyboard; this is the best point so far.",
     Status.STOPPED: "The callback asked to stop.",

@@ -102,7 +102,7 @@ class EngineSearchCV(DocumentedEstimator, BaseSearchCV):
             if not table.out:
                 if table.interrupted:
                     raise KeyboardInterrupt
-                raise ValueError(f"max_seconds={self.max_seconds!r} was over before one candidate was scored.")
+                raise ValueError(f"max_seconds={self.max_seconds!r} ended before any candidate was scored.")
             self._store_table(table, plan)
         if self.refit:
             self._refit(plan)

@@ -240,5 +240,5 @@ class DaskBlocks(Blocks):
         """The one sentence about a lost cluster."""
         return (
             f"The cluster was lost after {self.counters['passes']} passes ({reason}); "
-            "with checkpoint= a fit goes on from its last state, on another client."
+            "with checkpoint= a fit continues from its last state on another client."
         )

@@ -40,11 +40,11 @@ def find_refusal(problem: Problem, certificate: Certificate) -> str | None:
     """Why nothing can be proven of the scores of the optimum, in a sentence; or None."""
     traits = problem.traits
     if traits.penalty != "l2":
-        return "the penalty |w|_1 is not strongly convex, so that a gap does not bound the distance to the optimum"
+        return "the penalty |w|_1 is not strongly convex, so a gap does not bound the distance to the optimum"
     if traits.vector or traits.joint:
         return "a free intercept is not regularised, and the loss is one of several scores at once"
     if certificate.convex is not True:
-        return "the kernel is not known to be positive semidefinite, so that a gap proves nothing"
+        return "the kernel is not known to be positive semidefinite, so a gap proves nothing"
     return None
 
 

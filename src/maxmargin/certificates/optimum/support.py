@@ -33,7 +33,7 @@ class CertifiedSupport:
         certain, excluded = np.count_nonzero(self.certain), np.count_nonzero(self.excluded)
         open_samples = len(self.certain) - certain - excluded
         return (
-            f"<{certain} samples certainly are support vectors, {excluded} certainly are not, {open_samples} are open>"
+            f"<{certain} samples are certainly support vectors, {excluded} are certainly not, {open_samples} are open>"
         )
 
 

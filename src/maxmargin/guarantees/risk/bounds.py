@@ -120,7 +120,7 @@ def has_risk_bounds(kind: type[Estimator]) -> bool:
 def check_problem(problem: Problem) -> PiecewiseConjugate:
     """Its conjugates; the theorems are about one score per sample, piecewise losses and the penalty 1/2 |w|^2."""
     if problem.row is None or problem.y.ndim > 1:
-        raise ValueError(f"risk_bounds needs a piecewise loss of one score, and {problem.loss.name!r} is none.")
+        raise ValueError(f"risk_bounds needs a piecewise loss of one score, and {problem.loss.name!r} is not one.")
     if problem.traits.penalty != "l2":
         raise ValueError("risk_bounds needs the penalty |w|^2 / 2, and this model has penalty='l1'.")
     return problem.row
@@ -195,13 +195,13 @@ def describe(certificate: Certificate) -> list[str]:
     notes = []
     if not certificate.relative_gap <= OPTIMAL_GAP:
         notes.append(
-            f"The model is not at its optimum (relative gap {certificate.relative_gap:.2g}), which the bounds are "
-            "about: fit it with a smaller tol."
+            f"The model is not at its optimum (relative gap {certificate.relative_gap:.2g}), to which the bounds "
+            "refer: fit it with a smaller tol."
         )
     if certificate.convex is False:
-        notes.append("The kernel is not positive semidefinite: nothing is proven, and there is no ball and no exact.")
+        notes.append("The kernel is not positive semidefinite: nothing is proven, and there are no refits and no ball.")
     elif certificate.convex is None:
-        notes.append("The bounds are those of a positive semidefinite kernel, which this one is not known to be.")
+        notes.append("The bounds assume a positive semidefinite kernel, which this one is not known to be.")
     return notes
 
 
@@ -209,7 +209,7 @@ def describe_refits(exact: LeaveOneOut) -> list[str]:
     """What the refits say against the number they gave, or against xi-alpha."""
     notes = []
     if not exact.gap <= OPTIMAL_GAP:
-        notes.append(f"Exact leave-one-out is not so exact: one of the fits has a relative gap of {exact.gap:.2g}.")
+        notes.append(f"Exact leave-one-out is not quite exact: one fit has a relative gap of {exact.gap:.2g}.")
     if exact.undetermined.any():
         notes.append(
             f"In {exact.undetermined.sum()} of the refits no dual is free, and the intercept is the middle of an "
@@ -247,7 +247,7 @@ def find_distances(
             spread = measured
         else:
             spread = 2.0 * radius_square  # |phi_i - phi_j|^2 <= 4 R^2 in a ball
-            notes.append("There was no time to compare all samples: xi-alpha takes their distances from the ball.")
+            notes.append("There was no time to compare all samples, so xi-alpha uses distances from the ball.")
     shift_bound = bound_score_shift(problem, a, spread)
     if shift_bound.caveat and convex:
         notes.append(shift_bound.caveat)

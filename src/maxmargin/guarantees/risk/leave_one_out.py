@@ -118,7 +118,7 @@ def leave_each_out(
     if whole.status in CUT_SHORT:
         return (
             None,
-            f"Exact leave-one-out was not computed: max_seconds came before a gap of {REFIT_TOL:g} of the whole fit.",
+            f"Exact leave-one-out was not computed: max_seconds ended the whole fit before a gap of {REFIT_TOL:g}.",
         )
     losses = measure_losses(problem, score(problem, whole))
     rows = np.random.default_rng(0).permutation(choose_rows(problem, whole, shift_bound))  # a fair sample comes first
@@ -178,7 +178,7 @@ def look_ahead(done: int, total: int, seconds: float, budget: RefitBudget) -> st
     if budget.stop_early and done >= MIN_TIMED_REFITS and ahead > budget.left:
         return (
             f"Exact leave-one-out was not computed: {total} refits would take about {seconds + ahead:.2g} s; "
-            f"give max_seconds={1.5 * (seconds + ahead):.2g} to have it."
+            f"set max_seconds={1.5 * (seconds + ahead):.2g} to compute it."
         )
     return ""
 

@@ -50,7 +50,7 @@ def bound_score_shift(problem: Problem, a: np.ndarray, spread: float) -> ScoreSh
     if np.isinf(bounds).any() or float(np.ptp(finite)) > 1e-12 * float(finite.max()):
         caveat = "The duals have different bounds, and a free intercept may jump: xi-alpha is an estimate."
     elif not fixes_intercept(problem, a):
-        caveat = "No dual is free, so that the intercept is not unique: xi-alpha is an estimate."
+        caveat = "No dual is free, so the intercept is not unique: xi-alpha is an estimate."
     else:
         caveat = ""
     return ScoreShiftBound(size, certain=False, caveat=caveat)

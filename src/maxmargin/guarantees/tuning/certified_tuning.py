@@ -137,11 +137,11 @@ def describe(run: CoverRun, reason: str) -> Iterable[str]:
     if reason:
         yield reason
     elif run.least <= 0.0:
-        yield f"The error is no more than eps={run.eps:g}, so that this says nothing; choose a smaller eps."
+        yield f"The error is no more than eps={run.eps:g}, so this bound says nothing; choose a smaller eps."
     if run.worst_gap > run.tol:
         yield f"Not all fits reached tol={run.tol:g}: the largest relative gap is {run.worst_gap:.2g}."
     if not all(knows_definite(fold) for fold in run.folds):
-        yield "It holds for positive semidefinite kernels, which this one is not known to be."
+        yield "It assumes a positive semidefinite kernel, which this one is not known to be."
 
 
 def knows_definite(fold: Fold) -> bool:

@@ -22,7 +22,7 @@ TIGHTER_TOLERANCES = (1e-3, 1e-6)  # times tol: where a label at a fit is not de
 LEAST_WIDTH = 1e-9  # relative width of a range of C that is not split any further
 LEAST_UNDECIDED_WIDTH = 0.02  # the same beside a fit whose labels are not decided
 LEAST_SHARE = 1e-3  # of a range that is split, which each part has
-UNDECIDED = "Labels are not decided where the intercept, or a score of zero, is not."
+UNDECIDED = "Some labels stay undecided: their intercept is not unique, or their score is close to zero."
 
 LEAST_SECONDS = 1e-3  # for a fit that was begun
 

@@ -49,7 +49,7 @@ class FunctionOracle(Oracle):
             raise ValueError(f"fun must return a subgradient of {len(x)} numbers, one for each of x, got {len(slope)}.")
         if not np.isfinite(value) or not np.isfinite(slope).all():
             what = f"the value {value}" if not np.isfinite(value) else "a subgradient that is not finite"
-            raise ValueError(f"fun must be finite wherever it is asked, and returned {what} at x = {show(x)}.")
+            raise ValueError(f"fun must be finite wherever it is evaluated, and returned {what} at x = {show(x)}.")
         return FunctionPlace(x, value, slope)
 
     def cut(self, place: FunctionPlace) -> tuple[np.ndarray, float, None]:

@@ -42,8 +42,8 @@ class FirstOrder(Solver):
         traits = problem.traits
         if traits.vector and traits.kinked and traits.free_intercept:
             return (
-                f"needs a regularised intercept or none for {traits.loss!r} with many classes, since no step is right "
-                "for free intercepts over kinks; use 'bundle'"
+                f"needs a regularised intercept or none for {traits.loss!r} with many classes, since no step suits "
+                "free intercepts with kinked losses; use 'bundle'"
             )
         return None
 

@@ -40,7 +40,7 @@ class KernelInteriorPoint(Solver):
         """Refuse smooth losses, a tube in layers, and problems without a whole positive semidefinite kernel matrix."""
         traits = problem.traits
         if not traits.piecewise:
-            return f"needs a piecewise loss, and {traits.loss!r} is none{remedy(traits)}"
+            return f"needs a piecewise loss, and {traits.loss!r} is not one{remedy(traits)}"
         if traits.layers > 1 and problem.row.e.any():
             return f"takes losses without a tube in layers{remedy(traits)}"
         if not traits.kernel_matrix or not problem.features.kernel.psd:
