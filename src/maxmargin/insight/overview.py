@@ -217,32 +217,32 @@ def join_remedies(claim: str, solvers: list[str]) -> str:
 
 INTRODUCTION = """# Solvers
 
-This page is written by `python -m maxmargin.insight.overview`, from what every solver of the registry declares to take
-and from its answers to every loss, kind of features and intercept; a test holds it to the code. Any solver can be given
-by name or as an object, `SVC(solver="gradient_descent")`, `LinearSVC(solver=Newton())`, `solve(problem, "qp")`. By
-default `solver="auto"` chooses one, and `maxmargin.explain(problem)` says which one and why.
-[formulations.md](formulations.md) has the problems they solve, side by side.
+`python -m maxmargin.insight.overview` writes this page, from what every registered solver declares to take and from its
+answers to every loss, kind of features and intercept; a test checks it against the code. You can choose a solver by name
+or as an object: `SVC(solver="gradient_descent")`, `LinearSVC(solver=Newton())`, `solve(problem, "qp")`. By default
+`solver="auto"` chooses one, and `maxmargin.explain(problem)` says which one and why. [Formulations](formulations.md)
+shows the problems they solve, side by side.
 
 ## The solvers"""
 
 DECLARATIONS = """## What each solver declares to take
 
-Every solver has an attribute `takes` (`maxmargin.contracts.traits.Takes`), every problem an attribute `traits`. Whether
-a solver accepts a problem, and the sentence if it does not, follow from the two. "linear" means that w itself is held,
-"kernel rows" that rows of the kernel matrix can be had; "piecewise" is a loss made of linear and quadratic pieces,
-"smooth" one without a kink. Layers, and samples with signs, come from the nu machines. Solvers that form a matrix of
-the features or of the duals also refuse problems that are too large for it."""
+Every solver has an attribute `takes` (`maxmargin.contracts.traits.Takes`), and every problem has an attribute `traits`.
+Together they decide whether a solver accepts a problem, and what the error says if it does not. "linear" means that the
+machine stores w itself, "kernel rows" that rows of the kernel matrix can be evaluated; a "piecewise" loss consists of
+linear and quadratic pieces, and a "smooth" one has no kink. Layers, and samples with signs, come from the nu machines.
+Solvers that form a matrix of the features or of the duals also reject problems that are too large for it."""
 
 TABLES = """## Which solver takes which loss
 
-In a cell are the intercepts that a solver takes with a loss: f free, r regularised, n none. No solver prefers a kernel:
-each one that takes kernels takes KERNELS, a matrix, a callable or a `Kernel` object."""
+A cell lists the intercepts that a solver takes with a loss: f free, r regularised, n none. Every solver that takes
+kernels takes all of them: KERNELS, a matrix, a callable or a `Kernel` object."""
 
 REFUSALS = """## What is refused, and why
 
-The sentences are the solvers' own; a fit that asks for such a pair ends with one of them. Each names one solver that
-takes the problem, where there is one; here all that it may name are listed. [scaling.md](scaling.md) says what solvers
-take in blocks."""
+These are the messages of the errors that a fit raises if its solver cannot solve its problem. Each message names one
+solver that can, if there is one; this page lists all that it may name. [Scaling out](scaling.md) says which solvers take
+data in blocks."""
 
 
 if __name__ == "__main__":
