@@ -14,11 +14,25 @@ from sklearn.model_selection import StratifiedKFold
 
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, RiskClassifier, RiskClassifierCV, load, save
 from maxmargin.estimators import probability
+from maxmargin.estimators.fold_decisions import TaskFold
 from maxmargin.estimators.tasks import Budget
 from maxmargin.model_selection import GridSearchCV
 from maxmargin.solvers.smo.cells import JointCells
 
 ignore_deprecation = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
+def test_folds_of_two_classes_are_those_of_scikit_learn(share):
+    """The same random numbers hold out the same samples as StratifiedKFold, and as many numbers are drawn."""
+    y = np.where(np.random.default_rng(3).random(47) < share, 1.0, -1.0)
+    folds = min(5, int((y > 0).sum()), int((y < 0).sum()))
+    ours, theirs = np.random.RandomState(8), np.random.RandomState(8)
+    place = probability.assign_folds(y, folds, ours)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=theirs)
+    for fold, (_, test) in enumerate(splitter.split(y[:, None], y)):
+        assert np.flatnonzero(place == fold).tolist() == test.tolist()
+    assert ours.rand() == theirs.rand()
 
 
 @ignore_deprecation
@@ -116,14 +130,14 @@ def test_probabilities_only_where_asked_for():
 def press_before_fold(monkeypatch, number: int) -> None:
     """Ctrl-C right before the fold of a number."""
 
-    class Pressed(StratifiedKFold):
-        def split(self, X, y):
-            for k, parts in enumerate(super().split(X, y)):
-                if k == number:
-                    signal.raise_signal(signal.SIGINT)
-                yield parts
+    def press(task, train, test):
+        if press.number == number:
+            signal.raise_signal(signal.SIGINT)
+        press.number += 1
+        return TaskFold(task, train, test)
 
-    monkeypatch.setattr(probability, "StratifiedKFold", Pressed)
+    press.number = 0
+    monkeypatch.setattr(probability, "TaskFold", press)
 
 
 @ignore_deprecation
@@ -159,7 +173,7 @@ def test_folds_without_a_step_make_no_probabilities(monkeypatch):
     model, shares = SVC(probability=True, random_state=0, max_seconds=100.0), iter([None])
     with monkeypatch.context() as patch:
         patch.setattr(Budget, "share", lambda self: next(shares, 0.0))
-        with pytest.warns(ConvergenceWarning, match="ended before the probabilities were there; raise max_seconds"):
+        with pytest.warns(ConvergenceWarning, match="ended before the probabilities were fitted; raise max_seconds"):
             model.fit(X, y)
     assert model.result_.converged
     with pytest.raises(NotFittedError, match="the fit ended before the probabilities were there"):

@@ -14,7 +14,7 @@ from sklearn.metrics import f1_score, precision_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from test_listwise import sum_over_pairs, tabulate
 
-from maxmargin import LinearSVC, RiskClassifier
+from maxmargin import LinearSVC, RiskClassifier, certify
 from maxmargin.estimators import linear_machine
 from maxmargin.estimators.metric import MetricSVC, choose_threshold
 from maxmargin.estimators.ranking import RankSVM
@@ -387,12 +387,32 @@ def test_three_classes():
 
 
 @pytest.mark.parametrize("metric", COUNTS)
-def test_counts_take_no_weights(metric):
-    """Weights that differ have no meaning for a metric of counts."""
+def test_counts_take_only_multiples(metric):
+    """Weights that are no multiples of one another have no meaning for a metric of counts."""
     X, y, weight = make_labels()
-    words = rf"metric='{metric}' counts samples, so sample_weight must be zero or the same for all, but it lies between"
+    words = rf"metric='{metric}' counts samples, so sample_weight must be whole numbers, or multiples of the smallest"
     with pytest.raises(ValueError, match=words):
         MetricSVC(metric).fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="must add up to at most 10,000,000 counts of 1, got"):
+        MetricSVC(metric).fit(X, y, sample_weight=np.where(np.arange(len(y)) == 3, 1e9, 1.0))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("unit", [1.0, 0.25])
+@pytest.mark.parametrize("metric", COUNTS)
+def test_weights_of_counts_repeat_rows(metric, unit, sparse):
+    """A row of weight 3 is the row three times, one of weight 0 is not there; so it is for the judge."""
+    X, y, _ = make_labels()
+    counts = np.arange(len(y)) % 4
+    repeated, labels = X.repeat(counts, axis=0), y.repeat(counts)
+    if sparse:
+        X, repeated = sp.csr_array(X), sp.csr_array(repeated)
+    weighted = MetricSVC(metric).fit(X, y, sample_weight=unit * counts)
+    whole = MetricSVC(metric, C=unit).fit(repeated, labels)
+    np.testing.assert_allclose(weighted.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(weighted.intercept_, whole.intercept_, rtol=1e-9, atol=1e-12)
+    judged = certify(weighted, X, y, sample_weight=unit * counts)
+    assert judged.primal == pytest.approx(whole.certificate_.primal, rel=1e-9)
 
 
 @pytest.mark.parametrize("metric", ORDERS)

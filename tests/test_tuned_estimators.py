@@ -8,20 +8,24 @@ import signal
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn.model_selection as theirs
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, PredefinedSplit
 from test_check_estimator import every_check
 
 from maxmargin import (
     SVC,
     SVCCV,
+    SVR,
     SVRCV,
     LinearSVC,
     LinearSVCCV,
+    LinearSVR,
     LinearSVRCV,
     RiskClassifierCV,
     RiskRegressorCV,
@@ -139,6 +143,43 @@ def test_scoring_groups_and_weights():
     assert tuned.predict_proba(X).shape == (200, 2)
     assert not hasattr(SVCCV(), "predict_proba")
     assert not hasattr(SVRCV(), "decision_function")
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
+def test_weights_are_repeated_rows(scoring, routing):
+    """In the ranges, the scores and the fits, with and without scikit-learn's routing of metadata."""
+    X, y = IRIS
+    counts = np.random.default_rng(1).integers(0, 4, len(y))
+    fold = np.arange(len(y)) % 3
+    rows = np.arange(len(y)).repeat(counts)
+    with config_context(enable_metadata_routing=routing):
+        weighted = SVCCV(scoring=scoring, cv=PredefinedSplit(fold)).fit(X, y, sample_weight=counts)
+        repeated = SVCCV(scoring=scoring, cv=PredefinedSplit(fold[rows])).fit(X[rows], y[rows])
+    assert pytest.approx((repeated.C_, repeated.gamma_), rel=1e-9) == (weighted.C_, weighted.gamma_)
+    np.testing.assert_allclose(weighted.scores_, repeated.scores_, atol=1e-12)
+
+
+def test_scores_count_the_weights_of_classes():
+    """As fits do, where no scorer is given: a class that hardly counts does not decide about C."""
+    X, y = make_classification(200, 5, n_informative=3, flip_y=0.2, random_state=0)
+    tuned = LinearSVCCV(class_weight={0: 1000.0, 1: 1e-4}).fit(X, y)
+    assert tuned.best_score_ > 1.0 - 1e-6
+    assert (tuned.predict(X) == 0).mean() > 0.95
+    given = LinearSVCCV(class_weight={0: 1000.0, 1: 1e-4}, scoring="accuracy").fit(X, y)
+    assert given.best_score_ < 0.95
+
+
+def test_ranges_count_rows_by_their_weights():
+    """Dense and sparse, as rows that are repeated."""
+    X, y = load_diabetes(return_X_y=True)
+    weight = np.random.default_rng(2).integers(0, 4, len(y)).astype(float)
+    rows = np.arange(len(y)).repeat(weight.astype(int))
+    for samples in (X, sp.csr_array(X)):
+        for machine in (SVR(), LinearSVR()):
+            counted = derive_costs(machine, samples, y, weight).values
+            assert counted == pytest.approx(derive_costs(machine, X[rows], y[rows]).values, rel=1e-9)
+        assert derive_gammas(samples, weight).unit == pytest.approx(derive_gammas(X[rows]).unit, rel=1e-9)
 
 
 def test_no_refit():

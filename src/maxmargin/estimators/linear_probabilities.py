@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,7 +15,6 @@ from ..runtime.scikit_learn import (
     ConvergenceWarning,
     NotFittedError,
     StratifiedKFold,
-    available_if,
     check_is_fitted,
     clone,
 )
@@ -28,11 +30,24 @@ if TYPE_CHECKING:
     from ..contracts.inputs import MatrixLike
 
 
-def has_calibration(estimator: Any) -> bool:
-    """predict_proba exists only where the parameter probability asked for it."""
-    if not estimator.probability:
-        raise AttributeError("predict_proba is not available when probability=False")
-    return True
+class MethodOfProbabilities:
+    """A method that is there where the parameter `probability` asks for it.
+
+    Elsewhere the error is that of a class without such a method, as scikit-learn's `LinearSVC` is, to the last word:
+    estimators that contain one pass it on.
+    """
+
+    def __init__(self, method: Callable[..., np.ndarray]) -> None:
+        update_wrapper(cast(Any, self), method)
+        self.method = method
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        if estimator is None:
+            return self.method
+        if not estimator.probability:
+            name = self.method.__name__
+            raise AttributeError(f"{type(estimator).__name__!r} object has no attribute {name!r}", name=name)
+        return MethodType(self.method, estimator)
 
 
 class LinearProbabilities(LinearClassifier):
@@ -87,7 +102,7 @@ class LinearProbabilities(LinearClassifier):
             if end is not None and time.perf_counter() > end:
                 if all(result.converged for result in self.results_):  # else it is said already that the time is over
                     warn_user(
-                        "The fit ended before the probabilities were there; raise max_seconds.", ConvergenceWarning
+                        "The fit ended before the probabilities were fitted; raise max_seconds.", ConvergenceWarning
                     )
                 return
             machine = self._make_fold_machine(None if end is None else max(end - time.perf_counter(), 1e-3))
@@ -122,7 +137,7 @@ class LinearProbabilities(LinearClassifier):
         best, second = ranked[:, -1:], ranked[:, -2:-1]
         return f - np.where(f == best, second, best)
 
-    @available_if(has_calibration)
+    @MethodOfProbabilities
     @apply_blockwise
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """P(y = k | x) from the decisions by maps that were fitted to those of rows that were held out.
@@ -144,7 +159,7 @@ class LinearProbabilities(LinearClassifier):
         choice = (margins[:, 0] < 0).astype(int) if k == 2 else margins.argmax(axis=1)
         return read_classes(calibration, margins, k, choice, rest=k > 2)
 
-    @available_if(has_calibration)
+    @MethodOfProbabilities
     @apply_blockwise
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """log P(y = k | x).

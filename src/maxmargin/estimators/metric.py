@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -19,6 +20,9 @@ from .validation import LINEAR_CONSTRAINTS
 if TYPE_CHECKING:
     from ..contracts.inputs import SolverLike
     from ..contracts.samples import VectorSamples
+
+
+MAX_REPEATED_ROWS = 10_000_000
 
 
 class MetricSVC(LinearClassifier):
@@ -76,6 +80,9 @@ class MetricSVC(LinearClassifier):
 
     Notes
     -----
+    Metrics that count samples ("f1", "fbeta", "prbep" and those at k) take weights that are whole numbers, or multiples
+    of the smallest one: such a row counts as often as its weight says.
+
     Where k is not n_plus, the labels y are not among the labellings. R is convex still, but it may be negative, it does
     not bound n Delta, and for k < n_plus it rewards high scores of positives without end: |w| grows with C.
 
@@ -157,19 +164,43 @@ class MetricSVC(LinearClassifier):
         y = super()._encode(y)
         if len(self.classes_) > 2:
             raise ValueError(
-                f"Only binary classification is supported. A metric is of two classes, but y has {len(self.classes_)}."
+                f"Only binary classification is supported. A metric needs two classes, but y has {len(self.classes_)}."
             )
         return y
 
-    def _tasks(self, data: Rows) -> list[Task]:
-        """One task; weights other than equal ones only where the metric has a meaning for them."""
-        y, weight = data.y, data.weight
-        counted = np.ones(1) if weight is None else weight[weight > 0]
-        if not METRICS[self.metric].takes_weights and np.ptp(counted) > 1e-12 * counted.max():
+    def _pose_problems(self, data: Any) -> Any:
+        """A metric that counts samples counts a row as often as its weight says: it is there that often."""
+        weight = data.weight
+        if weight is None or METRICS[self.metric].takes_weights:
+            return super()._pose_problems(data)
+        counted = weight[weight > 0]
+        if not len(counted) or np.ptp(counted) <= 1e-12 * counted.max():
+            return super()._pose_problems(data)
+        counts, unit = self._count_repetitions(weight)
+        rows = np.repeat(np.arange(len(weight)), counts)
+        repeated = replace(data, X=data.X[rows], y=data.y[rows], weight=np.full(len(rows), unit))
+        return super()._pose_problems(repeated)
+
+    def _count_repetitions(self, weight: np.ndarray) -> tuple[np.ndarray, float]:
+        """How often each row counts, and the weight of one count: 1, or the smallest weight."""
+        smallest = float(weight[weight > 0].min())
+        unit = 1.0 if (weight == np.rint(weight)).all() else smallest
+        counts = np.rint(weight / unit)
+        if (np.abs(weight / unit - counts) > 1e-9 * counts).any():
             raise ValueError(
-                f"metric={self.metric!r} counts samples, so sample_weight must be zero or the same for all, "
-                f"but it lies between {counted.min():g} and {counted.max():g}."
+                f"metric={self.metric!r} counts samples, so sample_weight must be whole numbers, or multiples of the "
+                f"smallest one, {smallest:g}; got {weight[np.argmax(np.abs(weight / unit - counts))]:g}."
             )
+        if counts.sum() > MAX_REPEATED_ROWS:
+            raise ValueError(
+                f"metric={self.metric!r} counts samples, so sample_weight must add up to at most {MAX_REPEATED_ROWS:,} "
+                f"counts of {unit:g}, got {counts.sum():,.0f}."
+            )
+        return counts.astype(np.intp), unit
+
+    def _tasks(self, data: Rows) -> list[Task]:
+        """One task."""
+        y, weight = data.y, data.weight
         c = self._cost(weight, len(y))
         self._check_classes(y, c)
         return split_one_vs_rest(y, c, 2)[1:]

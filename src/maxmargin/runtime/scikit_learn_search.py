@@ -13,14 +13,14 @@ from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 (makes HalvingGridSearchCV importable)
 from sklearn.metrics import r2_score
-from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _insert_error_scores as insert_error_scores
 from sklearn.model_selection._validation import _score as score_estimator
 from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures as warn_of_failures
 from sklearn.pipeline import Pipeline
-from sklearn.utils import indexable
+from sklearn.utils import Bunch, indexable
 from sklearn.utils._metadata_requests import _routing_enabled as is_routing_enabled
 from sklearn.utils.metaestimators import _safe_split as take_rows
 from sklearn.utils.validation import _check_method_params
@@ -31,8 +31,8 @@ __all__ = [
     "BaseSearchCV", "GridSearchCV", "HalvingGridSearchCV", "Interval", "Pipeline", "RandomizedSearchCV", "SearchPlan",
     "check_cv", "clone", "config_context", "cut_params", "fit_context", "get_config", "has_callbacks", "indexable",
     "insert_error_scores", "is_classifier", "is_default_scorer", "is_regressor", "is_routing_enabled", "list_metrics",
-    "make_best", "plan_search", "r2_score", "run_search", "score_estimator", "take_rows", "unwrap_scorers",
-    "warn_of_failures",
+    "make_best", "plan_search", "r2_score", "route_params", "run_search", "score_estimator", "take_rows",
+    "takes_weights", "unwrap_scorers", "warn_of_failures",
 ]  # fmt: skip
 
 
@@ -62,6 +62,19 @@ def unwrap_scorers(scorer: Any) -> Any:
 def is_default_scorer(scorer: Any) -> bool:
     """Whether a scorer only calls the `score` of an estimator."""
     return isinstance(scorer, _PassthroughScorer)
+
+
+def takes_weights(scorer: Any) -> bool:
+    """Whether a scorer of one metric has a place for the weights of rows."""
+    if is_default_scorer(scorer):
+        return True  # the score of a machine of ours
+    function = scorer._score_func if isinstance(scorer, _BaseScorer) else scorer
+    return "sample_weight" in signature(function).parameters
+
+
+def route_params(fit: Mapping[str, Any], score: Mapping[str, Any]) -> Any:
+    """What `BaseSearchCV` is told of parameters of fits and of scores, whoever has asked for them."""
+    return Bunch(estimator=Bunch(fit=dict(fit)), scorer=Bunch(score=dict(score)), splitter=Bunch(split={}))
 
 
 # ---- the steps of BaseSearchCV.fit ----------------------------------------------------------------------------------

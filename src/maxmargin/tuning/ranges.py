@@ -89,22 +89,22 @@ def is_positive(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and float(value) > 0
 
 
-def derive_gammas(X: Any) -> Axis:
-    """gamma around 1 / (d Var(X))."""
-    spread = measure_variance(X) * X.shape[1]
+def derive_gammas(X: Any, weight: np.ndarray | None = None) -> Axis:
+    """gamma around 1 / (d Var(X)); a row counts as often as its weight says."""
+    spread = measure_variance(X, weight) * X.shape[1]
     return make_axis("gamma", 1.0 / spread if spread > 0 else 1.0, *GAMMA_POWERS)
 
 
-def derive_costs(machine: Any, X: Any, y: np.ndarray) -> Axis:
-    """C around its unit."""
-    unit = measure_target_unit(machine, y)
+def derive_costs(machine: Any, X: Any, y: np.ndarray, weight: np.ndarray | None = None) -> Axis:
+    """C around its unit; a row counts as often as its weight says."""
+    unit = measure_target_unit(machine, y, weight)
     kernel = getattr(machine, "kernel", "linear")
     if isinstance(kernel, str) and kernel in BOUNDED_KERNELS:
         return make_axis("C", unit, *KERNEL_C_POWERS)
     if machine.family == "kernel" and kernel != "linear":  # kernels of the user's, matrices, powers of dot products
         return make_axis("C", unit, *KERNEL_C_POWERS)
-    length = measure_length(X)
-    lowest = floor(-log2(2.0 * X.shape[0]))
+    length = measure_length(X, weight)
+    lowest = floor(-log2(2.0 * (X.shape[0] if weight is None else float(weight.sum()))))
     return make_axis("C", unit / length if length > 0 else unit, lowest, LINEAR_HIGHEST_C_POWER)
 
 
@@ -114,7 +114,7 @@ def make_axis(name: str, unit: float, low: int, high: int) -> Axis:
     return Axis(name, tuple(unit * 2.0 ** (low + COARSE_STEP * place) for place in range(count)), unit)
 
 
-def measure_target_unit(machine: Any, y: np.ndarray) -> float:
+def measure_target_unit(machine: Any, y: np.ndarray, weight: np.ndarray | None = None) -> float:
     """The unit of C that comes from y."""
     if (
         machine.task != "regression"
@@ -122,20 +122,30 @@ def measure_target_unit(machine: Any, y: np.ndarray) -> float:
         or y.dtype.kind not in "iuf"
     ):
         return 1.0
-    spread = float(np.std(y))
+    spread = float(np.std(y)) if weight is None else measure_length(y.reshape(-1, 1), weight) ** 0.5
     return spread if spread > 0 and np.isfinite(spread) else 1.0
 
 
-def measure_variance(X: Any) -> float:
+def measure_variance(X: Any, weight: np.ndarray | None = None) -> float:
     """Of all entries of X, as gamma="scale" has it."""
+    if weight is not None:
+        mean = float((X.T @ weight).sum()) / (X.shape[1] * float(weight.sum()))
+        rows = X.multiply(X).sum(axis=1) if sp.issparse(X) else ((X - mean) ** 2).sum(axis=1)
+        squares = float(np.asarray(rows).ravel() @ weight) / (X.shape[1] * float(weight.sum()))
+        return squares - mean * mean if sp.issparse(X) else squares
     if sp.issparse(X):
         mean = X.mean()
         return float(X.multiply(X).mean() - mean * mean)
     return float(np.var(X))
 
 
-def measure_length(X: Any) -> float:
+def measure_length(X: Any, weight: np.ndarray | None = None) -> float:
     """The mean of |x - mean|^2."""
+    if weight is not None:
+        mean = np.asarray(X.T @ weight).ravel() / weight.sum()
+        rows = X.multiply(X).sum(axis=1) if sp.issparse(X) else ((X - mean) ** 2).sum(axis=1)
+        squares = float(np.asarray(rows).ravel() @ weight) / float(weight.sum())
+        return squares - float(mean @ mean) if sp.issparse(X) else squares
     if sp.issparse(X):
         mean = np.asarray(X.mean(axis=0)).ravel()
         return float(X.multiply(X).sum() / X.shape[0] - mean @ mean)

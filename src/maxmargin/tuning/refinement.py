@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..runtime.scikit_learn_search import BaseSearchCV
+from ..runtime.scikit_learn_search import BaseSearchCV, route_params, takes_weights
 from .ranges import COARSE_STEP, Axis
 from .search import EngineSearchCV
 
 FINEST_STEP = 1  # powers of two
+EQUAL_SCORES = 1e-9  # relative: scores closer than that differ by rounding, and the first of them is the best
 MAX_MOVES = 6  # of the best candidate to a neighbour at one step, before the step is halved
 
 
@@ -26,6 +27,7 @@ class RefiningSearchCV(EngineSearchCV):
         **BaseSearchCV._parameter_constraints,
         **EngineSearchCV._limit_constraints,
         "axes": "no_validation",
+        "score_weight": "no_validation",
     }
 
     def __init__(
@@ -33,6 +35,7 @@ class RefiningSearchCV(EngineSearchCV):
         estimator: Any,
         axes: tuple[Axis, ...],
         *,
+        score_weight: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
         refit: bool = True,
@@ -46,8 +49,23 @@ class RefiningSearchCV(EngineSearchCV):
             return_train_score=False,
         )  # fmt: skip
         self.axes = axes
+        self.score_weight = score_weight
         self.max_seconds = max_seconds
         self.checkpoint = checkpoint
+
+    def _get_routed_params_for_fit(self, params: dict[str, Any]) -> Any:
+        """Weights of rows go to the fits, and those of scores to a scorer that takes any.
+
+        Whoever wants a machine that tunes itself has asked for both: there is no request to be made of the machine
+        within, whether scikit-learn routes metadata or not.
+        """
+        weighs = self.score_weight is not None and takes_weights(self._get_scorers()[0])
+        return route_params(params, {"sample_weight": self.score_weight} if weighs else {})
+
+    @staticmethod
+    def _select_best_index(refit: Any, refit_metric: str, results: Any) -> int:
+        """The candidate that the refinement ended with, where scikit-learn would let rounding choose among equals."""
+        return find_leader(np.nan_to_num(np.asarray(results[f"mean_test_{refit_metric}"]), nan=-np.inf))
 
     def _run_search(self, evaluate_candidates: Any) -> None:
         """The coarse grid, then finer and finer steps around the best."""
@@ -59,6 +77,14 @@ class RefiningSearchCV(EngineSearchCV):
             return
         self.message_ = "The search was ended while the coarse grid was refined."
         self.message_ = walk.refine()
+
+
+def find_leader(mean: np.ndarray) -> int:
+    """The first of the highest scores."""
+    highest = float(np.max(mean))
+    if not np.isfinite(highest):
+        return int(np.argmax(mean))
+    return int(np.argmax(mean >= highest - EQUAL_SCORES * max(1.0, abs(highest))))
 
 
 class Refinement:
@@ -79,7 +105,7 @@ class Refinement:
         names = [axis.name for axis in self.axes]
         results = self.evaluate([dict(zip(names, place, strict=True)) for place in fresh])
         mean = np.nan_to_num(results["mean_test_score"], nan=-np.inf)
-        before, leader = self.best, int(np.argmax(mean))
+        before, leader = self.best, find_leader(mean)
         folds = sum(name.startswith("split") and name.endswith("_test_score") for name in results)
         self.best = tuple(results["params"][leader][name] for name in names)
         self.score = float(mean[leader])

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..certificates.certificate import Certificate
 from ..estimators.certified import CertifiedMachine
+from ..estimators.multiclass import weigh_classes
 from ..runtime.frames import to_matrix
 from ..runtime.scikit_learn import BaseEstimator, DocumentedEstimator, available_if, check_is_fitted, fit_context
 from ..runtime.scikit_learn_search import BaseSearchCV
@@ -96,7 +97,8 @@ class TunedMachine(DocumentedEstimator, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            For fits, and for scores as scikit-learn has it.
+            For fits, for scores, and for the ranges of C and gamma: weight 2 is the row given twice. Without `scoring`,
+            scores of held-out rows also count the weights of their classes; a scorer that takes no weights has none.
         groups : array-like of shape (n_samples,), default=None
             For `cv`.
 
@@ -108,10 +110,13 @@ class TunedMachine(DocumentedEstimator, BaseEstimator):
         check_data(machine, X, y, sample_weight)
         targets, X = np.asarray(y), np.asarray(X) if isinstance(X, list | tuple) else X
         y = targets.ravel() if targets.ndim == 2 and targets.shape[1] == 1 else y
-        axes = self._make_axes(machine, to_matrix(X), targets)
+        weight = None if sample_weight is None else np.maximum(np.asarray(sample_weight, np.float64).ravel(), 0.0)
+        axes = self._make_axes(machine, to_matrix(X), targets, weight)
+        score_weight = weight if self.scoring is not None else weigh_rows(machine, targets.ravel(), weight)
         search = RefiningSearchCV(
-            machine, axes, scoring=self.scoring, n_jobs=self.n_jobs, refit=self.refit, cv=self._fix_folds(X, y, groups),
-            verbose=self.verbose, max_seconds=self.max_seconds, checkpoint=self.checkpoint,
+            machine, axes, score_weight=score_weight, scoring=self.scoring, n_jobs=self.n_jobs, refit=self.refit,
+            cv=self._fix_folds(X, y, groups), verbose=self.verbose, max_seconds=self.max_seconds,
+            checkpoint=self.checkpoint,
         )  # fmt: skip
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         try:
@@ -122,17 +127,17 @@ class TunedMachine(DocumentedEstimator, BaseEstimator):
         self._warn_of_edges(axes)
         return self
 
-    def _make_axes(self, machine: Any, X: Any, y: np.ndarray) -> tuple[Axis, ...]:
+    def _make_axes(self, machine: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> tuple[Axis, ...]:
         """Where to look."""
         parameters: Any = self
-        costs = read_axis("C", parameters.Cs, derive_costs(machine, X, y))
+        costs = read_axis("C", parameters.Cs, derive_costs(machine, X, y, weight))
         if "gamma" not in self.axis_names:
             return (costs,)
         if not (isinstance(machine.kernel, str) and machine.kernel in KERNELS_WITH_GAMMA):
             if parameters.gammas is not None:
                 raise ValueError(f"gammas must be None where kernel={machine.kernel!r} has no gamma.")
             return (costs,)
-        return costs, read_axis("gamma", parameters.gammas, derive_gammas(X))
+        return costs, read_axis("gamma", parameters.gammas, derive_gammas(X, weight))
 
     def _fix_folds(self, X: Any, y: Any, groups: Any) -> list[Any]:
         """The same folds for all rounds; five by default, or as many as the smallest class has members."""
@@ -266,6 +271,16 @@ def check_data(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
     machine._validate_params()
     if machine._validate(X, y, sample_weight).form != "memory":
         raise ValueError(f"{type(machine).__name__}CV needs rows in memory, got {type(X).__name__}.")
+
+
+def weigh_rows(machine: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    """What each row counts in the fit of a machine: its weight times that of its class; None where all count one."""
+    class_weight = vars(machine).get("class_weight")
+    if class_weight is None:
+        return weight
+    classes, codes = np.unique(y, return_inverse=True)
+    counted = weigh_classes(class_weight, classes, codes, weight)[codes]
+    return counted if weight is None else counted * weight
 
 
 def describe_parameters(kind: type[TunedMachine]) -> inspect.Signature:

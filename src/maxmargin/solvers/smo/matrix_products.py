@@ -18,6 +18,7 @@ MAX_RUNS = 4  # of columns
 MAX_COVER = 1.7  # columns of the runs over those that count, beyond which these are copied instead
 MIN_RUN_ROWS = 8  # on average, from which on each run of rows is a product of its own
 ROWS_PER_PRODUCT = 512
+FEW_VALUES = 1 << 12  # of the matrix, which are copied in less time than it takes to look for runs
 COPIED_VALUES = 1 << 20  # of the matrix, at a time, where rows of it are copied
 
 
@@ -88,6 +89,8 @@ class Factor(NamedTuple):
 
 def multiply_part(matrix: np.ndarray, rows: np.ndarray, columns: np.ndarray, coef: np.ndarray) -> np.ndarray:
     """K[rows, columns] coef, on all cores; some rows at a time, so that no large part of the matrix is copied."""
+    if len(rows) * len(columns) <= FEW_VALUES:
+        return matrix[np.ix_(rows, columns)] @ coef
     return multiply_parts(matrix, rows, [(columns, coef)])[0]
 
 
