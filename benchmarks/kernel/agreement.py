@@ -94,7 +94,7 @@ def collect(name: str, samples: Iterable[Sample], measure) -> list[dict]:
 
 def run(*, brief: bool) -> Report:
     """Compare on every set there is."""
-    report = Report("agreement", "Predictions beside those of scikit-learn's default fit, by tol.", [], [])
+    report = Report("agreement", "Predictions compared with those of scikit-learn's default fit, by tol.", [], [])
     files = not brief and find_folder() is not None
     labels = collect("SVC", list_classification(files=files), share_equal)
     values = collect("SVR", list_regression(files=files), largest_difference)

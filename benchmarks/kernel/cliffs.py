@@ -31,7 +31,7 @@ from .cliff_cases import KERNELS, MACHINES, SIZES, Case, draw_cases, list_sets
 from .cliff_summary import compare_tolerances, list_tables
 
 PURPOSE = (
-    "Fits at cases drawn at random from a grid of sets, sizes, machines, kernels, C, nu, gamma and tol, beside "
+    "Fits at cases sampled at random from a grid of sets, sizes, machines, kernels, C, nu, gamma and tol, beside "
     "scikit-learn at its default tol. A ratio is their seconds over ours: above 1, ours is faster; > and < are bounds."
 )
 CASES, BRIEF_CASES = 250, 8

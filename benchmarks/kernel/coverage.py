@@ -21,11 +21,11 @@ SPLITS, TRAIN, TEST, COVERAGE = 1000, 100, 40, 0.9
 ROWS_OF_RACE, NEW_ROWS_OF_RACE = 500, 1000
 PURPOSE = (
     f"Share of new rows within their intervals or sets over {SPLITS:,} splits into {TRAIN} rows of a fit and {TEST} "
-    f"new ones, promised {COVERAGE:.0%}; and jackknife+ beside MAPIE with cv=-1 on {ROWS_OF_RACE} rows."
+    f"new ones, promised {COVERAGE:.0%}; and jackknife+ compared with MAPIE, cv=-1, on {ROWS_OF_RACE} rows."
 )
 COLUMNS = {
     "data": "{}", "machine": "{}", "method": "{}", "coverage": "{:.4f}", "standard error": "{:.4f}",
-    "proved": "{}", "width or size": "{:.3f}", "beside split": "{:.3f}",
+    "proved": "{}", "width or size": "{:.3f}", "relative to split": "{:.3f}",
 }  # fmt: skip
 RACE_COLUMNS = {
     "gamma": "{}", "fit, s CPU": "{:.3f}", "MAPIE fit, s CPU": "{:.2f}", "predict, s CPU": "{:.3f}",
@@ -96,7 +96,7 @@ def cover(splits: int) -> list[dict[str, Any]]:
         coverage, error, width = repeat(X, y, model, measure, splits)
         row = {"data": name, "machine": machine, "method": model.method, "coverage": coverage, "standard error": error}
         split = width if model.method == "split" else rows[-1]["split width"]
-        row |= {"proved": PROVED[model.method], "width or size": width, "beside split": width / split}
+        row |= {"proved": PROVED[model.method], "width or size": width, "relative to split": width / split}
         rows.append(row | {"split width": split})
         print(f"  {name}, {machine}, {model.method}: {coverage:.4f} +- {error:.4f}, {width:.3f}", flush=True)
     return rows
@@ -147,7 +147,7 @@ def run(*, brief: bool) -> Report:
     splits = 10 if brief else SPLITS
     times = race(1 if brief else RUNS)
     rows = cover(splits)
-    tables = [Table("Coverage", COLUMNS, rows), Table("Jackknife+ beside MAPIE with cv=-1", RACE_COLUMNS, times)]
+    tables = [Table("Coverage", COLUMNS, rows), Table("Jackknife+ compared with MAPIE, cv=-1", RACE_COLUMNS, times)]
     short = [row for row in rows if row["coverage"] < COVERAGE - 3.0 * row["standard error"]]
     findings = [
         f"{len(rows) - len(short)} of {len(rows)} methods cover {COVERAGE:.0%} within three standard errors or more; "

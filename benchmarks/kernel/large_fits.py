@@ -16,7 +16,7 @@ from .cases import list_cases, list_chosen
 from .comparison import BAD, REPLACED, Comparison, Entry, compare, warm_up
 
 PURPOSE = (
-    "Kernel machines beside their peers, one process, warm: the best of three fits, or one that took longer than 5 s. "
+    "Kernel machines and their peers in one warm process: the best of three fits, or one that took longer than 5 s. "
     "Each peer stops by its own default tolerance and we at a gap no worse than that peer's: every ratio, their "
     "seconds over ours, has a fit of ours of its own. Gaps are certified relative duality gaps. `ours, s`, our gap, "
     "rows / SV (kernel rows evaluated for each support vector of each binary problem) and floor belong to our fit at "

@@ -27,7 +27,7 @@ SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
 FIT_SECONDS, MOST_FITS, FEWEST_FITS = 4.0, 40, 3
 NEW_ROWS = 10  # rows that are predicted
 PURPOSE = (
-    "Fits beside scikit-learn's, one process, warm, default parameters, the best of several in turns, and `predict` of "
+    "Fits compared with scikit-learn's, one warm process, default parameters, the best of several, and `predict` of "
     f"{NEW_ROWS} rows. A ratio is their seconds over ours: above 1, ours is faster."
 )
 COLUMNS = {

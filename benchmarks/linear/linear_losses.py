@@ -21,7 +21,7 @@ from .linear_race import Race, run_race, warm_up
 
 TOL = 1e-6
 PURPOSE = (
-    "RiskRegressor, RiskClassifier and LinearSVR beside the classes of scikit-learn that solve the same problem. Ours "
+    "RiskRegressor, RiskClassifier and LinearSVR, and the classes of scikit-learn that solve the same problem. Ours "
     "is the least time of three fits to a certified relative gap of 1e-6; theirs is the quickest run whose w and b, "
     "put into P by us, are within 1e-6 of the optimum, their tolerance being tightened until they are. Ratios are "
     "their seconds over ours."

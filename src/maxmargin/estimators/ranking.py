@@ -25,7 +25,7 @@ class RankSVM(LinearRegressor):
 
     The pairs are those of each query g of n_g samples (Joachims 2002, Optimizing search engines using clickthrough
     data). They are counted, not listed: a step takes O(n log n), whatever the number of pairs and of levels of y.
-    There is no intercept, since differences do not see one.
+    There is no intercept, since it cancels in differences.
 
     Parameters
     ----------

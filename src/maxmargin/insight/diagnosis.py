@@ -90,7 +90,7 @@ def describe_scale(X: Any, names: np.ndarray | None = None) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Displayed):
-    """What a fit of a model would be like.
+    """The predicted time, memory and solver of a fit, and what is unusual about its features.
 
     Attributes
     ----------

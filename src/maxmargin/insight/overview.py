@@ -217,8 +217,8 @@ def join_remedies(claim: str, solvers: list[str]) -> str:
 
 INTRODUCTION = """# Solvers
 
-`python -m maxmargin.insight.overview` writes this page, from what every registered solver declares to take and from its
-answers to every loss, kind of features and intercept; a test checks it against the code. You can choose a solver by name
+`python -m maxmargin.insight.overview` writes this page, from what every registered solver declares to take and from
+its answers to every loss, kind of features and intercept; a test checks it against the code. Choose a solver by name
 or as an object: `SVC(solver="gradient_descent")`, `LinearSVC(solver=Newton())`, `solve(problem, "qp")`. By default
 `solver="auto"` chooses one, and `maxmargin.explain(problem)` says which one and why. [Formulations](formulations.md)
 shows the problems they solve, side by side.
@@ -241,8 +241,8 @@ kernels takes all of them: KERNELS, a matrix, a callable or a `Kernel` object.""
 REFUSALS = """## What is refused, and why
 
 These are the messages of the errors that a fit raises if its solver cannot solve its problem. Each message names one
-solver that can, if there is one; this page lists all that it may name. [Scaling out](scaling.md) says which solvers take
-data in blocks."""
+solver that can, if there is one; this page lists all that it may name. [Scaling out](scaling.md) says which solvers
+take data in blocks."""
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def trace(
     """P(w_k, b_k), D(a_k), what the solver did in step k, and the state after it, for k = 0, 1, 2, ...
 
     The steps are those that a fit takes: the same compiled functions, one step at a time. Every row is judged, which
-    takes longer than the step itself; a trace is for problems that one looks at.
+    takes longer than the step itself; so traces are for small problems.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a fit has to say for itself: status, history, counters, certificate, and a sentence."""
+"""The result of a fit: status, history, counters, certificate, and a sentence."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, repr=False)
 class Result(Displayed):
-    """The outcome of `solve`: a point, its certificate, and how it came about.
+    """The outcome of `solve`: a point, its certificate, and how the solver found it.
 
     Attributes
     ----------
