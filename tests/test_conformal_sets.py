@@ -8,10 +8,12 @@ from math import ceil
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import (
@@ -229,3 +231,15 @@ def test_they_are_estimators_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)
+
+
+def test_full_sets_cover_where_free_support_vectors_tie_at_the_margin():
+    """With a large C the 90 % smallest scores end among rows at y f = 1; one more of them must count as tied."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, covered = StandardScaler().fit_transform(X), []
+    for seed in range(12):
+        rows = np.random.default_rng(seed).permutation(len(y))[:160]
+        train, new = rows[:100], rows[100:]
+        model = ConformalClassifier(SVC(C=10.0, gamma=1 / 30), method="full").fit(X[train], y[train])
+        covered.append(model.predict_set(X[new], 0.9)[np.arange(60), y[new]].mean())
+    assert np.mean(covered) >= 0.9 - 3.0 * np.std(covered) / np.sqrt(len(covered))
