@@ -31,6 +31,7 @@ from maxmargin.certificates.certificate import judge
 from maxmargin.certificates.optimum.bounds import Interval
 from maxmargin.certificates.optimum.labels import find_certain_maxima, find_certain_votes
 from maxmargin.certificates.optimum.proof import bound_optimum
+from maxmargin.estimators.label_certification import find_scale
 from maxmargin.model.features import Gram
 from maxmargin.model.formulations import Risk
 from maxmargin.model.kernels import RBF, Linear
@@ -388,6 +389,28 @@ def test_results_are_small_and_say_what_they_are():
     X, y, _, X_new = make_data(37, 2)
     found = SVC().fit(X, y).certified_predict(X_new)
     assert repr(found) == f"<CertifiedPredictions: {found.certain.sum()} of 40 labels are certain ({found.share:.2%})>"
-    assert "certainly are support vectors" in repr(certify_support(SVC().fit(X, y), X, y))
+    assert "are certainly support vectors" in repr(certify_support(SVC().fit(X, y), X, y))
     with pytest.raises(AttributeError):
         found.labels = None
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_bounds_without_kernel_values_hold_those_with_them(intercept):
+    X, y, weight, _ = make_data(41, 2)
+    model = fit(SVC(intercept=intercept), X, y, weight, tol=1e-2)
+    problems = model.pose_problems(X, y)
+    (machine,) = model._bound_problem(problems.problem(0), model.result_)
+    samples = problems.features.samples
+    rough, fine = machine.bound_roughly(samples), machine.bound(samples, machine.judged)
+    slack = 1e-12 * (1.0 + np.abs(fine.lower) + np.abs(fine.upper))
+    assert np.isfinite(rough.lower).all()
+    assert (rough.lower <= fine.lower + slack).all()
+    assert (fine.upper <= rough.upper + slack).all()
+
+
+def test_the_scale_of_a_share_takes_scores_as_spread_from_the_tie_to_where_they_are():
+    distances = np.linspace(0.0, 10.0, 101)[1:]  # spread evenly: F(t)/t is 1/10 everywhere
+    assert find_scale(distances, 100, 0.05) == pytest.approx(0.5, rel=1e-12)
+    beyond = np.full(100, 4.0)  # all at a margin: as if evenly below it
+    assert find_scale(beyond, 100, 0.01) == pytest.approx(0.04, rel=1e-12)
+    assert find_scale(np.full(100, np.inf), 100, 0.01) == np.inf

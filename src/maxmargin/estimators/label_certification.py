@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from .certified_scores import CertifiedLabels
 
 MAX_ROUNDS = 6  # of solves to smaller gaps
-# How many times as wide the intervals of training labels may be. Training has moved these scores away from a tie, and
-# those of new samples lie nearer to it.
-NEW_SAMPLE_FACTOR = 8.0
+# How wide the intervals of new samples are, beside the root of the gap times the typical |phi(x)|: free support vectors
+# span a part of phi(x). It decides when the fit stops, and is no part of a proof.
+WIDTH_FACTOR = 0.5
+STANDARD_ERRORS = 2.0  # by which the share of labels that are still open is to be smaller
+SMALLEST_OPEN_FACTOR = 0.25  # of the share that may stay open, which standard errors of few samples leave
+FEW_OPEN_SHARE = 0.9  # of labels that are certain, from which on the others are looked at one by one
 LAST_GAP_FACTOR = 0.01  # of a gap that was thought to be small enough
 PLAIN_GAP = 1e-8  # relative gap that is certified in float64 as it is, on most data
-MAX_HALVINGS = 16  # of the width of the intervals in one round
+SMALLEST_GAP_FACTOR = 2.0**-32  # in one round
+TINY = float(np.finfo(float).tiny)
 
 
 class Certified(NamedTuple):
@@ -86,37 +90,47 @@ class LabelCertification:
             self.known[k] = np.atleast_2d(middle), width
         return self.known[k]
 
-    def find_open(self, scale: float) -> np.ndarray:
-        """Which samples have open scores, with intervals so many times as wide as those of training samples."""
-        scans, indices = [self.scan(k) for k in range(len(self.results))], self.problems.indices
+    def measure_distances(self, k: int) -> np.ndarray:
+        """How far the scores of each sample of a problem are from a tie, in widths of their intervals."""
+        middle, width = self.scan(k)
+        return np.asarray(np.abs(middle).min(axis=0) / max(width, TINY))
+
+    def find_distances(self) -> np.ndarray:
+        """The same of each sample, for the scores that its label depends on."""
+        indices, found = self.problems.indices, np.full(self.samples.n, np.inf)
         if self.machine._decides_by_signs:
-            is_open = np.zeros(self.samples.n, bool)
-            for (middle, width), index in zip(scans, indices, strict=True):
-                is_open[index] |= (np.abs(middle) <= scale * width).any(axis=0)
-            return is_open
+            for k, index in enumerate(indices):
+                found[index] = np.minimum(found[index], self.measure_distances(k))
+            return found
+        scans = [self.scan(k) for k in range(len(self.results))]
         middle = np.concatenate([each for each, _ in scans]).T
         width = np.concatenate([np.full(len(each), size) for each, size in scans])
-        scores = Interval(middle - scale * width, middle + scale * width)
-        is_open = np.zeros(self.samples.n, bool)
-        is_open[indices[0]] = ~self.machine._find_certain(scores, self.machine._decide(middle))
-        return is_open
+        rows, best = np.arange(len(middle)), middle.argmax(axis=1)
+        ahead = (middle[rows, best][:, None] - middle) / np.maximum(width[best][:, None] + width, TINY)
+        ahead[rows, best] = np.inf
+        found[indices[0]] = ahead.min(axis=1)
+        return found
+
+    @property
+    def open_share(self) -> float:
+        """The share of labels that may stay open: that of users, less two standard errors."""
+        wanted, n = 1.0 - self.share, self.samples.n
+        spared = max(wanted - STANDARD_ERRORS * np.sqrt(wanted * self.share / n), SMALLEST_OPEN_FACTOR * wanted)
+        return float(max(spared, 0.5 / n))
 
     def find_gap_factor(self) -> float:
         """What the gaps have to be multiplied by: intervals of half the width take a quarter of the gap."""
-        scale = NEW_SAMPLE_FACTOR
-        for _ in range(MAX_HALVINGS):
-            if self.find_open(scale).mean() <= 1.0 - self.share:
-                break
-            scale *= 0.5
-        return (scale / NEW_SAMPLE_FACTOR) ** 2
+        wanted = find_scale(self.find_distances(), self.samples.n, self.open_share)
+        return float(np.clip((wanted / WIDTH_FACTOR) ** 2, SMALLEST_GAP_FACTOR, 1.0))
 
     def list_open(self) -> list[int]:
         """The problems whose scores keep labels open, and which may be solved further."""
-        indices, able = self.problems.indices, [k for k in range(len(self.results)) if not self.ended[k]]
-        if not self.machine._decides_by_signs:
+        able = [k for k in range(len(self.results)) if not self.ended[k]]
+        if not self.machine._decides_by_signs or len(self.results) == 1:
             return able
-        is_open = self.find_open(NEW_SAMPLE_FACTOR)
-        return [k for k in able if is_open[indices[k]].any()]
+        each = self.open_share / len(self.results)
+        found = [k for k in able if find_scale(self.measure_distances(k), self.samples.n, each) < WIDTH_FACTOR]
+        return found or able
 
     # ---- in earnest -------------------------------------------------------------------------------------------
 
@@ -141,19 +155,27 @@ class LabelCertification:
         return went_on
 
     def examine(self) -> Certified:
-        """Which labels are certain; where pairs vote, first by the pairs of each sample's own class."""
+        """Which labels are certain: by the least work that proves enough of them.
+
+        At first without any kernel value; then, where pairs vote, by the pairs of each sample's own class alone.
+        """
         machines = [self.machine._bound_problem(self.problems.problem(k), each) for k, each in enumerate(self.results)]
         optimum = OptimumScores([each for some in machines for each in some])
-        indices, shape = self.problems.indices, (self.samples.n, len(optimum.machines))
+        shape = self.samples.n, len(optimum.machines)
         scores = Interval(np.full(shape, -np.inf), np.full(shape, np.inf))
-        column = 0
-        for some, index in zip(machines, indices, strict=True):
-            own = self.samples if len(index) == self.samples.n else self.samples.take(index)
-            for each in some:
-                scores.lower[index, column], scores.upper[index, column] = each.bound(own, each.judged)
-                column += 1
-        labels = self.machine._decide_training(scores, self.problems)
-        certain = self.machine._find_certain(scores, labels)
+        certain = np.zeros(self.samples.n, bool)
+        for rough in (True, False):
+            column = 0
+            for some, index in zip(machines, self.problems.indices, strict=True):
+                own = self.samples if len(index) == self.samples.n else self.samples.take(index)
+                for each in some:
+                    found = each.bound_roughly(own) if rough else each.bound(own, each.judged)
+                    scores.lower[index, column], scores.upper[index, column] = found
+                    column += 1
+            certain |= self.machine._find_certain(scores, self.machine._decide_training(scores, self.problems))
+            enough = certain.mean() >= min(self.share, FEW_OPEN_SHARE)
+            if enough or all(each.judged is None for each in optimum.machines):
+                break
         if certain.mean() < self.share:
             rows = np.flatnonzero(~certain)
             missing = self.share * self.samples.n - np.count_nonzero(certain)
@@ -166,6 +188,19 @@ class LabelCertification:
         labels = self.machine._decide(find_middle(scores))
         certain = self.machine._find_certain(scores, labels)
         return certain if np.count_nonzero(certain) >= missing else self.machine._certify(optimum, samples, labels)[1]
+
+
+def find_scale(distances: np.ndarray, n: int, share: float) -> float:
+    """The largest s with max over t >= s of F(t) s/t no more than a share, for the distribution F of n distances.
+
+    Training has moved scores away from a tie, up to a margin. So new ones are taken to lie as near to it as if those of
+    training samples were spread evenly from the tie to where they are.
+    """
+    found = np.sort(distances)
+    parts = np.arange(1, len(found) + 1) / n
+    over = parts > share
+    with np.errstate(invalid="ignore"):
+        return float((share * found[over] / parts[over]).min(initial=np.inf))
 
 
 def choose_tolerance(before: Result, factor: float) -> float:
@@ -223,4 +258,4 @@ def explain_end(work: LabelCertification, budget: Budget) -> str:
         return "the time budget (max_seconds) ran out"
     if any(work.ended):
         return "no smaller gap can be certified in float64, or a limit of iterations came first"
-    return "the scores of the others are too near to a tie"
+    return "the scores of the others are too close to a tie"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -125,13 +126,21 @@ class OptimumBounds:
         return 2.0 * float(np.sqrt(max(self.square_radius, 1e-300) / (2.0 * self.spread)))
 
     @cached_property
+    def first_fixed(self) -> list[list[Fixed]]:
+        """One direction for bounds from below, and one for those from above."""
+        return self.list_fixed(TAU_SCALES[:1])
+
+    @cached_property
     def fixed(self) -> list[list[Fixed]]:
         """Directions for bounds from below, and for those from above."""
+        return [[*few, *more] for few, more in zip(self.first_fixed, self.list_fixed(TAU_SCALES[1:]), strict=True)]
+
+    def list_fixed(self, scales: Sequence[float]) -> list[list[Fixed]]:
+        """Directions of both sides, at some tau."""
         if not self.shares.any() or self.duals is None:
             return [[], []]
         return [
-            [found for scale in TAU_SCALES if (found := self.find_fixed(side, scale)) is not None]
-            for side in (1.0, -1.0)
+            [found for scale in scales if (found := self.find_fixed(side, scale)) is not None] for side in (1.0, -1.0)
         ]
 
     def find_fixed(self, side: float, scale: float) -> Fixed | None:
@@ -202,6 +211,20 @@ class OptimumBounds:
                 products = Enclosed(scores.value[:, column], scores.error[:, column])
                 best = np.maximum(best, self.bound_fixed(each, side, value, error, squares, products))
                 column += 1
+            ends.append(side * best)
+        return Interval(ends[0], ends[1])
+
+    def bound_roughly(self, samples: Any, known: Enclosed) -> Interval:
+        """One direction, and |phi(x) - z| <= |phi(x)| + |z|: where <y, phi(x)> is known, no kernel value is needed."""
+        if self.is_void or not self.shares.any():
+            return self.bound(samples, known)
+        squares, ends = self.space.enclose_squares(samples), []
+        value, error = known.value, known.error + self.drift * np.sqrt(squares.high)
+        for side, found in zip((1.0, -1.0), self.first_fixed, strict=True):
+            best = np.full(samples.n, -np.inf)
+            for each in found:
+                farthest = Enclosed(-side * np.sqrt(squares.high * each.square), np.zeros(samples.n))
+                best = np.maximum(best, self.bound_fixed(each, side, value, error, squares, farthest))
             ends.append(side * best)
         return Interval(ends[0], ends[1])
 

@@ -33,6 +33,12 @@ class MachineBounds(NamedTuple):
         """One direction for all samples."""
         return self.divide(self.scores.bound(samples, known))
 
+    def bound_roughly(self, samples: Any) -> Interval:
+        """Of the samples of its problem, from what the judge has evaluated; as `bound` where it has not."""
+        if self.judged is None:
+            return self.bound(samples)
+        return self.divide(self.scores.bound_roughly(samples, self.judged))
+
     def divide(self, found: Interval) -> Interval:
         """The interval of f* itself."""
         if self.margin is None:
