@@ -29,8 +29,11 @@ class PlainRole(XRefRole):
         return title, target
 
 
-def leave_plain(app: Sphinx, env: BuildEnvironment, node: Any, content: nodes.Element) -> nodes.Element | None:
-    """What no page explains stays as it is."""
+def find_name(app: Sphinx, env: BuildEnvironment, node: Any, content: nodes.Element) -> nodes.Element | None:
+    """The page of a public name that a docstring of another module names; what no page explains stays as it is."""
+    found = PAGES.get(node.get("reftarget")) if node.get("refdomain") == "py" else None
+    if found is not None:
+        return make_refnode(app.builder, node["refdoc"], f"reference/{found.page}", found.full, content, found.full)
     return content if node.get("plain") else None
 
 
@@ -66,6 +69,6 @@ def parents(node: nodes.Node) -> list[nodes.Node]:
 def setup(app: Sphinx) -> dict[str, bool]:
     """The role `plain`, for `default_role`, and the links of Markdown."""
     app.add_role_to_domain("py", "plain", PlainRole())
-    app.connect("missing-reference", leave_plain)
+    app.connect("missing-reference", find_name)
     app.add_post_transform(LinkNames)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
