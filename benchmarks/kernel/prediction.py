@@ -21,8 +21,8 @@ from .large_fits import average
 ROWS = 5000
 SHAPES = (("SVC", 2, 10), ("SVC", 2, 50), ("SVC", 2, 500), ("SVC", 10, 50), ("SVR", 0, 50))  # kind, classes, features
 PURPOSE = (
-    f"Seconds of predict, the best of {2 * RUNS} alternating runs in one warm process. A ratio is the peer's seconds over "
-    "ours."
+    f"Seconds of predict, the best of {2 * RUNS} alternating runs in one warm process. A ratio is the peer's seconds "
+    "over ours."
 )
 
 
