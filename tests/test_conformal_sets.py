@@ -234,12 +234,12 @@ def test_they_are_estimators_of_scikit_learn(estimator, check):
 
 
 def test_full_sets_cover_where_free_support_vectors_tie_at_the_margin():
-    """With a large C the 90 % smallest scores end among rows at y f = 1; one more of them must count as tied."""
+    """With a large C the 95 % smallest scores end among rows at y f = 1; the new row may be one more of them."""
     X, y = load_breast_cancer(return_X_y=True)
     X, covered = StandardScaler().fit_transform(X), []
-    for seed in range(12):
-        rows = np.random.default_rng(seed).permutation(len(y))[:160]
-        train, new = rows[:100], rows[100:]
+    for seed in range(5):
+        rows = np.random.default_rng(seed).permutation(len(y))[:400]
+        train, new = rows[:300], rows[300:]
         model = ConformalClassifier(SVC(C=10.0, gamma=1 / 30), method="full").fit(X[train], y[train])
-        covered.append(model.predict_set(X[new], 0.9)[np.arange(60), y[new]].mean())
-    assert np.mean(covered) >= 0.9 - 3.0 * np.std(covered) / np.sqrt(len(covered))
+        covered.append(model.predict_set(X[new], 0.95)[np.arange(100), y[new]].mean())
+    assert np.mean(covered) >= 0.95 - 3.0 * np.std(covered) / np.sqrt(len(covered))
