@@ -82,9 +82,9 @@ class StructuredProblem:
 
     See Also
     --------
-    StructuredSVM : Poses it.
+    maxmargin.StructuredSVM : Poses it.
     StructuredPoint : A candidate.
-    solve : Solves it.
+    maxmargin.solve : Solves it.
 
     References
     ----------

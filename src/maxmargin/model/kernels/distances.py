@@ -36,7 +36,7 @@ class RBF(Formula):
 
     See Also
     --------
-    SVC : Takes it as `kernel="rbf"`, or this object.
+    maxmargin.SVC : Takes it as `kernel="rbf"`, or this object.
     Laplacian : The same of the distance in the 1-norm.
 
     References
@@ -177,7 +177,7 @@ class Laplacian(Formula):
 
     See Also
     --------
-    SVC : Takes it as `kernel="laplacian"`, or this object.
+    maxmargin.SVC : Takes it as `kernel="laplacian"`, or this object.
     RBF : The same of the squared distance.
 
     References

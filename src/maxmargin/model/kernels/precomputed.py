@@ -20,7 +20,7 @@ class Precomputed(Kernel):
 
     See Also
     --------
-    SVC : Takes it as `kernel="precomputed"`.
+    maxmargin.SVC : Takes it as `kernel="precomputed"`.
     Custom : A function in place of a matrix.
 
     References
@@ -72,7 +72,7 @@ class Custom(Precomputed):
 
     See Also
     --------
-    SVC : Takes the function as `kernel`.
+    maxmargin.SVC : Takes the function as `kernel`.
     Precomputed : A matrix in place of a function.
 
     References

@@ -37,8 +37,8 @@ class Linear(Formula):
 
     See Also
     --------
-    SVC : Takes it as `kernel="linear"`, or this object.
-    LinearSVC : Linear machines without a kernel.
+    maxmargin.SVC : Takes it as `kernel="linear"`, or this object.
+    maxmargin.LinearSVC : Linear machines without a kernel.
 
     References
     ----------
@@ -116,7 +116,7 @@ class Polynomial(Formula):
 
     See Also
     --------
-    SVC : Takes it as `kernel="poly"`, or this object.
+    maxmargin.SVC : Takes it as `kernel="poly"`, or this object.
     Linear : Degree 1.
 
     References
@@ -215,8 +215,8 @@ class Sigmoid(Formula):
 
     See Also
     --------
-    SVC : Takes it as `kernel="sigmoid"`, or this object.
-    Certificate : Proves nothing where `convex` is not True.
+    maxmargin.SVC : Takes it as `kernel="sigmoid"`, or this object.
+    maxmargin.Certificate : Proves nothing where `convex` is not True.
 
     References
     ----------

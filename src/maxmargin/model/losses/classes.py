@@ -205,7 +205,7 @@ class Softmax(Loss):
 
     See Also
     --------
-    RiskClassifier : With `multi_class="softmax"`.
+    maxmargin.RiskClassifier : With `multi_class="softmax"`.
     MulticlassHinge : The hinge of all classes at once.
 
     References
@@ -246,7 +246,7 @@ class MulticlassHinge(Loss):
 
     See Also
     --------
-    LinearSVC : With `multi_class="crammer_singer"`.
+    maxmargin.LinearSVC : With `multi_class="crammer_singer"`.
     Softmax : The smooth loss of all classes at once.
 
     References

@@ -142,7 +142,7 @@ class ErrorRate(MetricLoss):
 
     See Also
     --------
-    MetricSVC : The machine with this loss.
+    maxmargin.MetricSVC : The machine with this loss.
     Hinge : The same number, sample by sample.
 
     References
@@ -176,7 +176,7 @@ class FBeta(MetricLoss):
 
     See Also
     --------
-    MetricSVC : The machine with this loss.
+    maxmargin.MetricSVC : The machine with this loss.
     F1 : With beta = 1.
 
     References
@@ -206,7 +206,7 @@ class F1(MetricLoss):
 
     See Also
     --------
-    MetricSVC : The machine with this loss.
+    maxmargin.MetricSVC : The machine with this loss.
     FBeta : With recall weighing more, or less.
 
     References
@@ -243,7 +243,7 @@ class PrecisionAtK(MetricLoss):
 
     See Also
     --------
-    MetricSVC : The machine with this loss.
+    maxmargin.MetricSVC : The machine with this loss.
     RecallAtK : The share of the positives among them.
 
     References
@@ -278,7 +278,7 @@ class RecallAtK(MetricLoss):
 
     See Also
     --------
-    MetricSVC : The machine with this loss.
+    maxmargin.MetricSVC : The machine with this loss.
     PrecisionAtK : The share of those found that are right.
 
     References
@@ -308,7 +308,7 @@ class BreakEven(MetricLoss):
 
     See Also
     --------
-    MetricSVC : The machine with this loss.
+    maxmargin.MetricSVC : The machine with this loss.
     F1 : Of all labellings, not only those in which precision equals recall.
 
     References
@@ -336,7 +336,7 @@ class RocAuc(MetricLoss):
 
     See Also
     --------
-    MetricSVC : The machine with this loss.
+    maxmargin.MetricSVC : The machine with this loss.
     PairwiseLoss : Pairs within queries, of any levels.
 
     References

@@ -110,8 +110,8 @@ class Multivariate(Loss):
 
     See Also
     --------
-    RiskRegressor : With targets of shape (n, k).
-    VectorRidge : The solver for it.
+    maxmargin.RiskRegressor : With targets of shape (n, k).
+    maxmargin.solvers.VectorRidge : The solver for it.
 
     References
     ----------

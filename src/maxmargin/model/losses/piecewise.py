@@ -104,7 +104,7 @@ class Hinge(PiecewiseLoss):
 
     See Also
     --------
-    SVC : Kernel machines with this loss.
+    maxmargin.SVC : Kernel machines with this loss.
     SquaredHinge : Its square, which is smooth.
 
     References
@@ -136,7 +136,7 @@ class SquaredHinge(PiecewiseLoss):
 
     See Also
     --------
-    LinearSVC : Linear machines with this loss.
+    maxmargin.LinearSVC : Linear machines with this loss.
     Hinge : Without the square.
 
     References
@@ -172,7 +172,7 @@ class Novelty(PiecewiseLoss):
 
     See Also
     --------
-    OneClassSVM : The machine with this loss, whose intercept is -rho.
+    maxmargin.OneClassSVM : The machine with this loss, whose intercept is -rho.
 
     References
     ----------
@@ -202,7 +202,7 @@ class LeastSquares(PiecewiseLoss):
 
     See Also
     --------
-    RiskRegressor : Linear machines with this loss.
+    maxmargin.RiskRegressor : Linear machines with this loss.
     Absolute : Errors count as they are, not squared.
 
     References
@@ -232,7 +232,7 @@ class Absolute(PiecewiseLoss):
 
     See Also
     --------
-    RiskRegressor : Linear machines with this loss.
+    maxmargin.RiskRegressor : Linear machines with this loss.
     Quantile : The same, with one side weighing more.
 
     References
@@ -268,8 +268,8 @@ class Quantile(PiecewiseLoss):
 
     See Also
     --------
-    RiskRegressor : Linear machines with this loss.
-    ConformalQuantileRegressor : Intervals between two quantiles.
+    maxmargin.RiskRegressor : Linear machines with this loss.
+    maxmargin.ConformalQuantileRegressor : Intervals between two quantiles.
 
     References
     ----------
@@ -304,7 +304,7 @@ class EpsilonInsensitive(PiecewiseLoss):
 
     See Also
     --------
-    SVR : Kernel machines with this loss.
+    maxmargin.SVR : Kernel machines with this loss.
     SquaredEpsilonInsensitive : Its square, which is smooth.
 
     References
@@ -339,7 +339,7 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
 
     See Also
     --------
-    LinearSVR : Linear machines with this loss.
+    maxmargin.LinearSVR : Linear machines with this loss.
     EpsilonInsensitive : Without the square.
 
     References
@@ -374,7 +374,7 @@ class Huber(PiecewiseLoss):
 
     See Also
     --------
-    RiskRegressor : Linear machines with this loss.
+    maxmargin.RiskRegressor : Linear machines with this loss.
     LeastSquares : All errors squared.
     Absolute : None of them.
 

@@ -110,7 +110,7 @@ class PairwiseLoss(Loss):
 
     See Also
     --------
-    RankSVM : The machine with this loss.
+    maxmargin.RankSVM : The machine with this loss.
     RocAuc : One query of two levels.
 
     References

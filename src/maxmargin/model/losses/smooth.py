@@ -85,7 +85,7 @@ class Logistic(Loss):
 
     See Also
     --------
-    RiskClassifier : Linear machines with this loss, and their probabilities.
+    maxmargin.RiskClassifier : Linear machines with this loss, and their probabilities.
     Softmax : The same for many classes at once.
 
     References
@@ -160,7 +160,7 @@ class Exponential(Loss):
 
     See Also
     --------
-    RiskClassifier : Linear machines with this loss, and their probabilities.
+    maxmargin.RiskClassifier : Linear machines with this loss, and their probabilities.
     Logistic : Grows more slowly.
 
     References
@@ -250,7 +250,7 @@ class Poisson(Loss):
 
     See Also
     --------
-    RiskRegressor : Linear machines with this loss, which predict exp(f).
+    maxmargin.RiskRegressor : Linear machines with this loss, which predict exp(f).
 
     References
     ----------

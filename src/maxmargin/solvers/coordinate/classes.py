@@ -38,8 +38,8 @@ class ClassCoordinate(Solver):
 
     See Also
     --------
-    LinearSVC : With `multi_class="crammer_singer"`.
-    Coordinate : One problem for each class.
+    maxmargin.LinearSVC : With `multi_class="crammer_singer"`.
+    maxmargin.Coordinate : One problem for each class.
 
     References
     ----------

@@ -29,8 +29,8 @@ class ProximalNewton(Solver):
 
     See Also
     --------
-    LinearSVC : With `penalty="l1"`.
-    Newton : For the penalty 1/2 |w|^2.
+    maxmargin.LinearSVC : With `penalty="l1"`.
+    maxmargin.Newton : For the penalty 1/2 |w|^2.
 
     References
     ----------

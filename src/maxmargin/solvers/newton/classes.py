@@ -30,8 +30,8 @@ class ClassNewton(Solver):
 
     See Also
     --------
-    RiskClassifier : With `multi_class="softmax"`.
-    Newton : One problem for each class.
+    maxmargin.RiskClassifier : With `multi_class="softmax"`.
+    maxmargin.Newton : One problem for each class.
 
     References
     ----------

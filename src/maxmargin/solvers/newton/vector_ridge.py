@@ -24,8 +24,8 @@ class VectorRidge(Solver):
 
     See Also
     --------
-    RiskRegressor : With the loss "multivariate".
-    Newton : For losses of one score.
+    maxmargin.RiskRegressor : With the loss "multivariate".
+    maxmargin.Newton : For losses of one score.
 
     References
     ----------
