@@ -101,7 +101,7 @@ HOSTILE = {
             "arrays/coef_.npy": make_array("{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999,), }"),
         }
     ),
-    r"its shape \(-1, -8\) does not suit": make_zip(
+    r"its shape \(-1, -8\) does not match": make_zip(
         {
             "document.json": DOCUMENT.replace(b'"fitted": {}', ARRAY),
             "arrays/coef_.npy": make_array(
