@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 
 from maxmargin import SVR, ConformalQuantileRegressor, ConformalRegressor, LinearSVR, NuSVR
 from maxmargin.guarantees.coverage.fold_machines import FittedFolds, Fold, Predictions
+from maxmargin.guarantees.coverage.full_regression import FullRegression
 from maxmargin.guarantees.coverage.kernel_folds import KernelFolds, hand_over
 from maxmargin.guarantees.coverage.ranks import lower_rank, upper_rank
 
@@ -236,3 +237,11 @@ def test_intervals_are_those_of_mapie(coverage):
             expected = theirs.fit_conformalize(X, y).predict_interval(new)[1][:, :, 0]
         ours = ConformalRegressor(SVR(**TIGHT), method=method, cv=None if cv == -1 else cv).fit(X, y)
         np.testing.assert_allclose(ours.predict_interval(new, coverage), expected, atol=1e-6)
+
+
+def test_machines_of_full_intervals_are_certified_to_the_tolerance():
+    """The dual of the new row is at its bound; its target is so far off that the judge sees why."""
+    X, y = make_rows(60)
+    full = FullRegression(SVR(gamma=0.1), X, y)
+    full.predict_interval(make_rows(30, 1)[0], 0.9)
+    assert 0.0 < full.fits.gap <= 1e-5

@@ -48,8 +48,10 @@ class FullRegression:
         lo, hi = float(row.lo[0]), float(row.hi[0])
         reach_below, reach_above = (float(row.e[0] + row.d[0] * abs(bound)) for bound in (lo, hi))
         found = np.empty((X.shape[0], 2))
-        middle = float(np.median(y))
-        for part, f in self.fits.score(X, [Target(middle, lo), Target(middle, hi)]):
+        # Any target beyond f(x) by the reach has the same machine. From a nearer one the judge takes the loss to be
+        # zero there, where the dual is at its bound, and no gap is small enough for it.
+        low, high = float(y.min()) - reach_below, float(y.max()) + reach_above
+        for part, f in self.fits.score(X, [Target(low, lo), Target(high, hi)]):
             residuals = np.abs(f[:, :, :-1] - y)
             quantiles = select_upper(np.moveaxis(residuals, -1, 0), coverage)
             found[part, 0] = f[:, 0, -1] - np.maximum(quantiles[:, 0], reach_below)
