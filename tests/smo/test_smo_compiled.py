@@ -230,6 +230,16 @@ def test_find_intercept(n):
             assert compiled.find_intercept(first, second, f, a, lo, hi) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+def test_find_intercept_where_rounding_moved_a_dual():
+    """A dual at 1e-17 of a bound of 1 does not fix b: b is what two samples at their bounds leave, as without it."""
+    f = np.array([0.0, 0.0, 0.0])
+    up, low = np.array([1.0, -compiled.BLOCKED, 5.0]), np.array([compiled.BLOCKED, 3.0, 5.0])
+    a, lo, hi = np.array([0.0, 1.0, 1e-17]), np.zeros(3), np.ones(3)
+    assert compiled.find_intercept(up[:2], low[:2], f[:2], a[:2], lo[:2], hi[:2]) == 2.0
+    assert compiled.find_intercept(up, low, f, a, lo, hi) == 4.0  # [3, 5]: it may still rise
+    assert compiled.find_intercept(up, low, f, a + [0.0, 0.0, 1e-6], lo, hi) == 5.0  # free: it fixes b
+
+
 def test_add_rows():
     """f += t K_i + s K_j."""
     rng = np.random.default_rng(19)

@@ -41,6 +41,7 @@ from .single_rows import admit_row
 
 BLOCKED, BLOCKED32 = 1e300, 1e30  # finite stand-ins for infinity: the searches stay branch-free
 MIN_CURVATURE = 1e-12  # curvature below this counts as none (a kernel that is not positive semidefinite)
+BOUND_ROUNDING = 1e-13  # of the largest dual, by which rounding may keep a dual off its bound
 MAX_DUAL_SIZE = 1e100  # a dual beyond this is on its way to infinity: D has no maximum
 GAP_CHECK_STEPS = 32  # iterations between two looks at the duality gap
 
@@ -296,17 +297,23 @@ def add_rows(f, t, row_i, s, row_j, up, scratch):
 def find_intercept(up, low, f, a, lo, hi):
     """b averaged over the free duals; where none is free, the middle of [M, m] that the conditions leave.
 
-    A dual counts by its distance from its bounds: one that a rounding has moved off its bound is not free.
+    A dual that rounding has moved off its bound is not free: it leaves the conditions on b that it has at its bound.
+    To take a free dual for bounded costs a gap of at most BOUND_ROUNDING max |a| times the width of [M, m].
     """
-    total, weight = 0.0, 0.0
+    total, weight, off = 0.0, 0.0, 0.0
     m, M = -finite_infinity(up), finite_infinity(up)
     for k in range(f.shape[0]):
-        if up[k] == low[k]:
-            distance = min(min(a[k] - lo[k], hi[k] - a[k]), 1e100)
+        off = max(off, BOUND_ROUNDING * abs(a[k]))
+    for k in range(f.shape[0]):
+        above, below = hi[k] - a[k], a[k] - lo[k]
+        if up[k] == low[k] and above > off and below > off:
+            distance = min(min(above, below), 1e100)
             total += distance * (up[k] - f[k])
             weight += distance
-        m = max(m, up[k] - f[k])
-        M = min(M, low[k] - f[k])
+        if above > off:
+            m = max(m, up[k] - f[k])
+        if below > off:
+            M = min(M, low[k] - f[k])
     if weight > 0:
         return total / weight
     if m < -0.5 * finite_infinity(up):  # all samples are blocked upwards
