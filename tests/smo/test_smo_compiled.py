@@ -237,7 +237,7 @@ def test_find_intercept_where_rounding_moved_a_dual():
     a, lo, hi = np.array([0.0, 1.0, 1e-17]), np.zeros(3), np.ones(3)
     assert compiled.find_intercept(up[:2], low[:2], f[:2], a[:2], lo[:2], hi[:2]) == 2.0
     assert compiled.find_intercept(up, low, f, a, lo, hi) == 4.0  # [3, 5]: it may still rise
-    assert compiled.find_intercept(up, low, f, a + [0.0, 0.0, 1e-6], lo, hi) == 5.0  # free: it fixes b
+    assert compiled.find_intercept(up, low, f, np.array([0.0, 1.0, 1e-6]), lo, hi) == 5.0  # free: it fixes b
 
 
 def test_add_rows():
