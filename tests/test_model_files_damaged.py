@@ -36,7 +36,7 @@ def test_a_file_that_was_cut_anywhere_is_refused(small, tmp_path):
     content, path = small.read_bytes(), tmp_path / "cut.mm"
     refusals = [refusal(path, content[:length]) for length in range(len(content))]
     assert all("cut.mm' is not a model file that can be read" in each for each in refusals[4:])
-    assert all("cut.mm' is no model file" in each for each in refusals[:4])
+    assert all("cut.mm' is not a model file: it does not start like" in each for each in refusals[:4])
     assert "its end is missing, so it was truncated or overwritten" in refusal(path, content + b"\0")
 
 

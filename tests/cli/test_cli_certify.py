@@ -47,7 +47,7 @@ def test_certify_text_models(training, given, blobs, capsys):
     assert run("certify", "m", blobs, "--json", *given) == Exit.SUCCESS
     assert json.loads(capsys.readouterr().out)["certificate"]["relative_gap"] < 0.01
     if given[:1] == ["--nu"]:
-        assert_refused(capsys, Exit.USAGE, "m does not hold nu: give --nu", "certify", "m", blobs)
+        assert_refused(capsys, Exit.USAGE, "m does not contain nu: pass --nu", "certify", "m", blobs)
 
 
 def test_certify_with_other_data(blobs, line, capsys):

@@ -112,7 +112,15 @@ def test_what_is_refused(capsys, blobs):
     assert_refused(capsys, Exit.USAGE, "--log2g needs a kernel", "tune", "-t", "0", "-log2g", "1,2,1", blobs)
     assert_refused(capsys, Exit.USAGE, "tune is for classifiers", "tune", "-s", "2", blobs)
     assert_refused(capsys, Exit.USAGE, "--folds (-v) must be 2 or more", "tune", "-v", "1", blobs)
-    assert_refused(capsys, Exit.BAD_INPUT, "--max-seconds 1e-07 was over", "tune", "--max-seconds", "1e-7", blobs)
+    assert_refused(
+        capsys,
+        Exit.BAD_INPUT,
+        "--max-seconds 1e-07 ended before any candidate was",
+        "tune",
+        "--max-seconds",
+        "1e-7",
+        blobs,
+    )
 
 
 def test_ranges_are_those_of_grid_py():
