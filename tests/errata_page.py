@@ -12,7 +12,7 @@ PAGE = ROOT / "docs" / "errata.md"
 INTRODUCTION = """# Errata of the sources
 
 The three documents that maxmargin grew from contain mistakes. This page lists them: as printed, as it should be, why,
-and the test that decides. Such a test has the mended version pass and the printed one fail, in exact fractions or by
+and the test that decides. Such a test passes the corrected version and fails the printed one, in exact fractions or by
 trying all cases wherever that is possible; where the mistake is about a table, it reads the table. The letters are
 those of the sources. [sources.md](sources.md) lists everything else that they say.
 

@@ -295,9 +295,9 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
     path = tmp_path / "fit.npz"
     LinearSVC(loss="hinge", checkpoint=path).fit(ArrayBlocks(X, y))
     kept = path.read_bytes()
-    with pytest.raises(ValueError, match=r"is of another problem: its weight is 900\.0, and this one has 1800\.0"):
+    with pytest.raises(ValueError, match=r"belongs to another problem: its weight is 900\.0, and this one has 1800\.0"):
         LinearSVC(loss="hinge", C=2.0, checkpoint=path).fit(ArrayBlocks(X, y))
-    with pytest.raises(ValueError, match="is of another problem: its loss"):
+    with pytest.raises(ValueError, match="belongs to another problem: its loss"):
         LinearSVC(loss="squared_hinge", checkpoint=path).fit(ArrayBlocks(X, y))
     with pytest.raises(ValueError, match="is of the solver 'multipliers', not of this one"):
         LinearSVC(loss="hinge", solver="bundle", checkpoint=path).fit(ArrayBlocks(X, y))
@@ -332,7 +332,7 @@ def test_a_checkpoint_of_other_data_is_refused(form, machine, how, tmp_path):
 
     fit(X, y)
     kept = path.read_bytes()
-    with pytest.raises(ValueError, match=r"is of another problem: its (sum_of_\w+|targets) is "):
+    with pytest.raises(ValueError, match=r"belongs to another problem: its (sum_of_\w+|targets) is "):
         fit(*change(X, y, how))
     assert path.read_bytes() == kept
     fit(X, y)

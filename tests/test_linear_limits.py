@@ -186,7 +186,7 @@ def test_no_handing_over_for_a_rough_answer():
     assert "handed over" not in result.message
 
 
-def test_going_astray_is_told():
+def test_a_stalled_solver_is_named():
     """A solver that gave up is named, with the steps it took, and the next one goes on from the best point."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.integers(0, 2, size=(8, 3)).astype(float), 40, axis=0)
@@ -196,7 +196,7 @@ def test_going_astray_is_told():
     names = list(dict.fromkeys(progress.solver for progress in result.history))
     assert result.converged
     for before, after in pairwise(names):
-        assert f"{before} went astray after" in result.message
+        assert f"{before} stalled after" in result.message
         assert f"handed over to {after}." in result.message
 
 

@@ -566,13 +566,13 @@ BOUNDARIES = {
         lambda: plot_decision_boundary(fitted()[0], np.zeros((5, 2)), np.ones(5, bool)), "X must be the data of the",
     ),
     "resolution": (lambda: plot_decision_boundary(*fitted(), resolution=1), "resolution must be a whole number"),
-    "no model": (lambda: plot_decision_boundary("SVC", *fitted()[1:]), "model must have predict, and str has not."),
+    "no model": (lambda: plot_decision_boundary("SVC", *fitted()[1:]), "model must have predict, but str has none."),
     "regressor": (lambda: plot_decision_boundary(*fitted(SVR)), "must be a classifier or a OneClassSVM, got SVR."),
 }  # fmt: skip
 TUBES = {
     "two features": (lambda: plot_regression_tube(*fitted(SVR, 2)), "x must have exactly one feature"),
     "short y": (lambda: plot_regression_tube(*fitted(SVR, 1)[:2], [1.0]), "y must have one entry for each of the 30"),
-    "no model": (lambda: plot_regression_tube(None, [1.0], [1.0]), "model must have predict, and NoneType has not."),
+    "no model": (lambda: plot_regression_tube(None, [1.0], [1.0]), "model must have predict, but NoneType has none."),
     "classifier": (lambda: plot_regression_tube(*fitted(SVC, 1)), "model must be a regressor, got SVC."),
 }
 SURFACES = {

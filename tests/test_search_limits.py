@@ -301,7 +301,7 @@ def test_checkpoint_of_other_data_is_refused(tmp_path):
     grid = {"C": [0.1, 1.0]}
     GridSearchCV(SVC(), grid, cv=3, checkpoint=path).fit(X, Y)
     for estimator, rows, scoring in ((SVC(), X + 1.0, None), (SVC(tol=1e-4), X, None), (SVC(), X, "f1")):
-        with pytest.raises(ValueError, match=r"is of another problem: its (data|estimator|scoring) is"):
+        with pytest.raises(ValueError, match=r"belongs to another problem: its (data|estimator|scoring) is"):
             GridSearchCV(estimator, grid, cv=3, scoring=scoring, checkpoint=path).fit(rows, Y)
     with pytest.raises(ValueError, match="checkpoint must be in a folder that exists"):
         GridSearchCV(SVC(), grid, checkpoint=tmp_path / "nowhere" / "cells").fit(X, Y)

@@ -140,7 +140,7 @@ ANSWERS = {
     "Wrong.joint_feature must be finite, and is not for sample 0": {
         "joint_feature": lambda self, x, y: np.full(18, np.nan)
     },
-    "Wrong.joint_feature must return 18 numbers.* indices that are no whole numbers from 0": {
+    "Wrong.joint_feature must return 18 numbers.* indices that are not whole numbers from 0": {
         "joint_feature": lambda self, x, y: ([40], [1.0])
     },
     "Wrong.joint_feature must return 18 numbers.* indices of shape": {

@@ -235,9 +235,9 @@ def test_checkpoint_of_a_fit(solver, make, tmp_path):
     assert resumed.certificate_.primal == pytest.approx(whole.certificate_.primal, rel=2e-6)
     assert resumed.n_iter_ == whole.n_iter_
     assert resumed.result_.counters["oracle_passes"] > 3
-    with pytest.raises(ValueError, match="is of another problem"):
+    with pytest.raises(ValueError, match="belongs to another problem"):
         StructuredSVM(make(), **{**arguments, "C": 0.6}).fit(X, y)
-    with pytest.raises(ValueError, match="is of another problem"):
+    with pytest.raises(ValueError, match="belongs to another problem"):
         StructuredSVM(make(), **arguments).fit(X[1:], y[1:])
 
 

@@ -144,7 +144,7 @@ plot_perceptron_collapse(along[:, None], y, [1.0], penalty=0.5)
 plt.show()
 
 # %% [markdown]
-# ### (4) The margin mends both
+# ### (4) The margin settles both
 #
 # With $y_t f(x_t) \ge 1 - \xi_t$, a flat function pays for every sample, and the hyperplane moves to the middle: of all
 # planes that separate, the machine has the one whose nearest samples are farthest away.

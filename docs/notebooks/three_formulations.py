@@ -3,7 +3,7 @@
 #
 # This notebook follows Meoli (2021), *Support Vector Machines*, section by section: the losses and the three
 # formulations of SVC and SVR, the kernels, the optimisers, the twelve tables and the conclusions. Numbers of equations
-# are those of the source. Its misprints are mended here without much ado; [errata.md](../errata.md) lists them.
+# are those of the source. Its misprints are corrected here without comment; [errata.md](../errata.md) lists them.
 # [formulations.md](../formulations.md) and [first_order.md](../first_order.md) are the references.
 
 # %%

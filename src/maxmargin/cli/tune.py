@@ -80,7 +80,7 @@ def read_range(name: str, text: str) -> list[float]:
         count = int((end - begin) / step + 1e-9) + 1
     except (ValueError, ZeroDivisionError, OverflowError):
         raise UsageError(
-            f"--{name} must be begin,end,step with a step that leads there, or null, got {text!r}"
+            f"--{name} must be begin,end,step with a step towards end, or null, got {text!r}"
         ) from None
     if not 1 <= count <= MAX_VALUES:
         raise UsageError(f"--{name} must have 1 to {MAX_VALUES} values, got {text!r}")

@@ -51,7 +51,7 @@ def find_cache() -> bool:
         os.environ["NUMBA_CACHE_DIR"] = str(folder)  # of this process, and of workers that it starts
         numba.config.reload_config()
         if is_cacheable():
-            warnings.warn(f"Compiled code is kept in {folder}, for want of a better place. {REMEDY}", stacklevel=2)
+            warnings.warn(f"Compiled code is kept in {folder}, a temporary folder. {REMEDY}", stacklevel=2)
             return True
         del os.environ["NUMBA_CACHE_DIR"]
         numba.config.reload_config()

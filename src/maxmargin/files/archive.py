@@ -188,7 +188,7 @@ def check_values(flat: np.ndarray) -> None:
     if flat.dtype.kind == "U" and flat.size and flat.dtype.itemsize:
         code_points = flat.view(np.uint32)
         if code_points.max() > 0x10FFFF:
-            raise DamagedFileError("it holds characters that do not exist")
+            raise DamagedFileError("it holds characters that are not valid")
 
 
 def refuse_constant(text: str):

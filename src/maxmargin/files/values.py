@@ -171,7 +171,7 @@ class Unpacker:
         name, kind = value["csr"], CSR_TYPES.get(value["kind"])
         n, d = value["shape"]
         if kind is None or not all(type(length) is int and length >= 0 for length in (n, d)):
-            raise DamagedFileError(f"{str(name)[:60]!r} is no sparse matrix")
+            raise DamagedFileError(f"{str(name)[:60]!r} is not a sparse matrix")
         data, indices, indptr = (self.read_array(f"{name}.{part}") for part in CSR_PARTS)
         if data.dtype.kind != "f" or any(index.dtype.kind != "i" for index in (indices, indptr)):
             raise DamagedFileError(f"the sparse matrix {name!r} holds numbers of other types")
@@ -206,7 +206,7 @@ class Unpacker:
         key, (position, has_gauss, gauss) = self.read_array(value["random_state"]), value["numbers"]
         state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
         if key.shape != (624,) or key.dtype != np.uint32 or not 0 <= position <= 624:
-            raise DamagedFileError("the state of random_state is none")
+            raise DamagedFileError("the state of random_state is not valid")
         generator = np.random.RandomState()
         generator.set_state({**state, "has_gauss": has_gauss, "gauss": gauss})
         return generator

@@ -59,7 +59,7 @@ def pose_foreign_linear_machine(
 ) -> Iterator[PosedMachine]:
     """LIBLINEAR's machines: P at their (w, b), D at the best dual found here, since they keep none."""
     if getattr(model, "penalty", "l2") != "l2" or getattr(model, "multi_class", "ovr") != "ovr":
-        raise ValueError("certify knows LinearSVC with penalty='l2' and multi_class='ovr' only.")
+        raise ValueError("certify supports LinearSVC only with penalty='l2' and multi_class='ovr'.")
     X = check_features(model, X)
     if y is None:
         raise ValueError(f"y is needed to certify {kind.__name__}, got None.")

@@ -154,7 +154,7 @@ def find_score_kind(model: Any) -> type[Estimator]:
     """Our class of a model that has scores."""
     kind = type(model) if isinstance(model, CertifiedScores) else find_kind(model)
     if not issubclass(kind, CertifiedScores):
-        raise TypeError(f"certify_predictions takes machines of scores, got {name_type(model)}.")
+        raise TypeError(f"certify_predictions takes a fitted machine with scores, got {name_type(model)}.")
     return kind
 
 

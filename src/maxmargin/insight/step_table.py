@@ -84,6 +84,6 @@ def make_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Any:
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError("to_frame makes a DataFrame of pandas: pip install pandas.") from None
+        raise ImportError("to_frame needs pandas; install it with: pip install pandas.") from None
     names, flat = spread_arrays(columns, rows)
     return pd.DataFrame(flat, columns=names).set_index("n_iter")

@@ -32,7 +32,7 @@ def final_estimator(model):
 def check_model(model, is_classifier: bool) -> None:
     """Refuse what is no fitted model, and a classifier in place of a regressor or the other way round."""
     if not hasattr(model, "predict"):
-        raise ValueError(f"model must have predict, and {type(model).__name__} has not.")
+        raise ValueError(f"model must have predict, but {type(model).__name__} has none.")
     check_is_fitted(final_estimator(model))
     if is_classifier != (has_classes(model) or hasattr(model, "decision_function")):
         wanted = "a classifier or a OneClassSVM" if is_classifier else "a regressor"

@@ -174,7 +174,7 @@ class SolverSequence(Advancing):
             return self.describe_timeout()
         if status is Status.STALLED and self.remaining_stages:
             best.reset_progress()
-            return self.hand_over(best.known[0], "went astray")
+            return self.hand_over(best.known[0], "stalled")
         rounded = status is None and not self.solver.has_own_rule and best.is_within_rounding()
         if rounded and self.restarts < MAX_RESTARTS:
             self.restart(best.known[0])

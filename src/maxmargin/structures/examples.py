@@ -73,7 +73,7 @@ class ListedExamples(Examples):
             if indices.shape != values.shape or indices.ndim != 1:
                 raise ValueError(f"indices of shape {indices.shape} and values of shape {values.shape}")
             if len(indices) and (indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() >= self.size):
-                raise ValueError("indices that are no whole numbers from 0 to the number of weights")
+                raise ValueError("indices that are not whole numbers from 0 to the number of weights")
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{self.name}.joint_feature must return {self.size} numbers, or a pair of indices and values, and for "
