@@ -32,26 +32,29 @@ class GridSearchCV(theirs.GridSearchCV, EngineSearchCV):
     n_jobs : int, default=None
         Threads for machines of this package; None is all cores.
     verbose : int, default=0
-        1 shows a live line with the cells that are done and the best candidate so far; more, a line for each cell.
+        1 shows a live line with the finished cells and the best candidate so far; 2 prints a line for each cell.
     max_seconds : float, default=None
-        Time for all cells. Candidates for which it does not suffice are left out of `cv_results_`, with a warning.
+        Time for all cells. Candidates that do not finish in time are left out of `cv_results_`, with a warning.
     checkpoint : path, default=None
-        A file that keeps the cells that are done. A search over the same data goes on from there, also with more
+        A file that keeps the finished cells. A later search over the same data continues from there, even with more
         candidates.
 
     Attributes
     ----------
-    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
-    multimetric_, classes_, n_features_in_, feature_names_in_
-        As in scikit-learn. `cv_results_` has one more column, "worst_relative_gap": the largest certified relative
-        duality gap of a candidate over the folds.
+    cv_results_ : dict
+        As in scikit-learn, with one more column, "worst_relative_gap": the largest certified relative duality gap of a
+        candidate over the folds.
+    best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, multimetric_
+        As in scikit-learn.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
     search_outcome_ : SearchOutcome
         All cells with their certificates, and whether time or Ctrl-C ended the search.
 
     Notes
     -----
-    Ctrl-C ends the search: the candidates that are done stay in `cv_results_`, the best of them is fitted to all rows,
-    and KeyboardInterrupt is raised. Where callbacks of scikit-learn 1.9 are set, its own search runs: they follow fits.
+    Ctrl-C ends the search: finished candidates stay in `cv_results_`, the best of them is fitted to all rows, and
+    KeyboardInterrupt is raised. With callbacks of scikit-learn 1.9, which follow single fits, its own search runs.
 
     See Also
     --------
@@ -113,7 +116,8 @@ class RandomizedSearchCV(theirs.RandomizedSearchCV, EngineSearchCV):
 
     Parameters
     ----------
-    estimator, param_distributions, n_iter, scoring, refit, cv, pre_dispatch, random_state, error_score, \
+    estimator, param_distributions, n_iter, scoring, refit, cv, pre_dispatch, random_state, error_score
+        As in scikit-learn.
     return_train_score
         As in scikit-learn.
     n_jobs, verbose, max_seconds, checkpoint
@@ -121,7 +125,8 @@ class RandomizedSearchCV(theirs.RandomizedSearchCV, EngineSearchCV):
 
     Attributes
     ----------
-    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
+    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_
+        As in `GridSearchCV`.
     multimetric_, classes_, n_features_in_, feature_names_in_, search_outcome_
         As in `GridSearchCV`.
 
@@ -184,7 +189,8 @@ class HalvingGridSearchCV(theirs.HalvingGridSearchCV, EngineSearchCV):
 
     Parameters
     ----------
-    estimator, param_grid, factor, resource, max_resources, min_resources, aggressive_elimination, cv, scoring, refit, \
+    estimator, param_grid, factor, resource, max_resources, min_resources, aggressive_elimination, cv, scoring, refit
+        As in scikit-learn.
     error_score, return_train_score, random_state
         As in scikit-learn.
     n_jobs, verbose, max_seconds, checkpoint
@@ -192,10 +198,12 @@ class HalvingGridSearchCV(theirs.HalvingGridSearchCV, EngineSearchCV):
 
     Attributes
     ----------
-    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
-    n_resources_, n_candidates_, n_iterations_, multimetric_, classes_, n_features_in_, feature_names_in_, \
-    search_outcome_
-        As in `GridSearchCV` and in scikit-learn.
+    cv_results_, best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_
+        As in `GridSearchCV`.
+    multimetric_, classes_, n_features_in_, feature_names_in_, search_outcome_
+        As in `GridSearchCV`.
+    n_resources_, n_candidates_, n_iterations_
+        As in scikit-learn.
 
     See Also
     --------

@@ -79,9 +79,7 @@ def read_range(name: str, text: str) -> list[float]:
         begin, end, step = map(float, text.split(","))
         count = int((end - begin) / step + 1e-9) + 1
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise UsageError(
-            f"--{name} must be begin,end,step with a step towards end, or null, got {text!r}"
-        ) from None
+        raise UsageError(f"--{name} must be begin,end,step with a step towards end, or null, got {text!r}") from None
     if not 1 <= count <= MAX_VALUES:
         raise UsageError(f"--{name} must have 1 to {MAX_VALUES} values, got {text!r}")
     return [begin + place * step for place in range(count)]

@@ -31,38 +31,42 @@ class SVC(KernelClassifier):
         With "precomputed", `fit` takes the matrix of all kernel values, and `predict` those of new samples against all
         training samples, or against the support vectors only: K[:, model.support_] where not all are support vectors.
     degree : int, default=3
-        Of the polynomial kernel.
+        The degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
         "scale" is 1 / (n_features Var(X)), samples counted by their weights; "auto" is 1 / n_features.
     coef0 : float, default=0.0
-        Of the polynomial and the sigmoid kernel.
+        The constant in the polynomial and the sigmoid kernel.
     shrinking : bool, default=True
+        Whether to set aside samples whose duals stay at a bound. This changes the time of a fit, not its result.
     probability : {False, True, "sigmoid", "isotonic", "temperature"}, default=False
-        How `predict_proba` is made of the decisions of rows held out by five folds, see docs/probabilities.md. By name,
-        the largest probability is always that of the predicted class. True is "sigmoid" as in LIBSVM and scikit-learn,
-        where the parameter is deprecated from 1.9 on: the default is "deprecated" there, and True or False warn. Where
-        Ctrl-C or `max_seconds` end the fit before its folds are trained, the machine has no probabilities; a fit with
-        `warm_start=True` makes them.
+        How `predict_proba` maps decision values to probabilities; the map is fitted to rows held out by five folds, see
+        docs/probabilities.md. With a name, the predicted class always has the largest probability. True is "sigmoid" as
+        in LIBSVM and scikit-learn, which deprecates the parameter from 1.9 on: there the default is "deprecated", and
+        True and False warn. If Ctrl-C or `max_seconds` ends the fit before its folds are trained, the machine has no
+        probabilities; a fit with `warm_start=True` adds them.
     tol : float, default=1e-5
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     cache_size : float, default=200
-        Megabytes for kernel rows.
+        Megabytes of memory for kernel rows.
     class_weight : dict or "balanced", default=None
-        Multiplies C class by class.
+        Factors of C for each class. "balanced" gives every class the same total weight.
     verbose : int, default=False
         1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
         only those are printed. More is the same as 1.
     max_iter : int, default=-1
         Limit of pair steps for each binary problem; -1 for none.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether `decision_function` has a column for each class or for each pair of classes.
     break_ties : bool, default=False
+        If several classes win the same number of pairs, whether `predict` chooses by `decision_function`, or takes the
+        first of them.
     random_state : int, RandomState or None
         For the folds of `probability`.
     loss : {"hinge", "squared_hinge"} or Loss, default="hinge"
         "squared_hinge" is max(0, 1 - y f)^2, without 1/2, as in LIBLINEAR. An object is any convex loss for labels, see
         docs/linear.md.
     intercept : {"free", "regularised", "none"}, default="free"
-        Whether b is outside the regulariser (as LIBSVM), inside it (as LIBLINEAR), or zero.
+        Whether b is outside the penalty (as in LIBSVM), inside it (as in LIBLINEAR), or zero.
     multi_class : {"ovo", "ovr"}, default="ovo"
         Train a machine for each pair of classes, or for each class against the rest.
     solver : "auto", "smo" or a solver object, default="auto"
@@ -74,7 +78,7 @@ class SVC(KernelClassifier):
     n_jobs : int, default=None
         Binary problems solved side by side; None is all cores.
     certify_labels : float in [0, 1], default=None
-        A share of the training labels: the fit goes on, beyond `tol`, until so many of them are certain to be those of
+        A share of the training labels: the fit continues beyond `tol` until that share is certain to be the labels of
         the exact optimum; see docs/certified_predictions.md. `certified_share_` is the share that was reached.
 
     Attributes
@@ -85,8 +89,9 @@ class SVC(KernelClassifier):
         Those of all binary problems.
     result_ : Result
         Status, history, counters and message of the worst of them.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_, n_iter_, \
-    fit_status_, shape_fit_
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn.
+    classes_, class_weight_, n_iter_, fit_status_, shape_fit_
         As in scikit-learn.
     free_support_, bounded_support_ : ndarray
         Indices of the support vectors on the margin and beyond it.
@@ -198,17 +203,20 @@ class NuSVC(KernelClassifier):
     ----------
     nu : float in (0, 1], default=0.5
         An upper bound on the share of margin errors and a lower bound on the share of support vectors.
-    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter, \
-    decision_function_shape, break_ties, random_state, intercept, multi_class, solver, max_seconds, warm_start, \
-    n_jobs, certify_labels
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter
+        As in `SVC`.
+    decision_function_shape, break_ties, random_state, intercept, multi_class, solver, max_seconds
+        As in `SVC`.
+    warm_start, n_jobs, certify_labels
         As in `SVC`.
 
     Attributes
     ----------
     certificate_, certificates_, result_, results_, free_support_, bounded_support_, margin_width_
         As in `SVC`.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, class_weight_, n_iter_, \
-    fit_status_, shape_fit_
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn.
+    classes_, class_weight_, n_iter_, fit_status_, shape_fit_
         As in scikit-learn.
 
     See Also

@@ -74,20 +74,20 @@ class LinearSVC(LiblinearMachine, LinearProbabilities):
     loss : {"squared_hinge", "hinge"} or Loss, default="squared_hinge"
         max(0, 1 - y f)^2, without 1/2, or max(0, 1 - y f); an object is any convex loss for labels, see docs/linear.md.
     dual : bool or "auto", default="auto"
-        Checked as scikit-learn does; which solver is used does not depend on it.
+        Checked as in scikit-learn; the choice of the solver does not depend on it.
     tol : float, default=1e-4
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     C : float, default=1.0
         Weight of the losses against the penalty. Infinity is taken as 1e10, a hard margin, and more than 1e30 as 1e30.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         Each class against the rest, or sum_i c_i max(0, 1 + max_{m != y_i} f_m - f_{y_i}) over all classes at once;
-        then penalty, loss and dual are not looked at.
+        then penalty, loss and dual are ignored.
     fit_intercept : bool, default=True
         False is intercept="none".
     intercept_scaling : float, default=1
         The constant column of a regularised intercept.
     class_weight : dict or "balanced", default=None
-        Multiplies C class by class; of many classes the one that stands against the rest, as in LIBLINEAR.
+        Factors of C for each class; with many classes, of the class that is fitted against the rest, as in LIBLINEAR.
     verbose : int, default=0
         1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
         only those are printed. More is the same as 1.
@@ -96,8 +96,8 @@ class LinearSVC(LiblinearMachine, LinearProbabilities):
     max_iter : int, default=1_000_000_000
         Limit of iterations of the solver for each binary problem; the default and -1 are none.
     intercept : {"regularised", "free", "none"}, default="regularised"
-        Whether b is inside the penalty (as in LIBLINEAR and scikit-learn), outside it (as in `SVC`), or zero. "free" is
-        recommended where nothing has to agree with scikit-learn: it does not depend on where the origin of the data is.
+        Whether b is inside the penalty (as in LIBLINEAR and scikit-learn), outside it (as in `SVC`), or zero. We
+        recommend "free" unless results must agree with scikit-learn's: it does not depend on the origin of the data.
     solver : "auto", a name or a solver object, default="auto"
     max_seconds : float, default=None
         Time for the whole fit; the best point so far is kept.
@@ -106,12 +106,12 @@ class LinearSVC(LiblinearMachine, LinearProbabilities):
     n_jobs : int, default=None
         Binary problems solved side by side; None is all cores.
     probability : {False, True, "sigmoid", "isotonic", "temperature"}, default=False
-        How `predict_proba` is made of the decisions of rows held out by five folds, see docs/probabilities.md; True is
-        "sigmoid".
+        How `predict_proba` maps decision values to probabilities; the map is fitted to rows held out by five folds, see
+        docs/probabilities.md. True is "sigmoid".
     checkpoint : path, default=None
-        A file that receives the state of the fit, every few seconds where data come in blocks and else at its end; if
-        it holds one of the same problem, the fit goes on from there. For each of several problems there is a file,
-        with its number added to the name.
+        A file to which the fit writes its state: at its end, and every few seconds if the data come in blocks. If it
+        holds the state of the same problem, the fit continues from there. Each of several problems has a file of its
+        own, with its number added to the name.
     certify_labels : float in [0, 1], default=None
         As in `SVC`.
 
@@ -122,8 +122,8 @@ class LinearSVC(LiblinearMachine, LinearProbabilities):
     certificate_, certificates_, result_, results_
         As in `SVC`; ``result_.point.a`` are the duals.
     n_iter_ : int
-        The most iterations of a binary problem; less than `max_iter` unless that came first, so that
-        ``n_iter_ >= max_iter`` means a fit that has not converged. ``result_.n_iter`` is the count of one problem.
+        The most iterations of a binary problem. ``n_iter_ >= max_iter`` means that the fit has not converged.
+        ``result_.n_iter`` is the count of one problem.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -235,9 +235,10 @@ class LinearSVR(LiblinearMachine, LinearRegressor):
     epsilon : float, default=0.0
         Half the width of the tube.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"} or Loss, default="epsilon_insensitive"
-        An object is any convex loss for real targets, see docs/linear.md; epsilon is not looked at then.
-    tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter, intercept, solver, max_seconds, \
-    warm_start, checkpoint
+        An object is any convex loss for real targets, see docs/linear.md; epsilon is then ignored.
+    tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter, intercept, solver
+        As in `LinearSVC`.
+    max_seconds, warm_start, checkpoint
         As in `LinearSVC`.
 
     Attributes

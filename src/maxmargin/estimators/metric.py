@@ -53,9 +53,9 @@ class MetricSVC(LinearClassifier):
     tol : float, default=1e-3
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     intercept : {"free", "regularised", "none"}, default="free"
-        Metrics of order ("roc_auc", "prbep" and those at k) do not say where to cut the scores. For them, "free" cuts
-        after the fit, so that as many training samples are predicted positive as k says or, for "roc_auc" and
-        "prbep", as are; "regularised" is refused. The cut is not part of the problem, nor of its certificate.
+        Metrics of order ("roc_auc", "prbep" and those at k) do not say where to cut the scores. For them, "free"
+        chooses the cut after the fit: k training samples are predicted positive or, for "roc_auc" and "prbep", as many
+        as are positive. "regularised" raises an error. The cut is not part of the problem, nor of its certificate.
     intercept_scaling : float, default=1.0
         The constant column of a regularised intercept.
     solver : "auto", a name or a solver object, default="auto"

@@ -110,8 +110,8 @@ class SVR(KernelRegressor):
     epsilon : float, default=0.1
         Half the width of the tube, for the epsilon-insensitive losses.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "absolute", "huber", "quantile"} or Loss
-        Default "epsilon_insensitive". An object is any convex loss for real targets, see docs/linear.md; epsilon,
-        quantile and threshold are not looked at then, since it has its own.
+        Default "epsilon_insensitive". An object is any convex loss for real targets, see docs/linear.md; it has its own
+        parameters, and epsilon, quantile and threshold are ignored.
     quantile : float in (0, 1), default=0.5
         For loss="quantile": the quantile of y that f(x) estimates.
     threshold : float, default=1.0
@@ -220,8 +220,9 @@ class NuSVR(KernelRegressor):
     ----------
     nu : float in (0, 1], default=0.5
         An upper bound on the share of samples outside the tube and a lower bound on that of support vectors.
-    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, intercept, solver, max_seconds, \
-    warm_start
+    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
+        As in `SVC`.
+    intercept, solver, max_seconds, warm_start
         As in `SVC`.
 
     Attributes

@@ -56,6 +56,7 @@ class RiskClassifier(LinearProbabilities):
     tol : float, default=1e-4
         The certified relative duality gap to reach, (P - D) / max(|P|, |D|).
     intercept : {"free", "regularised", "none"}, default="free"
+        Whether b is outside the penalty, inside it, or zero.
     intercept_scaling : float, default=1.0
         The constant column of a regularised intercept.
     class_weight : dict or "balanced", default=None
@@ -65,10 +66,12 @@ class RiskClassifier(LinearProbabilities):
         log sum_m exp(f_m) - f_y, for the logistic loss.
     label_costs, label_scales : array-like of shape (n_classes, n_classes), default=None
         For multi_class="crammer_singer": Delta and Gamma of max_m Gamma(y, m) (f_m - f_y + Delta(y, m)), a row for each
-        true class in the order of classes_. An error that costs more is kept further away, or weighs more.
+        true class in the order of classes_. A larger Delta asks for a larger margin over that class, and a larger Gamma
+        gives the error more weight.
     probability : {False, True, "sigmoid", "isotonic", "temperature"}, default=False
-        How `predict_proba` is made of the decisions of rows held out by five folds, see docs/probabilities.md; True is
-        "sigmoid". With False it comes from the loss itself, if that is logistic or exponential.
+        How `predict_proba` maps decision values to probabilities; the map is fitted to rows held out by five folds, see
+        docs/probabilities.md. True is "sigmoid". With False the probabilities are those of the loss itself, if it is
+        logistic or exponential.
     solver : "auto", a name or a solver object, default="auto"
     max_iter : int, default=-1
         Limit of iterations of the solver for each problem; -1 for none.

@@ -44,8 +44,8 @@ class RiskRegressor(LinearRegressor):
             "poisson", "multivariate"} or Loss, default="least_squares"
         With r = f - y: r^2 / 2, |r|, max(-q r, (1 - q) r), max(0, |r| - epsilon), its square, Huber's loss
         (r^2 / (2 h) up to the threshold h, |r| - h / 2 beyond), exp(f) - y f for counts, or r' M r / 2 for vectors. An
-        object is any convex loss, see docs/linear.md; quantile, epsilon, threshold and M are not looked at then, since
-        it has its own.
+        object is any convex loss, see docs/linear.md; it has its own parameters, and quantile, epsilon, threshold and
+        M are ignored.
     C : float, default=1.0
         Weight of the sum of losses against 1/2 |w|^2.
     quantile : float in (0, 1), default=0.5

@@ -91,13 +91,13 @@ class StructuredSVM(CertifiedMachine):
     max_seconds : float, default=None
         Time for the fit; the best point so far is kept.
     checkpoint : path, default=None
-        A file in which the state of the fit is kept every few seconds and at the end. If it holds the state of an
-        earlier fit of the same problem, this one goes on from there.
+        A file to which the fit writes its state, every few seconds and at the end. If it holds the state of an earlier
+        fit of the same problem, this one continues from there.
     warm_start : bool, default=False
         Start from the last fit, if it was on the same samples.
     n_jobs : int, default=None
-        Processes that the oracle of a model of one's own is asked in, by "structured_bundle" and by the judge; None for
-        one. The models of this package use all cores by themselves.
+        Processes in which "structured_bundle" and the judge call the oracle of your own model; None for one. The models
+        of this package use all cores anyway.
     verbose : int, default=0
         1 shows a live line while it fits, in a terminal or a notebook, and at the end status and certificate; elsewhere
         only those are printed. More is the same as 1.
@@ -113,6 +113,7 @@ class StructuredSVM(CertifiedMachine):
     result_ : Result
         Status, history, counters; ``result_.point`` holds the labellings and their weights.
     n_iter_ : int
+        Passes over the samples, or cuts.
 
     See Also
     --------

@@ -44,7 +44,7 @@ def certify_predictions(
     model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR, RiskClassifier or RiskRegressor
         Of this library, of scikit-learn, or of a library with the same attributes.
     X_train, y, sample_weight
-        The data the model was fitted on; y is not looked at for `OneClassSVM`.
+        The data the model was fitted on; y is ignored for `OneClassSVM`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The samples to predict.
     max_seconds : float, default=30

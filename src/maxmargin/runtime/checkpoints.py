@@ -64,8 +64,8 @@ class CheckpointFile:
             kept = state["problem_" + key].item()
             if not is_same(kept, value):
                 raise ValueError(
-                    f"checkpoint={str(self.path)!r} belongs to another problem: its {key} is {kept!r}, and this one has "
-                    f"{value!r}; give another file, or delete this one."
+                    f"checkpoint={str(self.path)!r} belongs to another problem: its {key} is {kept!r}, and this one "
+                    f"has {value!r}; give another file, or delete this one."
                 )
         return state
 

@@ -40,7 +40,7 @@ class SeldomUsedModules:
 
 
 def own_process() -> None:
-    """Say that this process is a command of ours: nobody else imports anything in it."""
+    """Say that this process is a command of ours, so that no other program imports anything in it."""
     if not LightStart.owned and "numpy" not in sys.modules:
         LightStart.owned = True
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)  # imports make objects that stay

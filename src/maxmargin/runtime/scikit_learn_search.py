@@ -73,7 +73,7 @@ def takes_weights(scorer: Any) -> bool:
 
 
 def route_params(fit: Mapping[str, Any], score: Mapping[str, Any]) -> Any:
-    """What `BaseSearchCV` is told of parameters of fits and of scores, whoever has asked for them."""
+    """What `BaseSearchCV` is told of parameters of fits and of scores, whichever step has asked for them."""
     return Bunch(estimator=Bunch(fit=dict(fit)), scorer=Bunch(score=dict(score)), splitter=Bunch(split={}))
 
 

@@ -101,7 +101,7 @@ def solve(
         A flag watched by the caller, for several solves that stop together. Without one, Ctrl-C is watched here.
     checkpoint : CheckpointFile, optional
         Where the state of the run is kept: every few seconds by solvers that can pack it, and at the end. If it holds
-        one of the same problem, the solve goes on from there.
+        one of the same problem, the solve continues from there.
 
     Returns
     -------

@@ -166,29 +166,29 @@ def minimize(
     fun : callable
         fun(x) -> (value, subgradient).
     x0 : array-like of shape (d,)
-        Where to begin.
-    method : {"cutting-plane", "line-search", "cutting-plane-line-search", "proximal-bundle", \
-            "trust-region-bundle", "level-bundle"}, default="proximal-bundle"
-        With ridge > 0 the first one is BMRM and the third one OCAS; without, the model of the first three is a linear
-        program.
+        The starting point.
+    method : str, default="proximal-bundle"
+        "cutting-plane", "line-search", "cutting-plane-line-search", "proximal-bundle", "trust-region-bundle" or
+        "level-bundle". With ridge > 0 the first one is BMRM and the third one OCAS; without, the model of the first
+        three is a linear program.
     ridge : float, default=0.0
         Weight of |x|^2 / 2, which is kept exact beside the cuts of fun: the split f1 + f2.
     bounds : pair (lo, hi), optional
         Numbers or arrays; infinite ones are no bounds.
     tol : float, default=1e-6
         F(x) - lower_bound <= tol max(1, |F(x)|) ends the run; without a ridge or a closed box, error + slope * radius
-        does too, the radius being the way from x0: then no y as near as x0 is lower by more.
+        does too, with the radius |x - x0|: then no y that is as near to x as x0 has a value lower by more than that.
     max_iter, max_seconds : optional limits
     max_cuts : int, optional
-        Cuts that are held at most, 4 or more: older ones are let go, or aggregated into their mean. The default is
-        d + 10, and at least 100; none for a linear program, which needs them all.
+        The largest number of cuts that are kept, at least 4: older ones are dropped, or aggregated into their mean. The
+        default is d + 10, and at least 100; a linear program keeps all of them.
     callback : callable, optional
         Called with a `Round` after each, which has copies of the best x so far and of the newest cut; a true return
         value stops.
     checkpoint : path, optional
         A file that receives the bundle every few seconds and at the end.
     resume : Minimum or path, optional
-        Where to go on; x0, method and ridge must be as before.
+        The run to continue; x0, method and ridge must be as before.
 
     Returns
     -------

@@ -56,7 +56,7 @@ class RefiningSearchCV(EngineSearchCV):
     def _get_routed_params_for_fit(self, params: dict[str, Any]) -> Any:
         """Weights of rows go to the fits, and those of scores to a scorer that takes any.
 
-        Whoever wants a machine that tunes itself has asked for both: there is no request to be made of the machine
+        A machine that tunes itself uses both: there is no request to be made of the machine
         within, whether scikit-learn routes metadata or not.
         """
         weighs = self.score_weight is not None and takes_weights(self._get_scorers()[0])

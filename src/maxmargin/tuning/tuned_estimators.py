@@ -39,7 +39,8 @@ class SVCCV(TunedClassifier):
         Whether the best machine is fitted to all rows.
     n_jobs, verbose, max_seconds, checkpoint
         As in `maxmargin.model_selection.GridSearchCV`.
-    kernel, degree, coef0, shrinking, tol, cache_size, class_weight, max_iter, decision_function_shape, break_ties, \
+    kernel, degree, coef0, shrinking, tol, cache_size, class_weight, max_iter, decision_function_shape, break_ties
+        As in `SVC`.
     random_state, loss, intercept, multi_class, solver, certify_labels
         As in `SVC`.
 
@@ -54,9 +55,11 @@ class SVCCV(TunedClassifier):
     cv_results_ : dict
         As that of `GridSearchCV`, one row for each candidate.
     scores_ : ndarray of shape (n_candidates, n_folds)
+        The score of each candidate on each fold.
     cell_certificates_ : dict of (candidate, fold) to Certificate
+        How far from optimal each fit of the search is.
     search_message_ : str
-        Why the search stopped where it did.
+        Why the search stopped.
 
     See Also
     --------
@@ -134,7 +137,8 @@ class LinearSVCCV(TunedClassifier):
     ----------
     Cs, cv, scoring, refit, n_jobs, verbose, max_seconds, checkpoint
         As in `SVCCV`.
-    penalty, loss, dual, tol, multi_class, fit_intercept, intercept_scaling, class_weight, random_state, max_iter, \
+    penalty, loss, dual, tol, multi_class, fit_intercept, intercept_scaling, class_weight, random_state, max_iter
+        As in `LinearSVC`.
     intercept, solver, certify_labels
         As in `LinearSVC`.
 
@@ -217,8 +221,9 @@ class RiskClassifierCV(TunedClassifier):
     ----------
     Cs, cv, scoring, refit, n_jobs, verbose, max_seconds, checkpoint
         As in `SVCCV`.
-    loss, penalty, tol, intercept, intercept_scaling, class_weight, multi_class, label_costs, label_scales, solver, \
-    max_iter, certify_labels
+    loss, penalty, tol, intercept, intercept_scaling, class_weight, multi_class, label_costs, label_scales
+        As in `RiskClassifier`.
+    solver, max_iter, certify_labels
         As in `RiskClassifier`.
 
     Attributes

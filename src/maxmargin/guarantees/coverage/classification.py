@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ConformalClassifier(ClassifierMixin, ConformalEstimator):
     """{k: #{i: s_-i(x_i, y_i) < s_-i(x, k)} < (1 - alpha)(n + 1)}: sets that hold the right label, whatever the data.
 
-    s says how ill a label suits a row. For rows that are exchangeable with those of the fit, without any assumption on
+    s says how badly a label fits a row. For rows that are exchangeable with those of the fit, without any assumption on
     the machine or the distribution. docs/coverage.md has the theorems, and what they do not say.
 
     Parameters

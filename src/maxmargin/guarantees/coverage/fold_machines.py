@@ -29,7 +29,7 @@ class Decisions(ABC):
 
 
 class ClassScores(Decisions):
-    """What is read of a classifier, and how ill each class suits a row."""
+    """What is read of a classifier, and how badly each class fits a row."""
 
     @abstractmethod
     def score(self, decisions: np.ndarray, n_classes: int, *, by_pairs: bool) -> np.ndarray:

@@ -26,13 +26,14 @@ class SMO(Solver):
     Parameters
     ----------
     selection : {"second-order", "mvp", "keerthi"}
-        The partner of largest gain (Fan, Chen and Lin 2005); the maximal violating pair, algorithm 6.2 of Wu
-        (2014); or Platt's two loops with the two thresholds of Keerthi et al. 2001 (Shevade et al. for regression).
+        Which pair of duals to move: the partner of largest gain (Fan, Chen and Lin 2005); the maximal violating pair,
+        algorithm 6.2 of Wu (2014); or Platt's two loops with the two thresholds of Keerthi et al. 2001 (Shevade et al.
+        for regression).
     stop : {"gap", "kkt"}
         Stop when the relative duality gap is at most tol, or when m - M < tol, the rule of Wu (2014).
     shrinking : bool
-        Set samples aside that sit at a bound and want to stay there; the judge's exact scores bring back those that
-        were set aside in error.
+        Set aside samples whose duals stay at a bound; the judge's exact scores bring back those that were set aside in
+        error.
     cache_size : float
         Megabytes for kernel rows. A small matrix is formed whole only if it fits; else rows are evaluated on demand.
     working_set : int or None
@@ -42,7 +43,7 @@ class SMO(Solver):
         In the plain algorithm, rows evaluated together when one is missing: the one wanted and those of the worst
         violators. One BLAS call for 6 rows costs little more than two calls for one.
     effort : float
-        Steps after which the run gives up; "auto" goes on with another solver then.
+        Steps after which the run gives up; "auto" then continues with another solver.
 
     See Also
     --------
