@@ -16,6 +16,8 @@ UNDERLINE = re.compile(r"-{3,}$")
 PROPERTY = re.compile(r":obj:`([^<`]+?)(?: <[^>]+>)?`")
 PAGE = re.compile(r"(?<![`/\w])docs/(\w+)\.md(?:#[\w-]+)?")
 PROMPT = re.compile(r"\s*(>>>|\.\.\. |\.\.\.$)")
+# Constants of signatures that mean nothing to a reader, as the docstrings write them.
+DEFAULTS = {"NO_PROBABILITY": "False", "UNLIMITED_ITERATIONS": "1_000_000_000"}
 LISTED = {"Parameters", "Attributes", "Returns", "Yields", "Raises", "Other Parameters", "See Also", "Methods"}
 
 
@@ -62,6 +64,15 @@ def mend_attributes(app: Sphinx, kind: str, name: str, thing: Any, options: Any,
             lines[at] = re.sub(r"(?<!\\)\|", r"\|", line)
 
 
+def write_defaults(
+    app: Sphinx, kind: str, name: str, thing: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """A signature with the values of the constants."""
+    for constant, value in DEFAULTS.items():
+        signature = signature and signature.replace(f"={constant}", f"={value}")
+    return signature, returns
+
+
 def starts_formula(lines: list[str], at: int, section: str) -> bool:
     """Whether an indented block opens here that is neither the text of an entry nor a list."""
     if section in LISTED or at < 2 or lines[at - 1].strip() or not lines[at].startswith("    "):
@@ -80,4 +91,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Before and after numpydoc, whose priority is the default of 500."""
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)
     app.connect("autodoc-process-docstring", mend_attributes, priority=600)
+    app.connect("autodoc-process-signature", write_defaults)
     return {"parallel_read_safe": True}

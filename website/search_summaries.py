@@ -13,10 +13,16 @@ LENGTH = 200  # letters of a summary
 
 
 def summarise(doctree: nodes.document) -> str:
-    """The first paragraph, up to a whole word."""
-    first = next(iter(doctree.findall(nodes.paragraph)), None)
+    """The first paragraph of prose, up to a whole word: neither a note nor a line of code such as an import."""
+    prose = (each for each in doctree.findall(nodes.paragraph) if not is_aside(each))
+    first = next(prose, None)
     text = " ".join(first.astext().split()) if first is not None else ""
     return text if len(text) <= LENGTH else text[:LENGTH].rpartition(" ")[0] + " ..."
+
+
+def is_aside(paragraph: nodes.paragraph) -> bool:
+    """Whether a paragraph is within a note, or is nothing but code."""
+    return isinstance(paragraph.parent, nodes.Admonition) or all(isinstance(each, nodes.literal) for each in paragraph)
 
 
 def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:

@@ -31,8 +31,9 @@ def find_source(domain: str, info: dict[str, str]) -> str | None:
         file, (_, line) = inspect.getsourcefile(thing), inspect.getsourcelines(thing)
     except (TypeError, OSError):
         return None
-    path = Path(file or "/")
-    return f"{SOURCE_SCHEME}{path.relative_to(ROOT).as_posix()}#L-{line}" if path.is_relative_to(ROOT) else None
+    path = Path(file or "/")  # a member inherited from scikit-learn may lie in an environment within the repository
+    within = path.is_relative_to(ROOT / "src")
+    return f"{SOURCE_SCHEME}{path.relative_to(ROOT).as_posix()}#L-{line}" if within else None
 
 
 def resolve_links(app: Sphinx, doctree: nodes.document, page: str) -> None:

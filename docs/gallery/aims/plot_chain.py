@@ -3,7 +3,7 @@ Does the neighbour help?
 ========================
 
 Handwritten digits that count upwards, some of them spoiled by noise. A machine for single digits sees each image alone.
-A chain learns also which digit follows which, and reads what is illegible from its neighbours.
+A chain also learns which digit follows which, and infers an illegible digit from its neighbours.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Can I train for the area under the curve?
 =========================================
 
 The ROC area is the share of pairs, one sample of each class, that are in the right order. ``MetricSVC("roc_auc")``
-minimises a bound of just that. The picture compares it with a machine that minimises errors, on tumours of which few
-are malignant.
+minimises a bound on the share of the others. The picture compares it with a machine that minimises errors, on tumours
+of which few are malignant.
 """
 
 import matplotlib.pyplot as plt

@@ -24,12 +24,13 @@ figure, panels = plt.subplots(1, 2, figsize=(10, 5), layout="constrained", share
 for panel, tol in zip(panels, [1e-2, 1e-4], strict=True):
     model = RiskClassifier("logistic", tol=tol).fit(X, y)
     found = model.certified_predict(X_new)
-    order = np.argsort(found.lower + found.upper)
-    order = order[np.abs((found.lower + found.upper)[order]) < 8.0]
+    middle = 0.5 * (found.lower + found.upper)
+    order = np.argsort(np.abs(middle))[:35]  # the tumours nearest to the boundary
+    order = order[np.argsort(middle[order])]
     for certain, colour, mark in ((True, LIGHT.tube, "|"), (False, LIGHT.step, "D")):
         here = np.flatnonzero(found.certain[order] == certain)
-        rows, middle = order[here], 0.5 * (found.lower + found.upper)[order[here]]
-        panel.errorbar(here, middle, middle - found.lower[rows], fmt=mark, color=colour, markersize=4,
+        rows = order[here]
+        panel.errorbar(here, middle[rows], middle[rows] - found.lower[rows], fmt=mark, color=colour, markersize=4,
                        label=f"{len(here)} {'certain' if certain else 'open'}")  # fmt: skip
     panel.axhline(0.0, color=LIGHT.ink, linewidth=1)
     panel.set(title=f"tol = {tol:g}", xlabel="tumours by score", ylabel="score of the optimum")

@@ -2,7 +2,7 @@
 Which digits could it be?
 =========================
 
-A single label hides doubt. ``ConformalClassifier`` returns all labels that suit the image: the set holds the right one
+A single label hides doubt. ``ConformalClassifier`` returns all labels that fit the image: the set holds the right one
 with the coverage that was asked for, whatever the machine. Clear images get one label, and doubtful ones several.
 """
 

@@ -2,7 +2,7 @@
 What does an outlier do to the margin?
 ======================================
 
-A line separates two kinds of iris. One flower of the first kind, measured wrong, lies beside the second. With a large C
+A line separates two kinds of iris. One flower of the first kind, measured wrongly, lies beside the second. With a large C
 the boundary squeezes in between; with a small one the machine pays for the error and keeps its margin.
 """
 

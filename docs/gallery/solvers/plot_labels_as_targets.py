@@ -3,7 +3,7 @@ Why not regress on the labels?
 ==============================
 
 Labels are the numbers -1 and +1, so regression could learn them. But a line cannot stay within epsilon of two numbers:
-nearly every sample ends outside of the tube, and becomes a support vector. The margin asks for less, and keeps few.
+nearly every sample ends outside the tube, and becomes a support vector. The margin asks for less, and keeps few.
 """
 
 import matplotlib.pyplot as plt

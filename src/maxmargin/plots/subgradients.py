@@ -54,7 +54,7 @@ def plot_subgradients(fun: Function, x, *, limits: tuple[float, float], ax=None)
         low, high = find_subdifferential(fun, float(at))
         value, colour = float(fun(np.array([at]))[0]), cycle(palette.colours, place)
         kinked = high - low > 1e-4 * max(1.0, abs(high), abs(low))
-        label = f"at {at:g}: slopes from {low:.3g} to {high:.3g}" if kinked else f"at {at:g}: slope {high:.3g}"
+        label = f"at {at:.3g}: slopes from {low:.3g} to {high:.3g}" if kinked else f"at {at:.3g}: slope {high:.3g}"
         for k, slope in enumerate(np.linspace(low, high, FAN_LINES) if kinked else [high]):
             line = value + slope * (grid - at)
             ax.plot(grid, np.where(line >= floor, line, np.nan), color=colour, linewidth=1.4,
