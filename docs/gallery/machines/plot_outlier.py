@@ -2,8 +2,8 @@
 What does an outlier do to the margin?
 ======================================
 
-A line separates two kinds of iris. One flower of the first kind, measured wrongly, lies beside the second. With a large C
-the boundary squeezes in between; with a small one the machine pays for the error and keeps its margin.
+A line separates two kinds of iris. One flower of the first kind, measured wrongly, lies beside the second. With a large
+C the boundary squeezes in between; with a small one the machine pays for the error and keeps its margin.
 """
 
 import matplotlib.pyplot as plt
