@@ -26,7 +26,7 @@ NAMES = {
     "search_memory": "peak memory of a search above its input, each in a process of its own",
     "cliffs": "fits over a grid of sets, kernels and parameters beside scikit-learn's: slow, or not converged",
     "cold_start": "import time, the first fit ever, the first fit of a later process, whole commands",
-    "linear_fits": "LinearSVC beside LIBLINEAR: seconds to the same primal value, and other libraries as they come",
+    "linear_fits": "LinearSVC beside LIBLINEAR: seconds to the same primal value; other libraries with their defaults",
     "linear_losses": "other losses of linear machines beside scikit-learn's classes: seconds to the same primal value",
     "linear_growth": "how time and memory of linear fits grow with n, up to 2,000,000 rows of a memory-mapped file",
     "linear_path": "thirty values of C in one path, beside single fits",

@@ -21,8 +21,8 @@ TITLES = {
 }
 OPENING = """# Benchmarks
 
-How fast maxmargin is, beside which libraries, and where it loses. Every page below was written by the program that
-measured it: command, machine and versions stand under each part, and the numbers are kept as JSON in
+How fast maxmargin is next to other libraries, and where it loses. Every page below was written by the program that
+measured it: command, machine and versions stand below each part, and the numbers are also there as JSON, in
 `benchmarks/results`. `make bench` measures all of them again (about two hours); `python -m benchmarks NAME` measures
 one. [How fast it is](../speed.md) explains what the numbers mean.
 """

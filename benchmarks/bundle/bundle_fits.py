@@ -16,9 +16,9 @@ CS = (1.0, 10.0)
 TOL, LOOSE = 1e-4, 1e-3
 PURPOSE = (
     "LinearSVC(loss='hinge', solver=Bundle(method)) with a regularised intercept, to a certified relative gap of tol. "
-    "BMRM makes its next cut at the minimum of the model, OCAS on the line to it; the others hold on to a centre. An "
+    "BMRM makes its next cut at the minimum of the model, OCAS on the line to it; the others stay near a centre. An "
     "oracle call is a cut: two products with the data. auto is solver='auto', which takes other methods. LIBLINEAR is "
-    "the quickest of its routes to the same primal value, as in `linear_fits`. Seconds are the least of three fits, or "
+    "the fastest of its routes to the same primal value, as in `linear_fits`. Seconds are the least of three fits, or "
     "of one that took longer than 5 s. > stands where LIMIT ended a fit before its target, < where it ended the one "
     "that is divided by."
 )

@@ -18,13 +18,13 @@ BRIEF_CS = CS[5::6]
 PURPOSE = (
     "maxmargin.path(solver=Bundle()) over 30 values of C from 1e-3 to 1e2, every one to a certified relative gap of "
     "1e-4: a cut of the losses serves every C, so that they are all found from one bundle. Beside it single fits by "
-    "the same method, each from nothing: that at the largest C, the dearest of all, and all of them added up. Hinge "
+    "the same method, each from nothing: that at the largest C, the costliest of all, and all of them added up. Hinge "
     "loss, intercept free. An oracle call is a cut: two products with the data. LIMIT is for a single fit."
 )
 COLUMNS = {
     "data": "{}", "n": "{:,}", "d": "{:,}", "path, calls": "{:,}", "fit at the largest C, calls": "{:,}",
-    "dearest fit, calls": "{:,}", "its C": "{:.3g}", "all fits, calls": "{:,}", "path / largest C, calls": "{:.2f}",
-    "path / dearest, calls": "{:.2f}", "all fits / path, calls": "{:.2f}", "worst gap of the path": "{:.0e}",
+    "costliest fit, calls": "{:,}", "its C": "{:.3g}", "all fits, calls": "{:,}", "path / largest C, calls": "{:.2f}",
+    "path / costliest, calls": "{:.2f}", "all fits / path, calls": "{:.2f}", "worst gap of the path": "{:.0e}",
     "worst gap of the fits": "{:.0e}",
 }  # fmt: skip
 SECONDS = {
@@ -33,7 +33,7 @@ SECONDS = {
     "all fits / path, s": "{:.2f}", "path with auto, s": "{:.3g}", "path / with auto, s": "{:.2f}",
 }  # fmt: skip
 RATIOS = (
-    "path / largest C, calls", "path / dearest, calls", "all fits / path, calls", "path / largest C, s",
+    "path / largest C, calls", "path / costliest, calls", "all fits / path, calls", "path / largest C, s",
     "path / slowest, s", "all fits / path, s", "path / with auto, s",
 )  # fmt: skip
 
@@ -79,12 +79,12 @@ def measure(case: LinearCase, Cs: np.ndarray) -> dict:
     print(f"bundle_path: {case.name}, path {took:.3g} s, {total:,} oracle calls", flush=True)
     seconds, calls, worst = fit_all(case, Cs)
     quick, _ = time_best(lambda: run_path(case, Cs, "auto"))
-    dearest, slowest = int(np.argmax(calls)), int(np.argmax(seconds))
+    costliest, slowest = int(np.argmax(calls)), int(np.argmax(seconds))
     row = {
         "data": case.name, "n": case.n, "d": case.X.shape[1], "path, calls": total,
-        "fit at the largest C, calls": calls[-1], "dearest fit, calls": calls[dearest], "its C": Cs[dearest],
+        "fit at the largest C, calls": calls[-1], "costliest fit, calls": calls[costliest], "its C": Cs[costliest],
         "all fits, calls": calls.sum(), "path / largest C, calls": total / calls[-1],
-        "path / dearest, calls": total / calls[dearest], "all fits / path, calls": calls.sum() / total,
+        "path / costliest, calls": total / calls[costliest], "all fits / path, calls": calls.sum() / total,
         "worst gap of the path": found.certificate.relative_gap, "worst gap of the fits": worst,
         "path, s": took, "fit at the largest C, s": seconds[-1], "slowest fit, s": seconds[slowest],
         "slowest C": Cs[slowest], "all fits, s": seconds.sum(), "path / largest C, s": took / seconds[-1],

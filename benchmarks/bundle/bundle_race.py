@@ -53,7 +53,7 @@ class BundleRace:
 
     @property
     def liblinear(self) -> Timing | None:
-        """LIBLINEAR's quickest run to the same primal value; the longest given up for time; else None."""
+        """LIBLINEAR's fastest run to the same primal value; the longest given up for time; else None."""
         found = [best for peer in LIBLINEAR if (best := self.race.best(peer)) is not None]
         there = [climb.seconds for climb in found if climb.seconds is not None]
         late = [climb.longest for climb in found if climb.capped]

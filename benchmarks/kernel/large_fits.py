@@ -21,7 +21,7 @@ PURPOSE = (
     "seconds over ours, has a fit of ours of its own. Gaps are certified relative duality gaps. `ours, s`, our gap, "
     "rows / SV (kernel rows evaluated for each support vector of each binary problem) and floor belong to our fit at "
     "scikit-learn's gap. Floor is the ratio of its time to that of evaluating the kernel rows of the support vectors "
-    "once, on all cores. scikit-learn is LIBSVM as it is wrapped there, LIBSVM its own package."
+    "once, on all cores. scikit-learn is LIBSVM as scikit-learn wraps it, LIBSVM its own package."
 )
 MAIN = {
     "data": "{}", "n": "{:,}", "d": "{:,}", "SVs": "{:,}", "ours, s": "{:.3g}",

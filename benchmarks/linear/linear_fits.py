@@ -1,7 +1,7 @@
 """LinearSVC beside LIBLINEAR and others: seconds to the same primal value.
 
 Our fit ends at a certified relative gap. LIBLINEAR has no such rule: it is run over a ladder of passes and over one of
-tolerances, in the dual and in the primal, by scikit-learn and by its own package, and its quickest run that comes
+tolerances, in the dual and in the primal, by scikit-learn and by its own package, and its fastest run that comes
 within the same distance of the optimum counts.
 """
 
@@ -25,11 +25,11 @@ LIBLINEAR = ("scikit-learn", "LIBLINEAR")
 OUT_OF_THE_BOX_SECONDS = 20.0  # for a peer that is tried as it comes
 PURPOSE = (
     "LinearSVC with C = 1 and a regularised intercept, which is LIBLINEAR's problem. Ours is the least time of three "
-    "fits (of more where they take less than 0.1 s) to a certified relative gap of tol. Theirs is the quickest run of "
+    "fits (of more where they take less than 0.1 s) to a certified relative gap of tol. Theirs is the fastest run of "
     "LIBLINEAR, timed likewise, whose w and b, put into P by us, are within tol of the optimum: over a ladder of "
     "passes, over one of tolerances, in the dual and (squared hinge) in the primal. scikit-learn is LIBLINEAR as it "
     "is wrapped there, LIBLINEAR its own package, which stops after 300 passes over the dual. Ratios are their "
-    "seconds over ours, `ratio` that of the quicker of the two. A route is given up when a run takes longer than 100 "
+    "seconds over ours, `ratio` that of the faster of the two. A route is given up when a run takes longer than 100 "
     "times ours or than LIMIT seconds, or than another route of the same peer took to the target; of the hinge, for "
     "which all routes are one algorithm, the others are not tried once one has run out of time."
 )
@@ -93,7 +93,7 @@ def lay_forms(race: Race) -> dict:
 
 
 def choose_ratio(race: Race) -> tuple[float | None, bool]:
-    """The ratio to the quicker of the two, and whether it is only a lower bound."""
+    """The ratio to the faster of the two, and whether it is only a lower bound."""
     known = [(race.is_bound(peer), race.ratio(peer)) for peer in LIBLINEAR if race.ratio(peer) is not None]
     if not known:
         return None, False
@@ -121,7 +121,7 @@ def name_outcome(climb: Reached) -> str:
 
 
 def try_others(race: Race) -> list[dict]:
-    """Libraries as they come: seconds of a fit, and how far from the optimum it ends."""
+    """Libraries with their defaults: seconds of a fit, and how far from the optimum it ends."""
     rows = []
     for name, route in list_routes(race.case.loss, as_they_come=True).items():
         found = reach(race.case, name, race.dual, math.inf, OUT_OF_THE_BOX_SECONDS)
@@ -154,7 +154,7 @@ def summarise(races: list[Race]) -> list[str]:
     slower = [name_row(row) for row in raced if row["ratio"] < 1 and not is_bound(row)]
     unknown = [name_row(row) for row in raced if row["ratio"] < 1 and is_bound(row)]
     missed = [name_row(row) for row in rows if row["our gap"] > row["tol"]]
-    findings.append(f"Slower than the quicker LIBLINEAR on: {', '.join(slower) or 'nothing'}.")
+    findings.append(f"Slower than the faster LIBLINEAR on: {', '.join(slower) or 'nothing'}.")
     findings += [f"LIMIT ended LIBLINEAR before our time, so not known: {', '.join(unknown)}."] if unknown else []
     findings.append(f"Our gap is above tol on: {', '.join(missed) or 'nothing'}.")
     if any(row["marks"] for row in rows):
@@ -199,7 +199,7 @@ def tell_others(rows: list[dict]) -> list[str]:
         if distances:
             within = sum(distance <= TOL for distance in distances)
             findings.append(
-                f"{peer} as it comes ends within {TOL:g} of the optimum on {within} of {len(distances)} problems; "
+                f"{peer} by default ends within {TOL:g} of the optimum on {within} of {len(distances)} problems; "
                 f"median distance {sorted(distances)[len(distances) // 2]:.0e}."
             )
     return findings + [
@@ -216,7 +216,7 @@ def compile_all() -> None:
 
 
 def race_set(name: str, X, y) -> tuple[list[Race], list[dict]]:
-    """Both losses on one set, texts at two tolerances, and the libraries as they come."""
+    """Both losses on one set, texts at two tolerances, and the libraries with their defaults."""
     races, others = [], []
     for loss in HINGES:
         case = LinearCase(name, loss, X, y)
@@ -243,7 +243,7 @@ def run(*, brief: bool) -> Report:
     report.tables = [
         Table("Seconds to the same primal value", MAIN, [lay_main(race) for race in races]),
         Table("Our seconds on either form of the same data", FORMS, forms),
-        Table("Other libraries as they come", OTHERS, others),
+        Table("Other libraries with their defaults", OTHERS, others),
         Table("Every route", ROUTE_COLUMNS, [row for race in races for row in lay_routes(race)]),
     ]
     report.findings = summarise(races) + tell_others(others)

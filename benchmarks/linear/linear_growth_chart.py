@@ -36,7 +36,7 @@ def draw_chart(rows: list[dict], path: Path) -> Path:
 
 
 def draw_guide(panel, rows: list[dict], column: str) -> None:
-    """A dashed line of slope 1 that ends below the quickest of the largest fits."""
+    """A dashed line of slope 1 that ends below the fastest of the largest fits."""
     first, last = min(row["n"] for row in rows), max(row["n"] for row in rows)
     end = 0.5 * min(row[column] for row in rows if row["n"] == last)
     lowest = 0.5 * min(row[column] for row in rows)

@@ -22,7 +22,7 @@ from .linear_race import Race, run_race, warm_up
 TOL = 1e-6
 PURPOSE = (
     "RiskRegressor, RiskClassifier and LinearSVR, and the classes of scikit-learn that solve the same problem. Ours "
-    "is the least time of three fits to a certified relative gap of 1e-6; theirs is the quickest run whose w and b, "
+    "is the least time of three fits to a certified relative gap of 1e-6; theirs is the fastest run whose w and b, "
     "put into P by us, are within 1e-6 of the optimum, their tolerance being tightened until they are. Ratios are "
     "their seconds over ours."
 )
@@ -148,7 +148,7 @@ def summarise(rows: list[dict]) -> list[str]:
         if best:
             least = min(best, key=best.get)
             findings.append(
-                f"{loss}: geometric mean of the ratios to the quickest peer {average([*best.values()]):.2f} over "
+                f"{loss}: geometric mean of the ratios to the fastest peer {average([*best.values()]):.2f} over "
                 f"{len(best)} sets, least {best[least]:.2f} ({least})."
             )
     slower = [f"{row['loss']} on {row['data']} ({row['peer']})" for row in rows if (row["ratio"] or math.inf) < 1]

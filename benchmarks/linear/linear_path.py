@@ -17,12 +17,12 @@ CS = np.logspace(-3, 2, 30)
 TOL = 1e-4
 PURPOSE = (
     "maxmargin.path over 30 values of C from 1e-3 to 1e2, every one to a certified relative gap of 1e-4, beside fits "
-    "one by one, each from nothing: that at the median C, the dearest of the 30, and all 30 added up. Intercept free."
+    "one by one, each from nothing: that at the median C, the costliest of the 30, and all 30 added up. Intercept free."
 )
 COLUMNS = {
     "data": "{}", "n": "{:,}", "d": "{:,}", "loss": "{}", "path, s": "{:.3g}", "worst gap": "{:.0e}",
-    "fit at the median C, s": "{:.3g}", "dearest fit, s": "{:.3g}", "its C": "{:.3g}", "all fits, s": "{:.3g}",
-    "path / median fit": "{:.2f}", "path / dearest fit": "{:.2f}", "all fits / path": "{:.2f}",
+    "fit at the median C, s": "{:.3g}", "costliest fit, s": "{:.3g}", "its C": "{:.3g}", "all fits, s": "{:.3g}",
+    "path / median fit": "{:.2f}", "path / costliest fit": "{:.2f}", "all fits / path": "{:.2f}",
 }  # fmt: skip
 
 
@@ -42,13 +42,13 @@ def measure(case: LinearCase) -> dict:
     time_once(lambda: run_path(case))
     seconds, found = time_best(lambda: run_path(case))
     alone = np.array([fit_alone(case, C) for C in CS])
-    dearest, median = int(np.argmax(alone)), alone[len(CS) // 2]
+    costliest, median = int(np.argmax(alone)), alone[len(CS) // 2]
     row = {
         "data": case.name, "n": case.n, "d": case.X.shape[1], "loss": case.loss, "path, s": seconds,
         "worst gap": max(certificate.relative_gap for certificate in found.certificates),
-        "fit at the median C, s": median, "dearest fit, s": alone[dearest], "its C": CS[dearest],
+        "fit at the median C, s": median, "costliest fit, s": alone[costliest], "its C": CS[costliest],
         "all fits, s": alone.sum(), "path / median fit": seconds / median,
-        "path / dearest fit": seconds / alone[dearest], "all fits / path": alone.sum() / seconds,
+        "path / costliest fit": seconds / alone[costliest], "all fits / path": alone.sum() / seconds,
     }  # fmt: skip
     print(f"linear_path: {row}", flush=True)
     return {key: value.item() if isinstance(value, np.generic) else value for key, value in row.items()}
@@ -67,7 +67,7 @@ def run(*, brief: bool) -> Report:
             continue
         rows += [measure(LinearCase(name, loss, *found)) for loss in LOSSES]
     report.tables = [Table("A path of 30", COLUMNS, rows)]
-    for beside in ("path / median fit", "path / dearest fit", "all fits / path"):
+    for beside in ("path / median fit", "path / costliest fit", "all fits / path"):
         worst = (min if beside.startswith("all") else max)(rows, key=lambda row: row[beside])
         report.findings.append(
             f"{beside}: geometric mean {average([row[beside] for row in rows]):.2f}, worst {worst[beside]:.2f} "

@@ -41,7 +41,7 @@ class Race:
     climbs: dict[str, Reached] = field(default_factory=dict)
 
     def best(self, peer: str) -> Reached | None:
-        """The peer's quickest route to the target; if none led there, the one that ran longest."""
+        """The peer's fastest route to the target; if none led there, the one that ran longest."""
         mine = [climb for name, climb in self.climbs.items() if ROUTES[name].peer == peer and not climb.failed]
         there = [climb for climb in mine if climb.seconds is not None]
         if there:

@@ -1,7 +1,7 @@
 """How long a peer takes to come as near to the optimum as we are: python -m benchmarks.linear.reach folder, by `reach`.
 
 The peer climbs a ladder of ever finer fits in a process of its own, which may hang or crash and take nothing down with
-it. Its w and b of every rung are judged by P(w, b) in float64. The seconds are those of the quickest fit with P within
+it. Its w and b of every rung are judged by P(w, b) in float64. The seconds are those of the fastest fit with P within
 the target.
 """
 
@@ -67,7 +67,7 @@ def run_child(folder: str) -> tuple[list[dict], bool, str | None]:
 
 
 def summarise(route, lines: list[dict], dual: float, tol: float, killed: bool, cap: float, failed) -> Reached:
-    """The quickest rung within the target, or the nearest one."""
+    """The fastest rung within the target, or the nearest one."""
     if not lines:
         return Reached(route, capped=killed, failed=failed, longest=cap if killed else 0.0)
     for line in lines:

@@ -89,7 +89,7 @@ class PassModel:
         return Cost(work, latency, path / self.bandwidth, count_bytes(plan))
 
     def choose_blocks(self, n: int, d: int, workers: int, steps: int, largest: float) -> int:
-        """The number of blocks of the quickest pass: whole rounds of all workers, no block above so many bytes."""
+        """The number of blocks of the fastest pass: whole rounds of all workers, no block above so many bytes."""
         least = max(1, int(np.ceil(8.0 * n * d / largest / workers)))
         rounds = {
             *range(least, least + 20),
@@ -102,7 +102,7 @@ class PassModel:
         return workers * min(rounds, key=lambda m: self.predict(Plan(n, d, m * workers, workers, steps)).seconds)
 
     def list_constants(self) -> list[dict]:
-        """The constants by name, in nanoseconds a row or seconds."""
+        """The constants by name, in nanoseconds per row or seconds."""
         words = {
             "load": "ns a row: l0, l1", "compute": "ns a row: c0, c1, c2", "replay": "ns a row: k0, k1",
             "fixed": "ms a pass", "scheduler": "ms a task", "worker": "ms a task", "block": "ms a block",

@@ -41,8 +41,8 @@ MAX_BLOCK_BYTES = 2.0**28  # bytes of a block in float64 on that cluster
 NETWORK_BYTES_PER_SECOND = 1.25e9  # bytes a second of one link of 10 Gbit/s: assumed, not measured
 SIZES = {20: 2_000_000, 100: 500_000}  # rows where passes are counted, by d
 PURPOSE = (
-    "T = n/W (load + compute) + latency + transfer; `PassModel` has the formula. Constants: seconds a row are measured "
-    "on two workers at the same time, in blocks of 2 million numbers that are made from their number; those "
+    "T = n/W (load + compute) + latency + transfer; `PassModel` has the formula. Constants: seconds per row are "
+    "measured on two workers at the same time, in blocks of 2 million numbers that are made from their number; those "
     "of tasks are from passes over blocks of ten rows; the bandwidth is that of an array between two workers of this "
     "machine. The scheduler is a part of the driver and shares two cores with the workers. Passes that are predicted "
     "are none of those that the constants were measured on. The passes of a fit on the large cluster are those that "
@@ -287,7 +287,7 @@ def run(*, brief: bool) -> Report:
     ahead = [predict_large_fit(large[loss], d, loss, LARGE_ROWS, share) for d in SIZES for loss in large]
     report.tables = [
         Table("Constants", {"loss": "{}", "constant": "{}", "unit": "{}", "value": "{}"}, list_constants(models)),
-        Table("Nanoseconds a row on each of two busy workers", ROW_COLUMNS, compare_rows(models, rows)),
+        Table("Nanoseconds per row on each of two busy workers", ROW_COLUMNS, compare_rows(models, rows)),
         Table(f"Passes over blocks of {TINY_BLOCK_ROWS} rows", TASK_COLUMNS, compare_tasks(models["hinge"], tasks)),
         Table("Passes, predicted and measured", CHECKS, checks),
         Table(f"{LARGE_ROWS:,} rows on {MACHINES} machines of {CORES} cores, links of 10 Gbit/s", LARGE, ahead),

@@ -96,7 +96,7 @@ def summarise(rows: list[dict]) -> list[str]:
         for target in ("1e-03", "1e-06"):
             there = sorted((row for row in mine if row[target] is not None), key=lambda row: row[target])
             told = ", ".join(f"{row['route']} {row[target]:.2f} s" for row in there[:4]) or "none"
-            findings.append(f"{data}, {loss}, to {target}: {told}; {len(there)} of {len(mine)} routes come there.")
+            findings.append(f"{data}, {loss}, to {target}: {told}; {len(there)} of {len(mine)} routes reach it.")
     return findings
 
 

@@ -33,7 +33,7 @@ PURPOSE = (
     "block; making them stands for reading them. The scheduler is a part of the driver. Mapped: one process reads "
     "X.npy and y.npy (float32), warm in the cache of the system or not as memory allows. Each fit in a process of its "
     "own, after a small one that compiles. Bytes are those of questions and answers of a pass that forms the matrix "
-    "of the features; the sample, drawn once, is apart. Memory is the peak by the books of the kernel (VmHWM, with "
+    "of the features; the sample, drawn once, is apart. Memory is the peak as the kernel counts it (VmHWM, with "
     "imports and compiled code), and for mapped files the peak of anonymous pages above what was there before the fit."
 )
 FITS = {

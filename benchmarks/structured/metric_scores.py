@@ -132,7 +132,7 @@ def judge(split: Split, score: str, outcomes: list[Outcome]) -> str:
     others = [each for each in outcomes if each.row["machine"].startswith("LinearSVC")]
     best = max(others, key=lambda each: each.row["test"])
     difference, low, high = compare(rate(score), split.test.y, ours.said, best.said)
-    verdict = "it wins" if low > 0 else "it loses" if high < 0 else "no difference beyond the luck of the test samples"
+    verdict = "it wins" if low > 0 else "it loses" if high < 0 else "no difference beyond sampling error"
     tuned = ", threshold tuned" if best.row["threshold"] == TUNED else ""
     also = [each.row["test"] for each in outcomes if each.row["machine"] == OURS[score] and each is not ours]
     note = f" ({also[0]:.4f} with its threshold tuned too)" if also else ""

@@ -40,7 +40,7 @@ LETTER_MACHINES = (
 )
 CHUNK_MACHINES = (Machine(HINGE, make_hinge, (0.03, 0.1, 0.3)), Machine(CHAIN, make_chain, (0.03, 0.1, 0.3)))
 PURPOSE = (
-    "StructuredSVM(ChainModel()) beside machines that see every label for itself, with the same features: hinge is "
+    "StructuredSVM(ChainModel()) beside machines that predict each label on its own, with the same features: hinge is "
     "LinearSVC(multi_class='crammer_singer', intercept='none'), softmax is RiskClassifier('logistic', "
     "multi_class='softmax', intercept='none'). Handwritten words: 6,877 words, 26 letters, 128 pixels and a constant, "
     "ten folds (Kassel; Taskar, Guestrin and Koller 2003). Errors are shares of letters, their mean and standard "
