@@ -224,7 +224,7 @@ print(f"primal {0.5 * w @ w + slack.sum():.10f}, dual {alpha.sum() - 0.5 * a @ K
 # %% [markdown]
 # **Three kinds of samples.** Complementary slackness, $\alpha_t(1 - y_t f_t - \xi_t) = 0$ and $(C - \alpha_t)\xi_t =
 # 0$, sorts them: $\alpha_t = 0$ beyond the margin, $0 < \alpha_t < C$ (*free*) exactly on it, $\alpha_t = C$
-# (*bounded*) inside it or on the wrong side. As $C$ grows, slack becomes dearer, the margin shrinks, and bounded
+# (*bounded*) inside it or on the wrong side. As $C$ grows, slack becomes costlier, the margin shrinks, and bounded
 # vectors become free or leave.
 
 # %%
