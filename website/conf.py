@@ -86,6 +86,7 @@ bibliography citing licence security"""  # pages without pages below them have n
 html_sidebars = {name: [] for name in ALONE.split()}
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}
 html_show_sphinx = False
 html_show_search_summary = False  # it fetches pages, which browsers refuse to pages from disk
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

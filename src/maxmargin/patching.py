@@ -14,9 +14,9 @@ PATCHED_NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "Li
 def patch_sklearn(names: Iterable[str] | None = None, *, verbose: bool = True) -> list[str]:
     """`from sklearn.svm import SVC` gives `maxmargin.SVC` from here on, and likewise for the other classes.
 
-    To be called before a program imports names from `sklearn.svm`: what was imported before stays scikit-learn's, and
-    is named. Models and pickles of scikit-learn's classes are left as they are, and can still be loaded. Subclasses
-    that a program or a library derives from now on are derived from our classes.
+    Call it before a program imports names from `sklearn.svm`: names imported earlier stay scikit-learn's, and the
+    message lists them. Models and pickles of scikit-learn's classes are left as they are, and can still be loaded.
+    Subclasses that a program or a library derives from now on are derived from our classes.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ def patch_sklearn(names: Iterable[str] | None = None, *, verbose: bool = True) -
     Returns
     -------
     list of str
-        The names in `sklearn.svm` that stand for our classes now.
+        The names in `sklearn.svm` that are now our classes.
 
     See Also
     --------
-    unpatch_sklearn : Takes it back.
+    unpatch_sklearn : Restores scikit-learn's classes.
 
     Examples
     --------

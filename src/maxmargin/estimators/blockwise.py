@@ -40,7 +40,7 @@ class BlockwiseTransformer(  # type: ignore[call-arg]
 
     In front of a linear machine, `Nystroem` or `RBFSampler` make a kernel machine for data of any size:
     `make_pipeline(BlockwiseTransformer(Nystroem(n_components=300)), LinearSVC())`. The certificate of the machine is
-    for the mapped problem; how well phi stands for the kernel is not part of it.
+    for the mapped problem; it says nothing about how well phi approximates the kernel.
 
     A transformer that learns from all rows, such as `StandardScaler`, learns from the sample only, so its means and
     scales are approximations. On data in memory of no more than `n_rows` rows it is fitted on all of them.
@@ -50,7 +50,7 @@ class BlockwiseTransformer(  # type: ignore[call-arg]
     transformer : transformer of scikit-learn
         Cloned and fitted on the sample. Its output is dense or CSR.
     n_rows : int, default=10_000
-        Rows of the sample, drawn from all blocks in proportion to their rows; they travel to this process.
+        Rows of the sample, taken from all blocks in proportion to their rows and sent to this process.
     random_state : int, default=0
         Which rows are drawn depends on it and on the blocks, not on the number of workers.
 

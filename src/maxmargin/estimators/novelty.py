@@ -34,7 +34,7 @@ def _wants_outlier_probability(estimator: Any) -> bool:
 class OneClassSVM(OutlierMixin, CertifiedLabels, SingleMachine):
     """min 1/2 |w|^2 - nu (sum s) rho + sum_i s_i max(0, rho - <w, phi(x_i)>): the support of a distribution.
 
-    A drop-in for `sklearn.svm.OneClassSVM`. rho is the intercept, so there is no choice of one.
+    A drop-in for `sklearn.svm.OneClassSVM`. rho is the intercept, so there is no parameter `intercept`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class OneClassSVM(OutlierMixin, CertifiedLabels, SingleMachine):
     nu : float in (0, 1], default=0.5
         An upper bound on the share of outliers and a lower bound on that of support vectors.
     probability : bool, default=False
-        Whether `predict_outlier_probability` is made ready, by five folds, see docs/probabilities.md.
+        Whether to fit `predict_outlier_probability`, by five folds, see docs/probabilities.md.
     random_state : int, RandomState or None
         For these folds.
 

@@ -144,7 +144,7 @@ def path(
 ) -> Path:
     """min 1/2 |w|^2 + C sum_i s_i l(<w, x_i> + b; y_i) for every C in Cs, each certified.
 
-    The values of C are solved from the smallest to the largest, each from a prediction by the two before it.
+    The values of C are solved from the smallest to the largest, each starting from a prediction by the two before it.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def path(
     intercept, intercept_scaling, class_weight, solver, max_iter
         As in `RiskClassifier`.
     max_seconds : float, default=None
-        Time for the whole path. Values of C for which there was none are left out, and a warning says how many.
+        Time for the whole path. Values of C that were not reached in time are left out, and a warning says how many.
     callback : callable, optional
         As in `solve`; a true return value ends the path.
     verbose : int, default=0

@@ -45,10 +45,10 @@ def read_libsvm(
 ) -> LibsvmData:
     """Read lines of `label [qid:query] index:value index:value ...  # comment`.
 
-    Blank lines and comments are left out. The indices of a line rise. Numbers are decimal, and are rounded to the
-    nearest float64, ties to even, as Python's `float` does; what is not finite is refused. For float32 they are rounded
-    once more. A fault is a ValueError with the line and the column. The text is never whole in memory, and is parsed on
-    all cores.
+    Blank lines and comments are skipped. Indices must increase within a line. Numbers are decimal, and are rounded to
+    the nearest float64, ties to even, as Python's `float` does, and for float32 once more; numbers that are not finite
+    raise an error. An error in the file is a ValueError with the line and the column. The text is never whole in
+    memory, and is parsed on all cores.
 
     Parameters
     ----------
@@ -158,8 +158,8 @@ def write_libsvm(
 ) -> None:
     """Write lines of `label [qid:query] index:value index:value ...`.
 
-    Each number is the shortest text that reads as the same float64, so what is read back is what was written. Of dense
-    data zeros are left out, of sparse data what is not stored. The file is there whole or not at all.
+    Each number is the shortest text that reads as the same float64, so what is read back is what was written. Zeros of
+    dense data are left out; of sparse data every stored entry is written. The file is written whole or not at all.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def save(
         cost as much as a pass over the data.
     compact : bool, default=False
         Leave out duals, scores and histories, which have the size of the training data: prediction and `certify` work
-        as before, a warm start starts anew.
+        as before, but a warm start then begins from zero.
 
     See Also
     --------
@@ -105,8 +105,8 @@ def pack_named(packer: Packer, value: Any, name: str, kind: str) -> Any:
 def load(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     """The fitted model of a file: one that `save` wrote, or a model file of LIBSVM or LIBLINEAR.
 
-    Its first bytes tell which it is. No code of the file is run, wherever it comes from; a file that was cut off or
-    damaged is refused.
+    The first bytes say which. No code in the file is run, wherever it comes from, and a truncated or damaged file
+    raises an error.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def load(path: str | os.PathLike[str], *, n_features: int | None = None) -> Any:
     Returns
     -------
     fitted estimator
-        Of a file of `save`, it predicts to the last bit what the model predicted that was saved.
+        A model from `save` predicts what it predicted before, to the last bit.
 
     See Also
     --------

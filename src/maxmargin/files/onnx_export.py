@@ -55,7 +55,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str], X: Any = None) -> floa
         Of a search the best machine is exported. skl2onnx converts the transformers of a pipeline, in float64.
     path : path
     X : rows to compare on, optional
-        By default some that are made up; a list of sequences for chains. A pipeline needs them.
+        Generated ones by default; a list of sequences for chains. A pipeline needs them.
 
     Returns
     -------

@@ -169,7 +169,7 @@ class Diagnosis(Displayed):
 
 
 def diagnose(model: Estimator, X: Any, y: Any = None, sample_weight: VectorLike | None = None) -> Diagnosis:
-    """How long a fit takes, T(n) = fixed + slope n^growth, what memory, which solver and why, and what X looks like.
+    """T(n) = fixed + slope n^growth: how long a fit will take, its memory, its solver, and what is odd about X.
 
     Small parts of the data are fitted for it, which takes a few per cent of the time of a long fit, and about a second
     at most.

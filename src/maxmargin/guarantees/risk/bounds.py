@@ -40,7 +40,7 @@ def risk_bounds(
     exact: bool | Literal["auto"] = "auto",
     max_seconds: float = 10.0,
 ) -> RiskBounds:
-    """Error of leave-one-out <= 1/n #{i: rho_i |a_i| + xi_i >= 1}, from the duals; and itself, where that is cheap.
+    """Error of leave-one-out <= 1/n #{i: rho_i |a_i| + xi_i >= 1}, from the duals; and that error, where it is cheap.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def risk_bounds(
         Whether to compute leave-one-out exactly, by refits; to leave out one is to leave out one row. "auto" gives up
         as soon as it sees that they would take longer than `max_seconds`.
     max_seconds : float, default=10
-        For everything. Where it does not suffice, exact leave-one-out is None and a note says so.
+        Time for everything. If it is not enough, exact leave-one-out is None, and a note says so.
 
     Returns
     -------

@@ -63,11 +63,11 @@ def certify_tuning(
     groups : array-like of shape (n_samples,), default=None
         For the splitter.
     tol : float, default=1e-8
-        The certified relative gap of each fit. Where a label at a fit is not decided, it is solved further.
+        The certified relative gap of each fit. A fit that leaves a label undecided is solved further.
     max_values : int, default=200
-        Values of C to fit at most.
+        The largest number of values of C to fit.
     max_seconds : float, default=None
-        Where a limit comes first, the result says which eps is proven.
+        If a limit comes first, the result says which eps is proven.
 
     Returns
     -------
