@@ -40,7 +40,7 @@ def test_fold_keeps_the_order_of_its_parts(count):
 
 
 def test_fold_adds_eight_at_a_time():
-    """The tree depends on the number of parts only, so that anybody who adds adds alike."""
+    """The tree depends on the number of parts only, so that every process adds in the same order."""
     seen = []
     tree_sum = TreeSum(lambda parts: seen.append(len(parts)) or sum(parts))
     for k in range(70):

@@ -299,7 +299,7 @@ def test_queries_are_routed():
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("search", SEARCHES, ids=["ours", "theirs"])
 def test_weights_that_were_not_asked_for_are_refused(search):
-    """scikit-learn's rule: what nobody has asked for is an error, not ignored."""
+    """scikit-learn's rule: what no step has asked for is an error, not ignored."""
     with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="sample_weight"):
         search(SVC(), {"C": [1.0]}, cv=2).fit(X, LABELS, sample_weight=WEIGHTS)
 

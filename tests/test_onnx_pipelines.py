@@ -87,7 +87,7 @@ def test_a_machine_that_tuned_itself_is_exported(tmp_path):
 
 
 def test_what_is_refused(tmp_path, monkeypatch):
-    """Models of others, machines that are not fitted, rows that nobody can make up, and a package that is missing."""
+    """Models of others, machines that are not fitted, rows that cannot be generated, and a package that is missing."""
     path = tmp_path / "model.onnx"
     theirs = make_pipeline(StandardScaler(), sklearn.svm.SVC()).fit(X, Y)
     with pytest.raises(TypeError, match=r"model must be a fitted estimator of maxmargin \(SVC, .* pipeline .* got SVC"):

@@ -425,7 +425,7 @@ def test_files_of_other_libraries(tmp_path):
     ids=name_model,
 )  # fmt: skip
 def test_small_routes_take_rows_and_formulas_that_they_know(model, y, compiled, monkeypatch):
-    """A smooth loss of one's own is solved by the loop; rows are five numbers, whoever wrote them."""
+    """A smooth loss of one's own is solved by the loop; rows are five numbers, no matter where they come from."""
     calls = []
     for module in (small_problems, small_designs):
         route = module.solve_together

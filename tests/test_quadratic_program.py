@@ -200,7 +200,7 @@ def test_linear_machines(name, intercept):
 
 
 def test_the_intercept_is_the_multiplier_of_the_equality():
-    """b of QP, before anybody corrects it, is LIBSVM's."""
+    """b of QP, before any correction, is LIBSVM's."""
     X, y = make_moons(60, noise=0.2, random_state=0)
     ours = SVC(solver=QP(), tol=1e-9).fit(X, y)
     theirs = svm.SVC(tol=1e-9).fit(X, y)

@@ -40,7 +40,7 @@ def _default_handler():
 
 @pytest.fixture(scope="module")
 def whole():
-    """The searches that nobody interrupts."""
+    """The searches without an interruption."""
     return {name: make().fit(X, Y) for name, make in SEARCHES.items()}
 
 

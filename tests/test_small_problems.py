@@ -359,7 +359,7 @@ def test_results_are_made_when_they_are_asked_for():
 
 
 def test_a_copy_has_what_the_model_has():
-    """Whether somebody has looked at the results or not, and without what is made of them; a pickle has no duals."""
+    """Whether the results have been read or not, and without what is made of them; a pickle has no duals."""
     X, y = make_classes()
     model = SVC().fit(X, y)
     unseen = pickle.loads(pickle.dumps(model))
