@@ -2,7 +2,7 @@
 Which solver is fastest?
 ========================
 
-Seven solvers on one problem. All of them reach the same optimum in different ways: many cheap steps, or few
+Seven solvers on one problem. All of them approach the same optimum, in different ways: many cheap steps, or few
 expensive ones. The dual values bound the optimum from below, so the distance to it is known and not guessed.
 """
 
