@@ -254,6 +254,20 @@ def test_what_is_not_solved_together(changed):
     assert solve_small_problems(pose(model, X, y), model._solver(), model.tol, Budget(None)) == {}
 
 
+@pytest.mark.parametrize(("features", "expected"), [(4, 3), (33, 0)])
+def test_pairs_may_be_larger_than_other_problems(features, expected):
+    """Of few features: more than 1,000 samples, as one at a time in the loop, and certified."""
+    X, y = make_clouds(1600, features, 3)
+    posed = pose(SVC(C=10.0), X, y)
+    assert all(1000 < len(task.index) <= 2000 for task in posed.tasks)
+    fits = solve_small_problems(posed, SMO(), 1e-5, Budget(None))
+    assert len(fits) == expected
+    for k, fit in fits.items():
+        alone = solve(posed.problem(k), SMO(), tol=1e-5)
+        assert fit.result.converged
+        assert fit.result.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-5)
+
+
 def test_many_features_have_their_whole_matrix():
     """Rows one at a time would read all data again and again."""
     rng = np.random.default_rng(0)

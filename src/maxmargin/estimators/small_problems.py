@@ -13,7 +13,15 @@ from ..model.formulations import Formulation
 from ..model.kernels import has_formula
 from ..solvers.automatic import Automatic
 from ..solvers.smo import SMO
-from ..solvers.smo.together import MAX_SAMPLES_PER_PROBLEM, JointResults, holds_rows, is_default_smo, solve_together
+from ..solvers.smo.together import (
+    MAX_FEATURES_OF_LARGE_PAIR,
+    MAX_SAMPLES_PER_PAIR,
+    MAX_SAMPLES_PER_PROBLEM,
+    JointResults,
+    holds_rows,
+    is_default_smo,
+    solve_together,
+)
 from .kernel_problems import KernelFit, KernelFits, KernelProblems
 from .tasks import Budget, PairTasks, Task
 
@@ -25,10 +33,11 @@ def solve_small_problems(posed: KernelProblems, solver, tol: float, budget: Budg
     smo = solver.smo if isinstance(solver, Automatic) else solver
     if not (isinstance(smo, SMO) and is_default_smo(smo, tol)):
         return {}
-    chosen = choose_small_tasks(posed.tasks)
-    if not (len(chosen) and can_solve_jointly(posed, chosen) and fits_in_cache(posed.tasks, chosen, smo)):
+    limit = find_size_limit(posed)
+    chosen = choose_small_tasks(posed.tasks, limit)
+    if not (len(chosen) and can_solve_jointly(posed, chosen) and fits_in_cache(posed.tasks, chosen, smo, limit)):
         return {}
-    batches = cut_batches(posed.tasks, chosen)
+    batches = cut_batches(posed.tasks, chosen, limit)
     if len(chosen) == len(posed.tasks) and len(batches) == 1:
         return solve_batch(posed, chosen, smo, tol, budget)
     fits: dict[int, KernelFit] = {}
@@ -39,16 +48,24 @@ def solve_small_problems(posed: KernelProblems, solver, tol: float, budget: Budg
     return fits
 
 
-def choose_small_tasks(tasks: Sequence[Task]) -> Sequence[int]:
-    """The numbers of the tasks with few samples."""
-    if isinstance(tasks, PairTasks) and tasks.largest <= MAX_SAMPLES_PER_PROBLEM:
+def find_size_limit(posed: KernelProblems) -> int:
+    """The number of samples up to which a task is small."""
+    features = posed.features
+    if features.segments is not None and features.samples.d <= MAX_FEATURES_OF_LARGE_PAIR:
+        return MAX_SAMPLES_PER_PAIR
+    return MAX_SAMPLES_PER_PROBLEM
+
+
+def choose_small_tasks(tasks: Sequence[Task], limit: int) -> Sequence[int]:
+    """The numbers of the tasks with at most so many samples."""
+    if isinstance(tasks, PairTasks) and tasks.largest <= limit:
         return range(len(tasks))
-    return [k for k, task in enumerate(tasks) if len(task.index) <= MAX_SAMPLES_PER_PROBLEM]
+    return [k for k, task in enumerate(tasks) if len(task.index) <= limit]
 
 
-def fits_in_cache(tasks: Sequence[Task], chosen: Sequence[int], smo: SMO) -> bool:
+def fits_in_cache(tasks: Sequence[Task], chosen: Sequence[int], smo: SMO, limit: int) -> bool:
     """Whether the rows that are held of the largest of these tasks fit into the cache_size."""
-    return holds_rows(smo, MAX_SAMPLES_PER_PROBLEM) or holds_rows(smo, max(len(tasks[k].index) for k in chosen))
+    return holds_rows(smo, limit) or holds_rows(smo, max(len(tasks[k].index) for k in chosen))
 
 
 def can_solve_jointly(posed: KernelProblems, chosen: Sequence[int]) -> bool:
@@ -62,9 +79,9 @@ def can_solve_jointly(posed: KernelProblems, chosen: Sequence[int]) -> bool:
     return whole and features.whole is None and features.samples.d <= SINGLE_ROWS_MAX_FEATURES
 
 
-def cut_batches(tasks: Sequence[Task], chosen: Sequence[int]) -> list[Sequence[int]]:
+def cut_batches(tasks: Sequence[Task], chosen: Sequence[int], limit: int) -> list[Sequence[int]]:
     """The tasks in batches of bounded size."""
-    if len(chosen) * MAX_SAMPLES_PER_PROBLEM <= BATCH_SAMPLES:
+    if len(chosen) * limit <= BATCH_SAMPLES:
         return [chosen]
     sizes = np.cumsum([len(tasks[k].index) for k in chosen])
     return [part.tolist() for part in np.split(chosen, np.flatnonzero(np.diff(sizes // BATCH_SAMPLES)) + 1)]

@@ -22,6 +22,9 @@ from .active import FLOOR, ITERATIONS, MISSES, NEGATIVE, POLISH_MAX_TOL
 
 # samples of a problem that is solved here; with more of them a step is worth the Python around it
 MAX_SAMPLES_PER_PROBLEM = 1000
+# A pair of classes may have more: it needs few rows, and the judge too, whereas the loop forms or keeps many. With more
+# features than these a row costs so much that a matrix product for many rows at once is cheaper.
+MAX_SAMPLES_PER_PAIR, MAX_FEATURES_OF_LARGE_PAIR = 2000, 32
 SAMPLES_PER_CALL = 1024  # samples of the problems of one compiled call, after which the clock is looked at
 # Steps per sample, or updates of scores if these are more steps, after which the loop goes on with other means.
 STEPS_PER_SAMPLE, MAX_SCORE_UPDATES = 20, 2.5e6
