@@ -526,3 +526,28 @@ def test_the_scale_of_a_share_takes_scores_as_spread_from_the_tie_to_where_they_
     beyond = np.full(100, 4.0)  # all at a margin: as if evenly below it
     assert find_scale(beyond, 100, 0.01) == pytest.approx(0.04, rel=1e-12)
     assert find_scale(np.full(100, np.inf), 100, 0.01) == np.inf
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LinearSVC(), LinearSVC(intercept="none", loss="hinge"), RiskClassifier("logistic", intercept="regularised")],
+    ids=name,
+)
+def test_scores_of_linear_machines_alone_hold_those_of_the_optimum(model):
+    """Of each class against the rest: those that the judge has evaluated are of w, and f* is within their bounds."""
+    X, y, weight, _ = make_data(41, 3, n=200)
+    reference = fit(model, X, y, weight, tol=1e-12)
+    low, high = reference.decision_bounds(X)
+    posed = reference.pose_problems(X, y)
+    for tol, max_iter in ((1e-1, 2), (1e-2, -1), (1e-6, -1)):
+        rough = fit(model, X, y, weight, tol=tol, **({} if max_iter < 0 else {"max_iter": max_iter}))
+        for k, result in enumerate(rough.results_):
+            own = rough._bound_own_scores(posed.problem(k), result)
+            if own is not None:
+                np.testing.assert_allclose(
+                    result.certificate.scores, posed.problem(k).features.scores(result.point.coef), atol=1e-12
+                )
+                assert (own.scores.lower <= high[:, k]).all()
+                assert (low[:, k] <= own.scores.upper).all()
+    assert own is not None
+    assert (own.scores.upper - own.scores.lower).max() < 0.1

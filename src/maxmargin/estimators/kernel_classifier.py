@@ -312,10 +312,11 @@ class KernelClassifier(ClassifierMixin, CertifiedLabels, PairProbabilities):
         if len(self.classes_) == 2 or self._is_one_vs_rest:
             return super()._bound_rows(scores, problems, duals, rows)
         features, n_classes = problems.features, len(self.classes_)
+        samples: Any = features.samples
         table = pack_pairs(problems.tasks, duals, problems.y, n_classes)
         support, counts = order_support(table, problems.y, n_classes)
         parts = evaluate_scores_by_segment(
-            features.kernel, features.samples.take(rows), features.samples.take(support), table[:, support].T, counts
+            features.kernel, samples.take(rows), samples.take(support), table[:, support].T, counts
         )  # fmt: skip
         first, second = list_pairs(n_classes).T
         values = parts[first, :, second - 1] + parts[second, :, first]

@@ -140,19 +140,29 @@ class LabelCertification:
         max_iter = machine.max_iter if machine._limits_iterations else None
         chosen, went_on = self.list_open(), False
         self.budget.left = max(len(chosen), 1)
+        anew = self.solve_anew(chosen, factor) if max_iter is None else {}
         for k in chosen:
             if self.budget.is_up():
                 break
-            before, problem = self.results[k], self.problems.problem(k)
-            tol = choose_tolerance(before, factor)
-            result = self.observation.solve(
-                k, problem, solver, None, tol=tol, max_iter=max_iter, max_seconds=self.budget.share(),
-                warm=before.point, interrupt=self.budget.interrupt,
-            )  # fmt: skip
+            before = self.results[k]
+            result = anew.get(k)
+            if result is None:
+                result = self.observation.solve(
+                    k, self.problems.problem(k), solver, None, tol=choose_tolerance(before, factor), max_iter=max_iter,
+                    max_seconds=self.budget.share(), warm=before.point, interrupt=self.budget.interrupt,
+                )  # fmt: skip
             self.ended[k] = not result.converged
             if result.certificate.gap < before.certificate.gap:
                 self.results[k], self.known[k], went_on = join(before, result), None, True
         return went_on
+
+    def solve_anew(self, chosen: list[int], factor: float) -> dict[int, Result]:
+        """Problems that are solved together, from the start, to a gap that is small for the widest; if most go on."""
+        if self.observation.is_watched or 2 * len(chosen) <= len(self.results):
+            return {}
+        tol = max(choose_tolerance(self.results[k], factor) for k in chosen)
+        found = self.machine._solve_anew(self.problems, tol, self.budget)
+        return {k: found[k].result for k in chosen if k in found and found[k].result.converged}
 
     def examine(self) -> Certified:
         """Which labels are certain: by the least work that proves enough of them.

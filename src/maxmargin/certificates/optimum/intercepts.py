@@ -71,6 +71,15 @@ def bound_own_scores(problem: Problem, judged: Enclosed, gap: float, moved: floa
     return OwnScores(radius, intercept, shift(judged, widths, intercept))
 
 
+def bound_scores_of_weights(problem: Problem, scores: np.ndarray, w: np.ndarray, gap: float) -> OwnScores:
+    """The same of a linear machine without a free intercept, from the judge's scores of w: 1/2 |w - w*|^2 <= gap."""
+    sizes = problem.features.sizes
+    errors = bound_sum(len(w) + 16) * float(np.linalg.norm(w)) * sizes
+    radius, none = float(np.sqrt(2.0 * max(gap, 0.0))) * BOUND_INFLATION, Interval(0.0, 0.0)
+    judged = Enclosed(scores, errors * BOUND_INFLATION)
+    return OwnScores(radius, none, shift(judged, measure_widths(judged, radius, sizes, 0.0), none))
+
+
 def measure_widths(scores: Enclosed, radius: float, sizes: np.ndarray, targets: np.ndarray | float) -> np.ndarray:
     """By how much <w*, phi> may differ from <y, phi>, and from what is made of both by a few roundings."""
     rounded = ROUNDINGS * UNIT * (np.abs(scores.value) + targets)
