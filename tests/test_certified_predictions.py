@@ -320,6 +320,10 @@ def test_a_fit_that_certifies_labels_takes_its_bounds_along():
     copy = pickle.loads(pickle.dumps(model))
     for found, known in zip(copy.decision_bounds(X_new), model.decision_bounds(X_new), strict=True):
         np.testing.assert_array_equal(found, known)
+    again = pickle.loads(pickle.dumps(copy))
+    np.testing.assert_array_equal(again.decision_bounds(X_new)[0], model.decision_bounds(X_new)[0])
+    model._posed_tasks = model._optimum = None  # as after a file
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X_new), copy.predict(X_new))
 
 
 # ---- labels -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,9 +90,9 @@ class CertifiedLabels(CertifiedScores):
     certified_share_: float
 
     def __getstate__(self) -> dict[str, Any]:
-        """A fit that was told to certify labels takes its bounds along."""
+        """A fit that was told to certify labels takes its bounds along, unless it comes from a file without duals."""
         if "certified_share_" in vars(self) and self._list_results():
-            with single_threaded_blas():
+            with single_threaded_blas(), suppress(ValueError):
                 self._bound_optimum()
         return super().__getstate__()
 
