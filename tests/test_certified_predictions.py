@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,17 +27,21 @@ from maxmargin import (
     RiskRegressor,
     certify_predictions,
     certify_support,
+    solve,
 )
 from maxmargin.certificates.certificate import judge
 from maxmargin.certificates.optimum.bounds import Interval
+from maxmargin.certificates.optimum.intercepts import bound_own_scores, has_one_kink
 from maxmargin.certificates.optimum.labels import find_certain_maxima, find_certain_votes
-from maxmargin.certificates.optimum.proof import bound_optimum
-from maxmargin.estimators.label_certification import find_scale
-from maxmargin.model.features import Gram
-from maxmargin.model.formulations import Risk
-from maxmargin.model.kernels import RBF, Linear
+from maxmargin.certificates.optimum.proof import bound_optimum, enclose_judged_scores, measure_imbalance
+from maxmargin.estimators.label_certification import LabelCertification, find_scale
+from maxmargin.estimators.tasks import Budget
+from maxmargin.model.features import Gram, gram, needed_scores
+from maxmargin.model.formulations import OneClass, Risk
+from maxmargin.model.kernels import RBF, Linear, Polynomial
 from maxmargin.model.losses import LOSSES
 from maxmargin.model.problem import Point
+from maxmargin.runtime.rounding import Enclosed
 from maxmargin.runtime.scikit_learn import ConvergenceWarning
 
 INTERCEPTS = ("free", "regularised", "none")
@@ -208,6 +213,117 @@ def test_the_radius_is_that_of_one_gap_not_of_two():
     bounds = bound_optimum(problem, point, judge(problem, point))
     lower, upper = bounds.bound(Linear().samples(X))
     assert lower[0] <= 1e-3 / 1.001 <= upper[0]
+
+
+# ---- without kernel values ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("formulation", [Risk(), OneClass(nu=0.3)], ids=["hinge", "one class"])
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.3), Polynomial(degree=2, gamma=0.3, coef0=1.0)], ids=["rbf", "poly"])
+def test_scores_of_the_judge_alone_hold_those_of_the_optimum(formulation, kernel):
+    """Whatever duals these are the scores of; and a bound on other samples from their scores."""
+    rng = np.random.default_rng(11)
+    for seed in range(6):
+        X, y, c, X_new = make_data(seed, 2, n=40)
+        c[::7] *= 1e-6
+        y = 2.0 * y - 1.0
+        features = Gram(kernel.bind(X), kernel.samples(X))
+        problem, samples = formulation.pose(features, y, c), kernel.bind(X).samples(X_new)
+        assert has_one_kink(problem)
+        best = solve(problem, tol=1e-12)
+        exact = bound_optimum(problem, best.point, best.certificate)
+        fine, fine_new = (
+            exact.refine(each, exact.bound(each), np.ones(each.n, bool)) for each in (features.samples, samples)
+        )
+        for size in (0.0, 1e-6, 1e-3, 0.1, 1.0):
+            a = best.point.a * (1.0 + size * rng.uniform(-1.0, 1.0, 40))
+            a = problem.feasible(problem.feasible(a))
+            point = Point(a, float(best.point.b + size * rng.normal()))
+            certificate = judge(problem, point)
+            judged = enclose_judged_scores(problem, point, certificate, problem.feasible(a))
+            assert judged is not None
+            found = bound_own_scores(problem, judged, certificate.gap, measure_imbalance(problem, a))
+            assert (found.scores.lower <= fine.upper).all()
+            assert (fine.lower <= found.scores.upper).all()
+            others = exact.space.kernel.evaluate(samples, features.samples) @ a
+            other = found.bound(Enclosed(others, np.full(samples.n, 1e-9)), np.sqrt(kernel.bind(X).diagonal(samples)))
+            assert (other.lower <= fine_new.upper).all()
+            assert (fine_new.lower <= other.upper).all()
+            assert found.intercept.lower <= best.point.b + 1e-5
+            assert best.point.b - 1e-5 <= found.intercept.upper
+        assert np.isfinite(found.scores.upper - found.scores.lower).any()
+
+
+def test_all_intercepts_are_within_their_bounds_where_an_interval_is_optimal():
+    """Forty samples at the origin, half of each class: every b between -1 and 1; and with a third of one, b = 1."""
+    X = np.zeros((40, 2))
+    features = Gram(RBF(gamma=1.0), RBF(gamma=1.0).samples(X))
+    for n_positive, low, high in ((20, -1.0, 1.0), (30, 1.0, 1.0)):
+        y = np.where(np.arange(40) < n_positive, 1.0, -1.0)
+        problem = Risk().pose(features, y, np.ones(40))
+        result = solve(problem, tol=1e-9)
+        judged = enclose_judged_scores(problem, result.point, result.certificate, problem.feasible(result.point.a))
+        found = bound_own_scores(problem, judged, result.certificate.gap, 0.0)
+        assert found.intercept.lower <= low <= high <= found.intercept.upper
+        assert found.intercept.upper - found.intercept.lower <= high - low + 1e-2
+
+
+def test_scores_in_float32_have_the_errors_of_float32(monkeypatch):
+    """The judge evaluates the scores of samples beyond the margin roughly, where that is enough for P and D."""
+    monkeypatch.setattr(needed_scores, "MIN_KERNEL_VALUES", 1)
+    monkeypatch.setattr(gram, "MAX_FULL_GRAM_SAMPLES", 100)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, 1.0, -1.0)
+    problem = Risk().pose(Gram.from_data(RBF(gamma=0.3), X), y, rng.uniform(20.0, 100.0, 800))
+    point = solve(problem, tol=1e-6).point
+    certificate = judge(problem, point)
+    assert len(certificate.rough) > 50
+    judged = enclose_judged_scores(problem, point, certificate, problem.feasible(point.a))
+    closely = problem.features.enclose(point.a, closely=True)
+    off = np.abs(judged.value - closely.value)
+    assert off[certificate.rough].max() > 1e-7
+    assert (off <= judged.error + closely.error).all()
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("parameters", [{}, {"break_ties": True}, {"multi_class": "ovr"}], ids=repr)
+def test_training_labels_that_are_certain_without_kernel_values_are_those_of_the_optimum(classes, parameters):
+    X, y, weight, _ = make_data(31, classes, n=300)
+    model = SVC(C=2.0, **parameters)
+    reference = fit(model, X, y, weight, tol=1e-12)
+    shares = []
+    for tol in (1e-1, 1e-2, 1e-3, 1e-5):
+        rough = fit(model, X, y, weight, tol=tol, solver="smo")
+        problems = rough.pose_problems(X, y)
+        problems = replace(
+            problems, tasks=[task._replace(c=task.c * weight_of(problems, task, weight)) for task in problems.tasks]
+        )
+        work = LabelCertification(rough, problems, 0.99, Budget(None), None)
+        certain, known = work.certify_by_own_scores()
+        assert known
+        labels, rows = rough.predict(X), np.arange(len(X)) if problems.order is None else problems.order
+        assert (labels == reference.predict(X))[rows[certain]].all()
+        shares.append(certain.mean())
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.97
+
+
+def weight_of(problems, task, weight):
+    """The weights of the samples of a task."""
+    return weight[problems.find_rows(task.index)]
+
+
+def test_a_fit_that_certifies_labels_takes_its_bounds_along():
+    X, y, weight, X_new = make_data(37, 3)
+    model = fit(SVC(certify_labels=0.9), X, y, weight)
+    copy = pickle.loads(pickle.dumps(model))
+    for found, known in zip(copy.decision_bounds(X_new), model.decision_bounds(X_new), strict=True):
+        np.testing.assert_array_equal(found, known)
+    again = pickle.loads(pickle.dumps(copy))
+    np.testing.assert_array_equal(again.decision_bounds(X_new)[0], model.decision_bounds(X_new)[0])
+    model._posed_tasks = model._optimum = None  # as after a file
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X_new), copy.predict(X_new))
 
 
 # ---- labels -----------------------------------------------------------------------------------------------------
@@ -414,3 +530,28 @@ def test_the_scale_of_a_share_takes_scores_as_spread_from_the_tie_to_where_they_
     beyond = np.full(100, 4.0)  # all at a margin: as if evenly below it
     assert find_scale(beyond, 100, 0.01) == pytest.approx(0.04, rel=1e-12)
     assert find_scale(np.full(100, np.inf), 100, 0.01) == np.inf
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LinearSVC(), LinearSVC(intercept="none", loss="hinge"), RiskClassifier("logistic", intercept="regularised")],
+    ids=name,
+)
+def test_scores_of_linear_machines_alone_hold_those_of_the_optimum(model):
+    """Of each class against the rest: those that the judge has evaluated are of w, and f* is within their bounds."""
+    X, y, weight, _ = make_data(41, 3, n=200)
+    reference = fit(model, X, y, weight, tol=1e-12)
+    low, high = reference.decision_bounds(X)
+    posed = reference.pose_problems(X, y)
+    for tol, max_iter in ((1e-1, 2), (1e-2, -1), (1e-6, -1)):
+        rough = fit(model, X, y, weight, tol=tol, **({} if max_iter < 0 else {"max_iter": max_iter}))
+        for k, result in enumerate(rough.results_):
+            own = rough._bound_own_scores(posed.problem(k), result)
+            if own is not None:
+                np.testing.assert_allclose(
+                    result.certificate.scores, posed.problem(k).features.scores(result.point.coef), atol=1e-12
+                )
+                assert (own.scores.lower <= high[:, k]).all()
+                assert (low[:, k] <= own.scores.upper).all()
+    assert own is not None
+    assert (own.scores.upper - own.scores.lower).max() < 0.1

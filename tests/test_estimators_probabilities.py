@@ -17,6 +17,7 @@ from maxmargin.estimators import probability
 from maxmargin.estimators.fold_decisions import TaskFold
 from maxmargin.estimators.tasks import Budget
 from maxmargin.model_selection import GridSearchCV
+from maxmargin.solvers.smo.active import ITERATIONS
 from maxmargin.solvers.smo.cells import JointCells
 
 ignore_deprecation = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
@@ -212,6 +213,51 @@ def test_folds_over_one_matrix_are_those_of_single_solves(name, monkeypatch):
     single = model.fit(X, y, sample_weight=weight).predict_proba(X)
     assert len(alone) == 5 * len(model.results_)
     np.testing.assert_allclose(shared, single, atol=1e-4)
+
+
+@ignore_deprecation
+def test_folds_begin_at_the_duals_of_the_whole_fit(monkeypatch):
+    """Scaled until they balance, within their bounds; folds then need fewer steps to the same machines."""
+    X, y = make_classes(600, 3)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, len(y))
+    model, steps, begun = SVC(C=3.0, probability=True, random_state=0), [], []
+    start, solve = probability.SharedFolds.start, JointCells.solve
+
+    def check_start(folds, a):
+        start(folds, a)
+        cells = folds.cells
+        lo, hi, found = cells.rows[3][0, 0], cells.rows[4][0, 0], cells.a[0, 0]
+        assert ((lo <= found) & (found <= hi)).all()
+        sums, sizes = (np.add.reduceat(each, cells.ends[:-1]) for each in (found, np.abs(found)))
+        assert (np.abs(sums) <= 1e-14 * sizes).all()
+        assert (np.add.reduceat(np.abs(a), cells.ends[:-1]) > sizes).all()
+        begun.append(1)
+
+    def count_steps(cells, *arguments):
+        solve(cells, *arguments)
+        steps.append(cells.counts[..., ITERATIONS].sum())
+
+    monkeypatch.setattr(probability.SharedFolds, "start", check_start)
+    monkeypatch.setattr(JointCells, "solve", count_steps)
+    warm = model.fit(X, y, sample_weight=weight).predict_proba(X)
+    monkeypatch.setattr(probability.SharedFolds, "start", lambda *_: None)
+    cold = model.fit(X, y, sample_weight=weight).predict_proba(X)
+    assert len(begun) == 1
+    assert 0 < steps[0] < 0.9 * steps[1]
+    np.testing.assert_allclose(warm, cold, atol=1e-4)
+
+
+@ignore_deprecation
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_long_folds_share_the_matrix_unless_the_kernel_is_linear(kernel, monkeypatch):
+    X, y = make_classes(1400, 2)
+    model, alone = SVC(kernel=kernel, probability=True, random_state=0), []
+    train = probability.FoldSolves.train
+    monkeypatch.setattr(probability.FoldSolves, "train", lambda self, *parts: alone.append(1) or train(self, *parts))
+    found = model.fit(X, y).predict_proba(X)
+    assert len(alone) == (5 if kernel == "linear" else 0)
+    monkeypatch.setattr(probability.SharedFolds, "pose", lambda *_: None)
+    np.testing.assert_allclose(found, model.fit(X, y).predict_proba(X), atol=1e-4)
 
 
 @ignore_deprecation

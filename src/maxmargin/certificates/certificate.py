@@ -51,6 +51,8 @@ class Certificate(Displayed):
         <w, phi(x_i)>, evaluated by the judge.
     rough : ndarray or None
         The samples whose scores are in float32: their dual is zero, and within a proven error so is their loss.
+    errors : ndarray or None
+        Bounds on the errors of the scores; None where those of sums in float64, in any order, hold.
     parts : tuple of Certificate
         One for each binary problem of a multiclass model; the certificate itself is the worst of them.
 
@@ -84,6 +86,7 @@ class Certificate(Displayed):
     scores: np.ndarray | None = field(default=None, compare=False)
     parts: tuple[Certificate, ...] = ()
     rough: np.ndarray | None = field(default=None, compare=False)
+    errors: np.ndarray | None = field(default=None, compare=False)
 
     @property
     def gap(self) -> float:

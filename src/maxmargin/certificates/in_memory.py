@@ -44,6 +44,7 @@ def judge_in_memory(problem: Problem, point: Point, closely: bool = False) -> Ce
     return Certificate(
         *(float(each) for each in bounds[:2]), float(sums.kkt), examine_kernel(features, coef), problem.floor,
         *(float(each) for each in bounds[2:]), scores.value, rough=rough,
+        errors=np.broadcast_to(scores.error, scores.value.shape),
     )  # fmt: skip
 
 

@@ -247,3 +247,19 @@ def certify_cell(
             scores[begin : begin + n], errors, coef, found, work[0], work[1], work[2], work[3], work[4], work[5],
             balance[k], b[k], bounds, least_sizes[k], floors[k], numbers[k],
         )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def score_rows(start, stop, matrix, index, ends, coef, rows, places, scores):
+    """sum_j coef_j K_ij of the problems start to stop at rows of the matrix, places[k] to places[k + 1] for each."""
+    for k in range(start, stop):
+        used, weights, count = np.empty(ends[k + 1] - ends[k], np.int64), np.empty(ends[k + 1] - ends[k]), 0
+        for i in range(ends[k], ends[k + 1]):
+            if coef[i] != 0.0:
+                used[count], weights[count] = index[i], coef[i]
+                count += 1
+        for i in range(places[k], places[k + 1]):
+            row, total = matrix[rows[i]], 0.0
+            for j in range(count):
+                total += weights[j] * row[used[j]]
+            scores[i] = total

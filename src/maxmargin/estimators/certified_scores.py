@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..certificates.optimum.bounds import Interval
+from ..certificates.optimum.intercepts import OwnScores
 from ..certificates.optimum.machines import MachineBounds, OptimumScores
 from ..runtime.blas import single_threaded_blas
 from ..runtime.scikit_learn import check_is_fitted
@@ -63,6 +66,10 @@ class CertifiedScores(CertifiedMachine):
     def _bound_problem(self, problem: Problem, result: Result) -> list[MachineBounds]:
         """The same for the machines of one problem, with all of its rows at hand."""
 
+    def _bound_own_scores(self, problem: Problem, result: Result) -> OwnScores | None:
+        """What is proven of the samples of one problem without any kernel value; None where that takes some."""
+        return None
+
     @abstractmethod
     def _view_samples(self, X: Any) -> Any:
         """X as the kernel of the fit sees it."""
@@ -81,6 +88,13 @@ class CertifiedLabels(CertifiedScores):
     """Labels that are proven to be those of the exact minimiser."""
 
     certified_share_: float
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A fit that was told to certify labels takes its bounds along, unless it comes from a file without duals."""
+        if "certified_share_" in vars(self) and self._list_results():
+            with single_threaded_blas(), suppress(ValueError):
+                self._bound_optimum()
+        return super().__getstate__()
 
     def _finish_fit(self, problems: Any, budget: Budget, observation: Observation) -> None:
         """With certify_labels the fit goes on until so many training labels are certain."""
@@ -122,6 +136,18 @@ class CertifiedLabels(CertifiedScores):
         lower[rows], upper[rows] = part
         scores = Interval(lower, upper)
         return scores, self._find_certain(scores, labels)
+
+    def _find_certain_training(self, scores: Sequence[OwnScores], problems: Any) -> np.ndarray:
+        """Which training labels are certain by the scores of each problem's own samples."""
+        shape = problems.features.samples.n, len(scores)
+        bounds = Interval(np.full(shape, -np.inf), np.full(shape, np.inf))
+        for k, (index, own) in enumerate(zip(problems.indices, scores, strict=True)):
+            bounds.lower[index, k], bounds.upper[index, k] = own.scores
+        return self._find_certain(bounds, self._decide_training(bounds, problems))
+
+    def _bound_rows(self, scores: Sequence[OwnScores], problems: Any, duals: np.ndarray, rows: np.ndarray) -> Interval:
+        """The scores of all machines at some training samples: nothing is known of those of other problems."""
+        return Interval(np.full((len(rows), len(scores)), -np.inf), np.full((len(rows), len(scores)), np.inf))
 
     @property
     def _decides_by_signs(self) -> bool:

@@ -37,7 +37,8 @@ def pack_result(result: Result) -> dict[str, Any]:
 
 def drop_scores(certificate: Certificate) -> Certificate:
     """The numbers of a certificate and of its parts, without the scores of the samples."""
-    return replace(certificate, scores=None, parts=tuple(drop_scores(part) for part in certificate.parts))
+    parts = tuple(drop_scores(part) for part in certificate.parts)
+    return replace(certificate, scores=None, rough=None, errors=None, parts=parts)
 
 
 def unpack_results(packed: list[dict[str, Any]]) -> list[Result]:

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from ..certificates.optimum.bounds import Interval
+from ..certificates.optimum.intercepts import OwnScores
 from ..certificates.optimum.labels import (
     bound_class_votes,
     find_certain_maxima,
     find_certain_signs,
     find_certain_votes,
 )
+from ..certificates.optimum.machines import stack
 from ..model.class_pairs import list_pairs
 from ..model.features import FLOAT32_MIN_TOL, Gram
 from ..model.tiles import evaluate_scores_by_segment
+from ..runtime.rounding import Enclosed, bound_sum
 from ..runtime.scikit_learn import (
     PROBABILITY_CONSTRAINT,
     ClassifierMixin,
@@ -292,6 +295,40 @@ class KernelClassifier(ClassifierMixin, CertifiedLabels, PairProbabilities):
         if len(self.classes_) > 2 and not self._is_one_vs_rest:
             return self.classes_.take(problems.y)
         return super()._decide_training(scores, problems)
+
+    def _find_certain_training(self, scores: Sequence[OwnScores], problems: KernelProblems) -> np.ndarray:
+        """Of many classes those of samples that win all pairs of their class: any rival has lost one, to them."""
+        if len(self.classes_) == 2 or self._is_one_vs_rest:
+            return super()._find_certain_training(scores, problems)
+        won = np.zeros(len(problems.y), int)
+        for task, own in zip(problems.tasks, scores, strict=True):
+            won[task.index] += np.where(task.y > 0.0, own.scores.lower > 0.0, own.scores.upper < 0.0)
+        return won == len(self.classes_) - 1
+
+    def _bound_rows(
+        self, scores: Sequence[OwnScores], problems: KernelProblems, duals: np.ndarray, rows: np.ndarray
+    ) -> Interval:
+        """Of pairs, by one product with the duals of each class."""
+        if len(self.classes_) == 2 or self._is_one_vs_rest:
+            return super()._bound_rows(scores, problems, duals, rows)
+        features, n_classes = problems.features, len(self.classes_)
+        samples: Any = features.samples
+        table = pack_pairs(problems.tasks, duals, problems.y, n_classes)
+        support, counts = order_support(table, problems.y, n_classes)
+        parts = evaluate_scores_by_segment(
+            features.kernel, samples.take(rows), samples.take(support), table[:, support].T, counts
+        )  # fmt: skip
+        first, second = list_pairs(n_classes).T
+        values = parts[first, :, second - 1] + parts[second, :, first]
+        ends = np.cumsum([0, *(len(index) for index in problems.indices)])[:-1]
+        weights, sizes = np.add.reduceat(np.abs(duals), ends), features.sizes[rows]
+        rate = features.kernel.bound_value_error(features.samples)
+        rate += bound_sum(len(support) + 16) * features.largest_size**2
+        found = [
+            own.bound(Enclosed(value, np.full(len(rows), rate * weight)), sizes)
+            for own, value, weight in zip(scores, values, weights.tolist(), strict=True)
+        ]
+        return stack(found)
 
     def _find_open_scores(self, scores: Interval) -> np.ndarray:
         """Of pairs those that may be won by either class; all where sums or the largest score decide."""

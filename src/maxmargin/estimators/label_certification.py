@@ -37,7 +37,7 @@ TINY = float(np.finfo(float).tiny)
 class Certified(NamedTuple):
     """What a point of every problem proves of the training labels."""
 
-    optimum: OptimumScores
+    optimum: OptimumScores | None
     certain: np.ndarray
 
     @property
@@ -140,31 +140,44 @@ class LabelCertification:
         max_iter = machine.max_iter if machine._limits_iterations else None
         chosen, went_on = self.list_open(), False
         self.budget.left = max(len(chosen), 1)
+        anew = self.solve_anew(chosen, factor) if max_iter is None else {}
         for k in chosen:
             if self.budget.is_up():
                 break
-            before, problem = self.results[k], self.problems.problem(k)
-            tol = choose_tolerance(before, factor)
-            result = self.observation.solve(
-                k, problem, solver, None, tol=tol, max_iter=max_iter, max_seconds=self.budget.share(),
-                warm=before.point, interrupt=self.budget.interrupt,
-            )  # fmt: skip
+            before = self.results[k]
+            result = anew.get(k)
+            if result is None:
+                result = self.observation.solve(
+                    k, self.problems.problem(k), solver, None, tol=choose_tolerance(before, factor), max_iter=max_iter,
+                    max_seconds=self.budget.share(), warm=before.point, interrupt=self.budget.interrupt,
+                )  # fmt: skip
             self.ended[k] = not result.converged
             if result.certificate.gap < before.certificate.gap:
                 self.results[k], self.known[k], went_on = join(before, result), None, True
         return went_on
 
+    def solve_anew(self, chosen: list[int], factor: float) -> dict[int, Result]:
+        """Problems that are solved together, from the start, to a gap that is small for the widest; if most go on."""
+        if self.observation.is_watched or 2 * len(chosen) <= len(self.results):
+            return {}
+        tol = max(choose_tolerance(self.results[k], factor) for k in chosen)
+        found = self.machine._solve_anew(self.problems, tol, self.budget)
+        return {k: found[k].result for k in chosen if k in found and found[k].result.converged}
+
     def examine(self) -> Certified:
         """Which labels are certain: by the least work that proves enough of them.
 
-        At first without any kernel value; then, where pairs vote, by the pairs of each sample's own class alone.
+        At first by the judge's scores alone; then by one direction for each problem, which takes no kernel value
+        either; at last with those of the samples that are still open.
         """
+        certain, known = self.certify_by_own_scores()
+        if certain.mean() >= self.share:
+            return Certified(None, certain)
         machines = [self.machine._bound_problem(self.problems.problem(k), each) for k, each in enumerate(self.results)]
         optimum = OptimumScores([each for some in machines for each in some])
         shape = self.samples.n, len(optimum.machines)
         scores = Interval(np.full(shape, -np.inf), np.full(shape, np.inf))
-        certain = np.zeros(self.samples.n, bool)
-        for rough in (True, False):
+        for rough in (True, False) if not known else ():
             column = 0
             for some, index in zip(machines, self.problems.indices, strict=True):
                 own = self.samples if len(index) == self.samples.n else self.samples.take(index)
@@ -181,6 +194,25 @@ class LabelCertification:
             missing = self.share * self.samples.n - np.count_nonzero(certain)
             certain[rows] = self.certify_rows(optimum, self.samples.take(rows), missing)
         return Certified(optimum, certain)
+
+    def certify_by_own_scores(self) -> tuple[np.ndarray, bool]:
+        """Which labels are certain by the judge's scores, and whether there are bounds from these at all.
+
+        Where pairs vote, samples that their own pairs leave open are looked at by all pairs.
+        """
+        machine, problems, scores = self.machine, self.problems, []
+        for k, result in enumerate(self.results):
+            own = machine._bound_own_scores(problems.problem(k), result)
+            if own is None:
+                return np.zeros(self.samples.n, bool), False
+            scores.append(own)
+        certain = machine._find_certain_training(scores, problems)
+        if certain.mean() < self.share and len(scores) > 1:
+            rows = np.flatnonzero(~certain)
+            duals = np.concatenate([result.point.a for result in self.results])
+            bounds = machine._bound_rows(scores, problems, duals, rows)
+            certain[rows] = machine._find_certain(bounds, machine._decide(find_middle(bounds)))
+        return certain, True
 
     def certify_rows(self, optimum: OptimumScores, samples: Any, missing: float) -> np.ndarray:
         """Some samples by all machines; with directions of their own if not so many are certain without."""

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..blocks.problem import BlockFormulation, BlockProblem, Targets
 from ..certificates.certificate import Certificate
+from ..certificates.optimum.intercepts import OwnScores, bound_scores_of_weights
 from ..certificates.optimum.machines import MachineBounds, OptimumScores
 from ..certificates.optimum.proof import bound_optimum, find_refusal
 from ..contracts.losses import Loss
@@ -42,6 +43,7 @@ from .validation import (
     refuse_types,
 )
 
+CLOSE_GAP = 1e-8  # relative, to which small problems are solved at once where labels are to be certain
 NO_ROWS = (
     "a free intercept needs rows of the training data, which are missing after a pickle or a fit on blocks; "
     "maxmargin.certify_predictions takes the training data"
@@ -194,9 +196,17 @@ class LinearMachine(CertifiedScores):
         self, problems: LinearProblems | BlockProblems, solver: Any, budget: Budget
     ) -> dict[int, LinearFit]:
         """Problems of few rows and features, all classes in one compiled call."""
+        if self._parameter("certify_labels") is not None and self.tol > CLOSE_GAP:
+            found = self._solve_anew(problems, CLOSE_GAP, budget)
+            if found:
+                return found
+        return self._solve_anew(problems, self.tol, budget)
+
+    def _solve_anew(self, problems: LinearProblems | BlockProblems, tol: float, budget: Budget) -> dict[int, LinearFit]:
+        """The same: Newton's method takes few steps more to a smaller gap."""
         if not (isinstance(problems, LinearProblems) and problems.small):
             return {}
-        return solve_small_designs(problems, self._loss(), self._intercept_kind == "free", self.tol, budget)
+        return solve_small_designs(problems, self._loss(), self._intercept_kind == "free", tol, budget)
 
     @property
     def _solves_small_data_together(self) -> bool:
@@ -269,6 +279,17 @@ class LinearMachine(CertifiedScores):
         if reason := find_refusal(problem, result.certificate):
             raise self._refuse_bounds(reason)
         return [MachineBounds(bound_optimum(problem, result.point, result.certificate))]
+
+    def _bound_own_scores(self, problem: Problem, result: Result) -> OwnScores | None:
+        """Where no intercept is free, and the judge has evaluated the scores of w itself."""
+        if not self._bounds_by_rows or problem.balance is not None or problem.y.ndim > 1:
+            return None
+        if reason := find_refusal(problem, result.certificate):
+            raise self._refuse_bounds(reason)
+        scores, w = result.certificate.scores, result.point.coef
+        if scores is None or w is None:
+            return None
+        return bound_scores_of_weights(problem, scores, w, result.certificate.gap)
 
     def _unpack_joint(self, problem: Problem, result: Result) -> tuple[np.ndarray, np.ndarray]:
         """w and b of all scores; their difference where two classes are solved as one."""

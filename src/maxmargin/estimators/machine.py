@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..certificates.optimum.intercepts import OwnScores, bound_own_scores, has_one_kink
 from ..certificates.optimum.machines import MachineBounds
-from ..certificates.optimum.proof import bound_optimum, enclose_judged_scores, find_refusal
+from ..certificates.optimum.proof import bound_optimum, enclose_judged_scores, find_refusal, measure_imbalance
 from ..model.features import Gram
 from ..model.formulations import Formulation, NuClassification, Risk
 from ..model.kernels import make_kernel
@@ -119,10 +120,25 @@ class KernelMachine(KernelPrediction):
         """What decides the shape of the duals: points of another formulation or intercept cannot be started from."""
         return self.formulation_type, self._parameter("intercept") == "free"
 
-    def _bound_problem(self, problem: Problem, result: Result) -> list[MachineBounds]:
-        """From all samples of the problem."""
+    def _bound_own_scores(self, problem: Problem, result: Result) -> OwnScores | None:
+        """Where the loss has one kink, and the judge has evaluated the scores of the duals as they are."""
+        self._check_provable(problem, result)
+        if not has_one_kink(problem):
+            return None
+        a = problem.feasible(result.point.a)
+        judged = enclose_judged_scores(problem, result.point, result.certificate, a)
+        if judged is None:
+            return None
+        return bound_own_scores(problem, judged, result.certificate.gap, measure_imbalance(problem, a))
+
+    def _check_provable(self, problem: Problem, result: Result) -> None:
+        """Refuse what nothing can be proven of."""
         if reason := find_refusal(problem, result.certificate):
             raise self._refuse_bounds(reason)
+
+    def _bound_problem(self, problem: Problem, result: Result) -> list[MachineBounds]:
+        """From all samples of the problem."""
+        self._check_provable(problem, result)
         scores = bound_optimum(problem, result.point, result.certificate)
         machine = join_margin(problem, scores, self.formulation_type is NuClassification)
         judged = enclose_judged_scores(problem, result.point, result.certificate, problem.feasible(result.point.a))

@@ -48,7 +48,8 @@ class PairProbabilities(KernelMachine):
         if not self.wants_probabilities:
             return
         folds = FoldSolves(
-            problems, self._solver(), self.tol, self.max_iter, budget, observation, self.cache_size
+            problems, self._solver(), self.tol, self.max_iter, budget, observation, self.cache_size,
+            [result.point for result in self.results_],
         )  # fmt: skip
         if self.probability is True:
             self._probA, self._probB = calibrate_pairs(folds, self.random_state)

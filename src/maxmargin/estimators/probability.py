@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from ..model.formulations import Machine
+from ..model.problem import Point
 from ..runtime.scikit_learn import KFold, check_random_state
 from ..solvers.automatic import Automatic
 from ..solvers.result import Status
@@ -110,16 +111,16 @@ class FoldSolves:
     """The solves of the folds of a fit: they are numbered after its problems, and share its time and its callbacks.
 
     Where the fit has no limits and is not followed, folds over a shared kernel matrix are solved side by side, as the
-    cells of a search are; any other fold has a solve of its own.
+    cells of a search are, from the points of the whole fit; any other fold has a solve of its own.
     """
 
     def __init__(
         self, problems: KernelProblems, solver, tol: float, max_iter: int, budget: Budget, observation: Observation,
-        cache_size: float,
+        cache_size: float, points: Sequence[Point] = (),
     ):  # fmt: skip
         self.problems, self.solver, self.budget, self.observation = problems, solver, budget, observation
         self.tol, self.max_iter = tol, None if max_iter == -1 else max_iter
-        self.cache_bytes = cache_size * MEGABYTE_BYTES
+        self.cache_bytes, self.points = cache_size * MEGABYTE_BYTES, points
         self.numbers = count(len(problems))
 
     def predict_held_out(self, random_state) -> list[np.ndarray]:
@@ -133,7 +134,7 @@ class FoldSolves:
 
     def decide(self, folds: list[TaskFold]) -> list[np.ndarray]:
         """f(x) of the held-out samples of each fold."""
-        shared = SharedFolds.pose(self.problems, folds, self.cache_bytes) if self.may_share else None
+        shared = SharedFolds.pose(self.problems, folds, self.cache_bytes, self.points) if self.may_share else None
         if shared is not None:
             done = shared.solve(self.tol, self.budget.is_up)
             found = shared.decide()

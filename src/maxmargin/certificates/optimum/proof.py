@@ -154,7 +154,10 @@ def enclose_judged_scores(problem: Problem, point: Point, certificate: Certifica
         return None
     if a.ndim > 1 and certificate.scores.shape != a.shape[1:]:
         return None
-    return Enclosed(certificate.scores, features.bound_errors(features.combine(a)))
+    if certificate.errors is not None:  # some scores may be in float32
+        return Enclosed(certificate.scores, certificate.errors)
+    coef = features.combine(a)
+    return Enclosed(certificate.scores, features.bound_errors(coef, np.count_nonzero(coef)))
 
 
 def write_weights(coef: np.ndarray, space: RowSpace) -> Vector:

@@ -76,21 +76,18 @@ def solve_side_by_side(
         rows = hold_last_duals(rows, problems, starts, lengths)
     begins = rows.row.p.shape[0] == 1 and not rows.has_balance and any(each.start is not None for each in problems)
     index = np.concatenate([problem.rows for problem in problems])
-    # A cell that starts where the one before it has ended takes over its scores, which one product gives here.
-    cells = JointCells(matrix, features, [CellRows(index, lengths, [rows] * (2 if begins and not held else 1))])
+    cells = JointCells(matrix, features, [CellRows(index, lengths, [rows])])
     if begins:
-        cells.a[0, 0] = np.concatenate([np.zeros(len(p.rows)) if p.start is None else p.start for p in problems])
-    last = cells.cells - 1
-    if held:
-        cells.solve(tol, never, np.arange(cells.cells) == last)
-    else:
-        if begins:
-            cells.f[0] = cells.multiply_all(cells.a[0, 0])
-        cells.take_steps(last, last + 1, False, tol, never)
-    fixed = settle_intercepts(cells, last)
-    numbers = cells.judge_cell(last)
-    if not is_done(numbers, tol).all() and choose_best_intercepts(cells, last, ~is_done(numbers, tol)):
-        numbers = cells.judge_cell(last)
+        start = np.concatenate([np.zeros(len(p.rows)) if p.start is None else p.start for p in problems])
+        if held:
+            cells.a[0, 0] = start
+        else:  # their scores by one product
+            cells.before[0], cells.before[1] = start, cells.multiply_all(start)
+    cells.solve(tol, never, np.ones(1, bool) if held else None)
+    fixed = settle_intercepts(cells)
+    numbers = cells.judge_cell(0)
+    if not is_done(numbers, tol).all() and choose_best_intercepts(cells, ~is_done(numbers, tol)):
+        numbers = cells.judge_cell(0)
     found = read(formulation, cells, rows, fixed, numbers)
     left = np.flatnonzero(~is_done(numbers, tol)).tolist()
     for k in left:
@@ -119,7 +116,7 @@ def hold_last_duals(
     return rows._replace(row=PiecewiseConjugate(*rows.row[:3], lo, hi))
 
 
-def settle_intercepts(cells: JointCells, cell: int) -> np.ndarray:
+def settle_intercepts(cells: JointCells) -> np.ndarray:
     """Where no dual is free, the middle of the optimal intercepts, which does not depend on the start.
 
     Returns whether one is.
@@ -127,34 +124,34 @@ def settle_intercepts(cells: JointCells, cell: int) -> np.ndarray:
     problems = len(cells.lengths)
     if cells.layers > 1 or cells.has_balance:
         return np.zeros(problems, bool)
-    p, d, e, lo, hi = (part[cell, 0] for part in cells.rows)
-    a = cells.a[cell, 0]
+    p, d, e, lo, hi = (part[0, 0] for part in cells.rows)
+    a = cells.a[0, 0]
     free = (a > lo) & (a < hi) & ((a != 0.0) | (e == 0.0))
     fixed = np.logical_or.reduceat(free, cells.ends[:-1])
     for k in np.flatnonzero(~fixed).tolist():
         own = slice(cells.ends[k], cells.ends[k + 1])
         left, right = PiecewiseConjugate(p[own], d[own], e[own], lo[own], hi[own]).slopes(a[own])
-        low, high = float((-right - cells.f[cell, own]).max()), float((-left - cells.f[cell, own]).min())
+        low, high = float((-right - cells.f[0, own]).max()), float((-left - cells.f[0, own]).min())
         ends = [end for end in (low, high) if np.isfinite(end)]
         if ends:
-            cells.b[cell, k, 0] = sum(ends) / len(ends)
+            cells.b[0, k, 0] = sum(ends) / len(ends)
     return fixed
 
 
-def choose_best_intercepts(cells: JointCells, cell: int, chosen: np.ndarray) -> bool:
+def choose_best_intercepts(cells: JointCells, chosen: np.ndarray) -> bool:
     """The best intercept of the scores of some problems, for losses without curvature; whether there were such.
 
     Pair steps may end between two looks at the gap, with the intercept of the last look.
     """
-    p, d, e, lo, hi = (part[cell] for part in cells.rows)
+    p, d, e, lo, hi = (part[0] for part in cells.rows)
     if d.any():
         return False
     for k in np.flatnonzero(chosen).tolist():
         own = slice(cells.ends[k], cells.ends[k + 1])
         for layer in range(cells.layers):
             kinks, bounds = (p[layer, own], e[layer, own]), (lo[layer, own], hi[layer, own])
-            balance = float(cells.balance[cell, k, layer])
-            cells.b[cell, k, layer] = find_median_intercept(cells.f[cell, own], *kinks, *bounds, balance)
+            balance = float(cells.balance[0, k, layer])
+            cells.b[0, k, layer] = find_median_intercept(cells.f[0, own], *kinks, *bounds, balance)
     return True
 
 
@@ -162,8 +159,7 @@ def read(
     formulation: Formulation, cells: JointCells, rows: JointRows, fixed: np.ndarray, numbers: np.ndarray
 ) -> list[SolvedSubproblem]:
     """The machines of all problems."""
-    last, ends = cells.cells - 1, cells.ends.tolist()
-    a, b = cells.a[last], cells.b[last]
+    ends, a, b = cells.ends.tolist(), cells.a[0], cells.b[0]
     scores = None if cells.layers == 1 else cells.multiply_all(a.sum(axis=0))
     machines = formulation.read_jointly(a, b, rows, ends[:-1], scores)
     return [

@@ -205,16 +205,16 @@ class JointCells:
         run_strips(enclose, len(self.lengths), max(1, int(STRIP_KERNEL_VALUES // work)))
         return numbers
 
-    def judge_cell(self, cell: int) -> np.ndarray:
+    def judge_cell(self, cell: int, scores: np.ndarray | None = None) -> np.ndarray:
         """The same for one cell, all of whose scores come from one product: for many problems over one matrix.
 
-        The matrix is as it was evaluated, not stored in less precision.
+        The matrix is as it was evaluated, not stored in less precision. The scores K a may be known.
         """
         from ...compiled.cells import certify_cell
         from ...compiled.small_problems import CERTIFICATE_NUMBERS
 
         problems, numbers = self.problems[cell], np.zeros((len(self.lengths), CERTIFICATE_NUMBERS))
-        scores = self.multiply_all(self.a[cell].sum(axis=0))
+        scores = self.multiply_all(self.a[cell].sum(axis=0)) if scores is None else scores
 
         def enclose(start: int, stop: int) -> None:
             certify_cell(
@@ -227,9 +227,12 @@ class JointCells:
 
     def multiply_all(self, coef: np.ndarray) -> np.ndarray:
         """sum_j coef_j k(x_j, x_i) of all problems, one after the other, by one product."""
-        table, scores = np.zeros((len(self.lengths), len(self.matrix))), np.empty(len(coef))
-        cuts = list(pairwise(self.ends.tolist()))
-        for row, (start, stop) in zip(table, cuts, strict=True):
+        return self.cut_table(self.multiply_table(coef))
+
+    def multiply_table(self, coef: np.ndarray) -> np.ndarray:
+        """The same at all rows of the matrix, one row for each problem."""
+        table = np.zeros((len(self.lengths), len(self.matrix)))
+        for row, (start, stop) in zip(table, pairwise(self.ends.tolist()), strict=True):
             row[self.index[start:stop]] = coef[start:stop]
         found = np.empty_like(table)
 
@@ -237,7 +240,12 @@ class JointCells:
             np.matmul(table[start:stop], self.matrix, out=found[start:stop])
 
         run_strips(multiply, len(table), ROWS_PER_PRODUCT)
-        for row, (start, stop) in zip(found, cuts, strict=True):
+        return found
+
+    def cut_table(self, table: np.ndarray) -> np.ndarray:
+        """What a table says of the samples of the problems, one after the other."""
+        scores = np.empty(len(self.index))
+        for row, (start, stop) in zip(table, pairwise(self.ends.tolist()), strict=True):
             scores[start:stop] = row[self.index[start:stop]]
         return scores
 
