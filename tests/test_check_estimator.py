@@ -1,7 +1,6 @@
 """scikit-learn's check_estimator: all classes at their default tolerance, and what they have beyond scikit-learn's.
 
-The only expected failures are those of two machines that tune themselves, whose best fit has fewer digits than
-the check compares, and a fault of scikit-learn 1.6 with two classes.
+The only expected failures are those of a fault of scikit-learn 1.6 with two classes.
 """
 
 from __future__ import annotations
@@ -75,13 +74,6 @@ VARIANTS = [
         "hinge", multi_class="crammer_singer", intercept="regularised", solver=Bundle("proximal-bundle"), tol=3e-14
     ),
 ]
-# Of these data every row is there two or three times. Where so many of them lie on a kink, the last digits of the refit
-# would take more than a tenth of it, and C is the same.
-REPEATED_ROWS = dict.fromkeys(
-    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
-    "the last digits of losses with kinks on rows that are all there twice would take more than a tenth of the fit",
-)
-WITHOUT_LAST_DIGITS = ("LinearSVRCV", "RiskClassifierCV")
 # scikit-learn 1.6 makes two classes of three by whichever label comes first, and compares fits of different labels.
 RELABELLED = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
@@ -93,11 +85,6 @@ LISTED = [RankSVM(**TIGHT), MetricSVC("roc_auc", **TIGHT), MetricSVC("error", **
 def expect_failures(estimator) -> dict[str, str]:
     """The fault of scikit-learn 1.6, for metrics."""
     return RELABELLED if "metric" in estimator.get_params() and VERSION < (1, 7) else {}
-
-
-def expect_fewer_digits(estimator) -> dict[str, str]:
-    """Checks that ask for digits which a machine that tunes itself does not compute, with the reason."""
-    return REPEATED_ROWS if type(estimator).__name__ in WITHOUT_LAST_DIGITS else {}
 
 
 def every_check(estimators: list, expected_failed_checks=None) -> pytest.MarkDecorator:
@@ -132,7 +119,7 @@ def test_check_structures(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@every_check(TUNED, expect_fewer_digits)
+@every_check(TUNED)
 def test_check_tuned_estimators(estimator, check):
     """The same checks for machines that tune themselves."""
     check(estimator)
