@@ -244,6 +244,9 @@ def test_errors_of_a_program_are_its_own(folder):
     assert done.stderr.rstrip().endswith("KeyError: 'own error'")
     done = run("missing.py", folder=folder)
     assert (done.returncode, done.stderr) == (2, "maxmargin: missing.py: there is no such file.\n")
+    for module in ("missing", "missing.part"):
+        done = run("-m", module, folder=folder)
+        assert (done.returncode, done.stderr) == (2, f"maxmargin: there is no module {module}.\n")
 
 
 def test_nothing_is_patched_or_loaded_without_being_asked_for():
