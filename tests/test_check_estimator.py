@@ -1,6 +1,7 @@
 """scikit-learn's check_estimator: all classes at their default tolerance, and what they have beyond scikit-learn's.
 
-The only expected failures are those of a fault of scikit-learn 1.6 with two classes.
+The only expected failures are those of a fault of scikit-learn 1.6 with two classes, and those that scikit-learn's own
+HalvingGridSearchCV has.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from maxmargin import (
     RiskRegressorCV,
     StructuredSVM,
 )
+from maxmargin.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
 from maxmargin.runtime.scikit_learn import VERSION
 
 # Some checks compare two fits to seven digits. At the default tolerance small machines have them; with other losses and
@@ -79,12 +81,26 @@ RELABELLED = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "scikit-learn 1.6 gives the fit with weights other labels than the fit with repeated rows",
 )
+SEARCHES = [
+    GridSearchCV(SVC(), {"C": [0.1, 1.0]}),
+    RandomizedSearchCV(SVC(), {"C": [0.1, 1.0]}, n_iter=2),
+    HalvingGridSearchCV(SVC(), {"C": [0.1, 1.0]}, cv=2, min_resources="smallest", error_score="raise"),
+]
+TOO_FEW_ROWS = dict.fromkeys(
+    ("check_classifiers_one_label_sample_weights", "check_fit2d_1sample"),
+    "the rounds of scikit-learn's HalvingGridSearchCV need more rows, and it says so in its own words",
+)
 LISTED = [RankSVM(**TIGHT), MetricSVC("roc_auc", **TIGHT), MetricSVC("error", **TIGHT), MetricSVC("prbep", **TIGHT)]
 
 
 def expect_failures(estimator) -> dict[str, str]:
     """The fault of scikit-learn 1.6, for metrics."""
     return RELABELLED if "metric" in estimator.get_params() and VERSION < (1, 7) else {}
+
+
+def expect_halving(estimator) -> dict[str, str]:
+    """What fails with scikit-learn's own search, too."""
+    return TOO_FEW_ROWS if isinstance(estimator, HalvingGridSearchCV) else {}
 
 
 def every_check(estimators: list, expected_failed_checks=None) -> pytest.MarkDecorator:
@@ -122,6 +138,14 @@ def test_check_structures(estimator, check):
 @every_check(TUNED)
 def test_check_tuned_estimators(estimator, check):
     """The same checks for machines that tune themselves."""
+    check(estimator)
+
+
+@pytest.mark.cover("values")
+@pytest.mark.filterwarnings("ignore")
+@every_check(SEARCHES, expect_halving)
+def test_check_searches(estimator, check):
+    """The same checks for searches over our machines."""
     check(estimator)
 
 
