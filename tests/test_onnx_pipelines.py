@@ -18,6 +18,7 @@ from sklearn.ensemble import BaggingClassifier, StackingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -135,7 +136,7 @@ def test_skl2onnx_converts_what_contains_our_classifiers(name, classes):
         expected = model.predict_proba(X)
     else:
         f = model.decision_function(X)
-        expected = f if classes == 3 else np.column_stack([f, -f])  # as skl2onnx has them of scikit-learn's SVC
+        expected = f if classes == 3 else np.column_stack([-f, f])
     np.testing.assert_allclose(found["probabilities"], expected, atol=1e-6 if name == "stacking" else 1e-10)
 
 
@@ -169,8 +170,7 @@ def test_raw_scores_and_dictionaries():
 
 @pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning", "ignore:Attribute `prob:FutureWarning")
 @pytest.mark.parametrize("kind", ["SVC", "NuSVC", "LinearSVC"])
-@pytest.mark.parametrize("raw", [False, True])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("raw", "classes"), [(True, 2), (True, 3), (False, 3)])
 def test_outputs_have_the_form_of_scikit_learns(kind, raw, classes):
     """Names, types, shapes and the order of scores are those of skl2onnx's files for scikit-learn's class."""
     register_onnx_converters()
@@ -187,6 +187,15 @@ def test_outputs_have_the_form_of_scikit_learns(kind, raw, classes):
     ]
     np.testing.assert_array_equal(ours["label"], theirs["label"])
     np.testing.assert_allclose(ours["probabilities"], theirs["probabilities"], atol=0.05)  # liblinear stops at 1e-4
+
+
+@pytest.mark.parametrize("model", [SVC(), LinearSVC()], ids=str)
+def test_classes_against_the_rest(model):
+    """skl2onnx takes the score of the second class of each machine; of scikit-learn's SVC it takes the first."""
+    register_onnx_converters()
+    rest = OneVsRestClassifier(model).fit(X, Y)
+    found = run(skl2onnx.to_onnx(rest, X[:1].astype(np.float32)).SerializeToString(), X.astype(np.float32))
+    np.testing.assert_array_equal(found["output_label"], rest.predict(X))
 
 
 def test_decisions_of_pairs():

@@ -173,6 +173,16 @@ CONVERT_BOTH = """
     for kind in (SVC, theirs):
         graph = skl2onnx.to_onnx(kind().fit(X, X[:, 0] > 0), X[:1].astype(np.float32)).graph
         print(kind.__module__.split(".")[0], *{node.op_type for node in graph.node} & {"SVMClassifier", "MatMul"})
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+    import onnxruntime
+
+    X = X.astype(np.float32)
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    for kind in (SVC, LinearSVC):
+        rest = OneVsRestClassifier(kind()).fit(X, y)
+        session = onnxruntime.InferenceSession(skl2onnx.to_onnx(rest, X[:1]).SerializeToString())
+        print((session.run(None, {"X": X})[0] == rest.predict(X)).all())
     print([type(each).__name__ for each in sys.meta_path if "Listener" in type(each).__name__])
     print(files("skl2onnx").is_dir())
 """
@@ -182,10 +192,11 @@ CONVERT_BOTH = """
 def test_skl2onnx_converts_ours_and_scikit_learns(order, tmp_path):
     """Ours by our converters, scikit-learn's by its own, whether skl2onnx is imported before the swap or after it."""
     pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
     (tmp_path / "both.py").write_text(textwrap.dedent(CONVERT_BOTH))
     command = [sys.executable, "-W", "ignore", "both.py", order]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout == "maxmargin MatMul\nsklearn SVMClassifier\n[]\nTrue\n", done.stderr
+    assert done.stdout == "maxmargin MatMul\nsklearn SVMClassifier\nTrue\nTrue\n[]\nTrue\n", done.stderr
 
 
 def test_nothing_listens_for_skl2onnx_after_the_swap(monkeypatch):

@@ -27,11 +27,9 @@ def register_onnx_converters() -> list[str]:
 
     After this call `skl2onnx.to_onnx` and `skl2onnx.convert_sklearn` take pipelines, ensembles and other models of
     scikit-learn that contain estimators of this library. Converters of scikit-learn's own classes stay as they are.
-    Classifiers have the outputs "label" and "probabilities": those of `predict_proba`, or `decision_function` where the
-    model has no probabilities; with the option `raw_scores` a score for each class. Of two classes these are -f and f,
-    but without the option f and -f for kernel machines and f for linear ones, as in skl2onnx's files for scikit-learn's
-    classes. Only probabilities are put into dictionaries (option `zipmap`). Machines are evaluated in float64 whatever
-    the input is.
+    Classifiers have the outputs "label" and "probabilities": those of `predict_proba`, or scores where the model has no
+    probabilities or the option `raw_scores` is set, for two classes -f and f. Only probabilities are put into
+    dictionaries (option `zipmap`). Machines are evaluated in float64 whatever the input is.
 
     Returns
     -------
@@ -95,13 +93,22 @@ def infer_shapes(operator: Any) -> None:
 
 
 def choose_form(scope: Any, operator: Any) -> Form:
-    """What the numbers of a classifier are, by default as in the files of skl2onnx for scikit-learn's classes."""
+    """What the numbers of a classifier are."""
     _, machine = split_steps(operator.raw_operator)
     if machine.task != "classification":
         return "decision"
     if scope.get_options(operator.raw_operator, {"raw_scores": False})["raw_scores"]:
         return "score of each class"
-    return "probability" if machine.has_probabilities else "decision"
+    if machine.has_probabilities:
+        return "probability"
+    return "decision" if is_taken_for_linear_svc(machine) else "score of each class"
+
+
+def is_taken_for_linear_svc(machine: Any) -> bool:
+    """Whether skl2onnx expects one column of two classes: it was imported after the swap, and found our LinearSVC."""
+    from skl2onnx import _parse
+
+    return isinstance(machine, _parse.LinearSVC)
 
 
 def count_columns(machine: Any, form: Form) -> int:
@@ -109,7 +116,7 @@ def count_columns(machine: Any, form: Form) -> int:
     if machine.task == "classification":
         k = len(machine.classes_)
         if form == "decision" and k == 2:
-            return 2 if machine.family == "kernel" else 1
+            return 1
         return k * (k - 1) // 2 if form != "probability" and decides_pairs(machine) else k
     return len(machine.coef_) if machine.is_vector_valued else 1
 
@@ -154,8 +161,6 @@ def choose_numbers(built: BuiltGraph, machine: CertifiedMachine, form: Form) -> 
     numbers = graph.add("Unsqueeze", first, graph.add_constant(np.array([1])))
     if form == "score of each class":
         numbers = graph.add("Concat", graph.add("Neg", numbers), numbers, axis=1)
-    elif machine.task == "classification" and machine.family == "kernel":  # f first, as skl2onnx has it of SVC
-        numbers = graph.add("Concat", numbers, graph.add("Neg", numbers), axis=1)
     return graph.name(numbers, "scores")
 
 
