@@ -1,7 +1,7 @@
 """scikit-learn's check_estimator: all classes at their default tolerance, and what they have beyond scikit-learn's.
 
-The only expected failures are those of two machines that tune themselves, whose best fit has fewer digits than
-the check compares, and a fault of scikit-learn 1.6 with two classes.
+The only expected failures are those of a fault of scikit-learn 1.6 with two classes, and those that scikit-learn's own
+HalvingGridSearchCV has.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from maxmargin import (
     RiskRegressorCV,
     StructuredSVM,
 )
+from maxmargin.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
 from maxmargin.runtime.scikit_learn import VERSION
 
 # Some checks compare two fits to seven digits. At the default tolerance small machines have them; with other losses and
@@ -75,17 +76,19 @@ VARIANTS = [
         "hinge", multi_class="crammer_singer", intercept="regularised", solver=Bundle("proximal-bundle"), tol=3e-14
     ),
 ]
-# Of these data every row is there two or three times. Where so many of them lie on a kink, the last digits of the refit
-# would take more than a tenth of it, and C is the same.
-REPEATED_ROWS = dict.fromkeys(
-    ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
-    "the last digits of losses with kinks on rows that are all there twice would take more than a tenth of the fit",
-)
-WITHOUT_LAST_DIGITS = ("LinearSVRCV", "RiskClassifierCV")
 # scikit-learn 1.6 makes two classes of three by whichever label comes first, and compares fits of different labels.
 RELABELLED = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
     "scikit-learn 1.6 gives the fit with weights other labels than the fit with repeated rows",
+)
+SEARCHES = [
+    GridSearchCV(SVC(), {"C": [0.1, 1.0]}),
+    RandomizedSearchCV(SVC(), {"C": [0.1, 1.0]}, n_iter=2),
+    HalvingGridSearchCV(SVC(), {"C": [0.1, 1.0]}, cv=2, min_resources="smallest", error_score="raise"),
+]
+TOO_FEW_ROWS = dict.fromkeys(
+    ("check_classifiers_one_label_sample_weights", "check_fit2d_1sample"),
+    "the rounds of scikit-learn's HalvingGridSearchCV need more rows, and it says so in its own words",
 )
 LISTED = [RankSVM(**TIGHT), MetricSVC("roc_auc", **TIGHT), MetricSVC("error", **TIGHT), MetricSVC("prbep", **TIGHT)]
 
@@ -95,9 +98,9 @@ def expect_failures(estimator) -> dict[str, str]:
     return RELABELLED if "metric" in estimator.get_params() and VERSION < (1, 7) else {}
 
 
-def expect_fewer_digits(estimator) -> dict[str, str]:
-    """Checks that ask for digits which a machine that tunes itself does not compute, with the reason."""
-    return REPEATED_ROWS if type(estimator).__name__ in WITHOUT_LAST_DIGITS else {}
+def expect_halving(estimator) -> dict[str, str]:
+    """What fails with scikit-learn's own search, too."""
+    return TOO_FEW_ROWS if isinstance(estimator, HalvingGridSearchCV) else {}
 
 
 def every_check(estimators: list, expected_failed_checks=None) -> pytest.MarkDecorator:
@@ -132,9 +135,17 @@ def test_check_structures(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@every_check(TUNED, expect_fewer_digits)
+@every_check(TUNED)
 def test_check_tuned_estimators(estimator, check):
     """The same checks for machines that tune themselves."""
+    check(estimator)
+
+
+@pytest.mark.cover("values")
+@pytest.mark.filterwarnings("ignore")
+@every_check(SEARCHES, expect_halving)
+def test_check_searches(estimator, check):
+    """The same checks for searches over our machines."""
     check(estimator)
 
 

@@ -86,11 +86,18 @@ def test_warnings_are_not_repeated():
 
 
 @pytest.mark.parametrize(
-    "model", [TheirSVC(), "SVC", StructuredSVM(ChainModel())], ids=["theirs", "text", "structures"]
+    ("model", "got"),
+    [
+        (TheirSVC(), r"SVC\(\)"),
+        ("SVC", "'SVC'"),
+        (StructuredSVM(ChainModel()), "StructuredSVM"),
+        (np.eye(3), "ndarray"),
+    ],
+    ids=["theirs", "text", "structures", "data"],
 )
-def test_other_models_are_refused(model):
-    """One sentence that names the parameter."""
-    with pytest.raises(ValueError, match="model must be an estimator of maxmargin for rows of features, got"):
+def test_other_models_are_refused(model, got):
+    """One sentence that names the parameter, and not all the data where they were given first."""
+    with pytest.raises(ValueError, match=f"model must be an estimator of maxmargin for rows of features, got {got}"):
         diagnose(model, *make_clouds(300, 5))
 
 

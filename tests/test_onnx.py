@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from fitted_models import CLASS, EXAMPLES, NEW, TWO, X, fit
 from sklearn.exceptions import NotFittedError
 
-from maxmargin import SVC, LinearSVC, StructuredModel, StructuredSVM, export_onnx, load
+from maxmargin import SVC, LinearSVC, RiskClassifier, StructuredModel, StructuredSVM, export_onnx, load
 from maxmargin.files import write_libsvm_model
 
 onnx = pytest.importorskip("onnx", reason="onnx not installed")
@@ -47,6 +47,16 @@ def test_onnxruntime_says_what_the_model_says(name, tmp_path):
         np.testing.assert_allclose(found["probability"], model.predict_proba(new), atol=1e-10)
     else:
         assert "probability" not in found
+
+
+@pytest.mark.parametrize(
+    "model", [RiskClassifier("logistic", probability="sigmoid"), SVC(probability="isotonic")], ids=str
+)
+def test_maps_of_probabilities_are_not_exported(model, tmp_path):
+    """Nor are the probabilities of the loss, which they have replaced."""
+    model.fit(NEW, NEW[:, 0] > np.median(NEW[:, 0]))
+    export_onnx(model, tmp_path / "model.onnx", NEW)
+    assert run(tmp_path / "model.onnx", NEW).keys() == {"decision", "label"}
 
 
 def test_chains_are_decoded(tmp_path):

@@ -18,9 +18,11 @@ from sklearn.ensemble import BaggingClassifier, StackingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+import maxmargin
 from maxmargin import (
     SVC,
     SVCCV,
@@ -166,6 +168,45 @@ def test_raw_scores_and_dictionaries():
     assert first == pytest.approx(dict(zip(model.classes_, model.predict_proba(X[:1])[0], strict=True)), abs=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning", "ignore:Attribute `prob:FutureWarning")
+@pytest.mark.parametrize("kind", ["SVC", "NuSVC", "LinearSVC"])
+@pytest.mark.parametrize(("raw", "classes"), [(True, 2), (True, 3), (False, 3)])
+def test_outputs_have_the_form_of_scikit_learns(kind, raw, classes):
+    """Names, types, shapes and the order of scores are those of skl2onnx's files for scikit-learn's class."""
+    register_onnx_converters()
+    y = Y if classes == 3 else Y > 0
+    arguments = {"dual": False} if kind == "LinearSVC" else {"probability": False}
+    rows, files = X.astype(np.float32), []
+    for module in (maxmargin, sklearn.svm):
+        model = getattr(module, kind)(**arguments).fit(X, y)
+        options = {"raw_scores": raw} if kind == "LinearSVC" else {"raw_scores": raw, "zipmap": False}
+        files.append(skl2onnx.to_onnx(model, rows[:1], options={id(model): options}))
+    ours, theirs = (run(file.SerializeToString(), rows) for file in files)
+    assert [(name, values.dtype, values.shape) for name, values in ours.items()] == [
+        (name, values.dtype, values.shape) for name, values in theirs.items()
+    ]
+    np.testing.assert_array_equal(ours["label"], theirs["label"])
+    np.testing.assert_allclose(ours["probabilities"], theirs["probabilities"], atol=0.05)  # liblinear stops at 1e-4
+
+
+@pytest.mark.parametrize("model", [SVC(), LinearSVC()], ids=str)
+def test_classes_against_the_rest(model):
+    """skl2onnx takes the score of the second class of each machine; of scikit-learn's SVC it takes the first."""
+    register_onnx_converters()
+    rest = OneVsRestClassifier(model).fit(X, Y)
+    found = run(skl2onnx.to_onnx(rest, X[:1].astype(np.float32)).SerializeToString(), X.astype(np.float32))
+    np.testing.assert_array_equal(found["output_label"], rest.predict(X))
+
+
+def test_decisions_of_pairs():
+    """A column for each pair; a dictionary with a key for each class cannot hold them."""
+    register_onnx_converters()
+    model = SVC(decision_function_shape="ovo").fit(X, NAMES)
+    found = run(skl2onnx.to_onnx(model, X[:1]).SerializeToString(), X)
+    np.testing.assert_allclose(found["probabilities"], model.decision_function(X), atol=1e-10)
+    np.testing.assert_array_equal(found["label"], model.predict(X))
+
+
 def describe(file) -> list[bytes]:
     """All operators and arrays of a file; its graph has a name that is drawn at random."""
     return [part.SerializeToString() for part in (*file.graph.node, *file.graph.initializer)]
@@ -184,13 +225,25 @@ def test_scikit_learn_is_converted_as_before():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (SVC(decision_function_shape="ovo"), r"SVC\(decision_function_shape='ovo'\) has no score for each class"),
+        (SVC(probability="sigmoid"), r"SVC\(probability='sigmoid'\) has no probabilities in ONNX; .*raw_scores"),
+        (RiskClassifier("logistic", probability="isotonic"), r"RiskClassifier\(probability='isotonic'\) has no prob"),
         (SVC(kernel=lambda A, B: A @ B.T), "kernel must be one of this library to be exported, got 'callable'"),
     ],
-    ids=["pairs", "callable"],
+    ids=["sigmoid", "isotonic", "callable"],
 )
 def test_what_skl2onnx_cannot_take(model, words):
     """One sentence."""
     register_onnx_converters()
+    pipeline = make_pipeline(StandardScaler(), model).fit(X, Y)
     with pytest.raises(ValueError, match=words):
-        skl2onnx.to_onnx(make_pipeline(StandardScaler(), model).fit(X, Y), X[:1])
+        skl2onnx.to_onnx(pipeline, X[:1])
+
+
+def test_pairs_in_a_dictionary():
+    """What is asked for in so many words and cannot be is refused when the file is made, not when it is run."""
+    register_onnx_converters()
+    model = SVC(decision_function_shape="ovo").fit(X, Y)
+    with pytest.raises(
+        ValueError, match=r"SVC\(decision_function_shape='ovo'\) has no score for each class; use 'ovr'"
+    ):
+        skl2onnx.to_onnx(model, X[:1], options={"zipmap": "columns"})

@@ -152,6 +152,64 @@ def test_subclasses_with_few_parameters():
         np.testing.assert_array_equal(again.decision_function(X), reference.decision_function(X))
 
 
+# ---- skl2onnx -------------------------------------------------------------------------------------------------------
+
+
+CONVERT_BOTH = """
+    import sys, warnings
+    from importlib.resources import files
+    import numpy as np
+    from maxmargin import patch_sklearn, unpatch_sklearn
+
+    theirs = __import__("sklearn.svm").svm.SVC
+    if "before" in sys.argv:
+        import skl2onnx
+    patch_sklearn(verbose=False)
+    patch_sklearn(verbose=False)
+    import skl2onnx
+    from sklearn.svm import SVC
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    for kind in (SVC, theirs):
+        graph = skl2onnx.to_onnx(kind().fit(X, X[:, 0] > 0), X[:1].astype(np.float32)).graph
+        print(kind.__module__.split(".")[0], *{node.op_type for node in graph.node} & {"SVMClassifier", "MatMul"})
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+    import onnxruntime
+
+    X = X.astype(np.float32)
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    for kind in (SVC, LinearSVC):
+        rest = OneVsRestClassifier(kind()).fit(X, y)
+        session = onnxruntime.InferenceSession(skl2onnx.to_onnx(rest, X[:1]).SerializeToString())
+        print((session.run(None, {"X": X})[0] == rest.predict(X)).all())
+    print([type(each).__name__ for each in sys.meta_path if "Listener" in type(each).__name__])
+    print(files("skl2onnx").is_dir())
+"""
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_skl2onnx_converts_ours_and_scikit_learns(order, tmp_path):
+    """Ours by our converters, scikit-learn's by its own, whether skl2onnx is imported before the swap or after it."""
+    pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    (tmp_path / "both.py").write_text(textwrap.dedent(CONVERT_BOTH))
+    command = [sys.executable, "-W", "ignore", "both.py", order]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "maxmargin MatMul\nsklearn SVMClassifier\nTrue\nTrue\n[]\nTrue\n", done.stderr
+
+
+def test_nothing_listens_for_skl2onnx_after_the_swap(monkeypatch):
+    """One listener while the classes are swapped, none before and after."""
+    monkeypatch.delitem(sys.modules, "skl2onnx", raising=False)
+    count = len(sys.meta_path)
+    patch_sklearn(verbose=False)
+    patch_sklearn(["SVC"], verbose=False)
+    assert len(sys.meta_path) == count + 1
+    unpatch_sklearn(verbose=False)
+    assert len(sys.meta_path) == count
+
+
 # ---- python -m maxmargin script.py ----------------------------------------------------------------------------------
 
 
@@ -197,6 +255,9 @@ def test_errors_of_a_program_are_its_own(folder):
     assert done.stderr.rstrip().endswith("KeyError: 'own error'")
     done = run("missing.py", folder=folder)
     assert (done.returncode, done.stderr) == (2, "maxmargin: missing.py: there is no such file.\n")
+    for module in ("missing", "missing.part"):
+        done = run("-m", module, folder=folder)
+        assert (done.returncode, done.stderr) == (2, f"maxmargin: there is no module {module}.\n")
 
 
 def test_nothing_is_patched_or_loaded_without_being_asked_for():

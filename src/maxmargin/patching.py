@@ -8,6 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from .runtime.import_listener import ImportListener, stop_listening
+
 PATCHED_NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR")
 
 
@@ -16,7 +18,8 @@ def patch_sklearn(names: Iterable[str] | None = None, *, verbose: bool = True) -
 
     Call it before a program imports names from `sklearn.svm`: names imported earlier stay scikit-learn's, and the
     message lists them. Models and pickles of scikit-learn's classes are left as they are, and can still be loaded.
-    Subclasses that a program or a library derives from now on are derived from our classes.
+    Subclasses that a program or a library derives from now on are derived from our classes. If the program uses
+    skl2onnx, before or later, our converters are registered there (`register_onnx_converters`).
 
     Parameters
     ----------
@@ -49,6 +52,7 @@ def patch_sklearn(names: Iterable[str] | None = None, *, verbose: bool = True) -
     svm, ours = import_module("sklearn.svm"), import_module("maxmargin")
     for name in chosen:
         setattr(svm, name, getattr(ours, name))
+    ImportListener("skl2onnx", convert_both_kinds).start()
     if verbose:
         tell(f"sklearn.svm has {join(chosen)} of maxmargin {ours.__version__} now{list_left(chosen)}.")
     return chosen
@@ -83,6 +87,7 @@ def unpatch_sklearn(*, verbose: bool = True) -> list[str]:
     restored = [name for name in PATCHED_NAMES if getattr(svm, name) is not originals[name]]
     for name in restored:
         setattr(svm, name, originals[name])
+    stop_listening("skl2onnx")
     if verbose:
         tell(f"sklearn.svm has scikit-learn's {join(restored)} again." if restored else "sklearn.svm was not patched.")
     return restored
@@ -104,6 +109,15 @@ def find_original(name: str) -> Any:
     from .runtime.scikit_learn import find_svm_class
 
     return find_svm_class(name)
+
+
+def convert_both_kinds() -> None:
+    """skl2onnx converts scikit-learn's classes as ever, and ours by our converters, whichever it has found."""
+    from .files.onnx_converters import register_onnx_converters, restore_converters
+
+    ours = import_module("maxmargin")
+    restore_converters({getattr(ours, name): find_original(name) for name in PATCHED_NAMES})
+    register_onnx_converters()
 
 
 def list_left(names: list[str]) -> str:

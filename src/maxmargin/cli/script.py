@@ -23,11 +23,26 @@ def run_program(argv: list[str]) -> int:
     if module is None and not os.path.isfile(argv[0]):
         print(f"maxmargin: {argv[0]}: there is no such file.", file=sys.stderr)
         return Exit.USAGE
+    if module is not None:
+        sys.path[0] = os.getcwd()
+        if not is_there(module):
+            print(f"maxmargin: there is no module {module}.", file=sys.stderr)
+            return Exit.USAGE
     patch_sklearn()
     if module is not None:
-        sys.argv, sys.path[0] = argv[1:], os.getcwd()
+        sys.argv = argv[1:]
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     else:
         sys.argv, sys.path[0] = argv, os.path.dirname(os.path.abspath(argv[0]))
         runpy.run_path(argv[0], run_name="__main__")
     return Exit.SUCCESS
+
+
+def is_there(module: str) -> bool:
+    """Whether Python finds a module of that name."""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(module) is not None
+    except (ModuleNotFoundError, ValueError):  # of a package that is not there, or a name such as "..a"
+        return False

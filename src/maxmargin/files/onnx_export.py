@@ -182,7 +182,7 @@ def build_kernel_classifier(graph: Graph, model: KernelClassifier, f: str) -> Bu
             choose_label(graph, decision, classes)
         else:
             choose_by_votes(graph, f, classes, model._preference)
-    if model.probability is not True or not len(model._probA):
+    if not has_formula(model):
         return BuiltGraph(graph, outputs)
     column = graph.add("Unsqueeze", f, graph.add_constant(np.array([1]))) if k == 2 else f
     p = apply_sigmoids(graph, column, model._probA, model._probB)
@@ -204,7 +204,7 @@ def build_linear_classifier(graph: Graph, model: LinearClassifier, f: str) -> Bu
     graph.name(f, "decision")
     (choose_binary_label if k == 2 else choose_label)(graph, f, model.classes_)
     scale = find_logit_scale(vars(model).get("_fitted_loss"))
-    if not scale:
+    if not has_formula(model):
         return BuiltGraph(graph, outputs)
     f = graph.scale(f, scale)
     if k == 2:
@@ -215,6 +215,13 @@ def build_linear_classifier(graph: Graph, model: LinearClassifier, f: str) -> Bu
         logs = f if model._fitted_softmax else log_sigmoid(graph, f)
         graph.add("Softmax", logs, axis=1, name="probability")
     return BuiltGraph(graph, {**outputs, "probability": ["n", k]})
+
+
+def has_formula(model: KernelClassifier | LinearClassifier) -> bool:
+    """Whether the probabilities are LIBSVM's, or those of the loss: maps fitted to held-out rows are not exported."""
+    if model.family == "kernel":
+        return vars(model).get("probability") is True and model.has_probabilities
+    return not model.wants_probabilities and find_logit_scale(vars(model).get("_fitted_loss")) > 0.0
 
 
 def build_novelty(graph: Graph, model: OneClassSVM, f: str) -> BuiltGraph:

@@ -33,7 +33,9 @@ class Graph:
     """
 
     def __init__(self, prefix: str = ""):
-        self.onnx, self.prefix = import_onnx()[0], prefix
+        import onnx  # onnxruntime is not needed here
+
+        self.onnx, self.prefix = onnx, prefix
         self.nodes, self.constants, self.bytes = [], [], 0
 
     def add(self, operator: str, *inputs: str, name: str | None = None, outputs: int = 1, **attributes):

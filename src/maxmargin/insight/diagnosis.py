@@ -14,7 +14,7 @@ from ..model.kernels import Kernel, is_function, translate
 from ..model.sparse_format import check_sparse
 from ..runtime.display import Displayed, Table
 from ..runtime.frames import name_feature, read_feature_names, to_matrix
-from ..runtime.scikit_learn import check_consistent_length, clone, is_classifier
+from ..runtime.scikit_learn import BaseEstimator, check_consistent_length, clone, is_classifier
 from ..solvers.result import Result, Status
 
 if TYPE_CHECKING:
@@ -201,7 +201,8 @@ def diagnose(model: Estimator, X: Any, y: Any = None, sample_weight: VectorLike 
     ('SVC', 150, True)
     """
     if not isinstance(model, Estimator) or model.family == "structured":
-        raise ValueError(f"model must be an estimator of maxmargin for rows of features, got {model!r}.")
+        got = repr(model) if isinstance(model, BaseEstimator | str) else type(model).__name__
+        raise ValueError(f"model must be an estimator of maxmargin for rows of features, got {got}.")
     if not hasattr(X, "__len__") and not sp.issparse(X):
         raise ValueError(f"X must be in memory, got {type(X).__name__}.")
     check_sparse(X)

@@ -22,6 +22,7 @@ from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
 from . import InteriorPoint, Newton
+from .repeated_rows import balance, find_repeated_rows
 from .system import DRAWN_ROWS_PER_FEATURE, ROW_DRAW_RATIO, draw_weighted_rows
 
 MAX_ENTRIES = 1 << 19  # of X, up to which all steps are compiled and all rows are looked at in each
@@ -133,9 +134,26 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
     p, _, e, lo, hi = problems.row
     (n, size), real = problems.Z.shape, problems.loss.target == "real"
     max_steps = limit_steps(n * size**2)
-    return lambda start, stop: minimise_all_kinked(
-        start, stop, problems.Z, problems.free, real, problems.c, p, e, lo, hi, tol, max_steps, *solutions
-    )
+    repeated = find_repeated_rows(problems.Z, p, e)
+    if repeated is None:
+        return lambda start, stop: minimise_all_kinked(
+            start, stop, problems.Z, problems.free, real, problems.c, p, e, lo, hi, tol, max_steps, *solutions
+        )
+    Z = np.ascontiguousarray(repeated.choose(problems.Z.T).T)
+    c, low, high = (repeated.add(each) for each in (problems.c, lo, hi))
+    targets, flat, merged = repeated.choose(p), repeated.choose(e), np.zeros(c.shape)
+    told = solutions.u, merged, solutions.told
+
+    def minimise(start: int, stop: int) -> None:
+        minimise_all_kinked(start, stop, Z, problems.free, real, c, targets, flat, low, high, tol, max_steps, *told)
+        part = slice(start, stop)
+        a = repeated.spread(np.maximum(merged[part], 0.0), hi[part], high[part])
+        a += repeated.spread(np.minimum(merged[part], 0.0), lo[part], low[part])
+        if problems.free:
+            balance(a, lo[part], hi[part])
+        solutions.a[part] = a
+
+    return minimise
 
 
 def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) -> Callable[[int, int], None]:
