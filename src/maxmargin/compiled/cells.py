@@ -10,7 +10,7 @@ import numpy as np
 from .active_samples import take_phases
 from .compiler import njit
 from .lanes import view_rows
-from .single_rows import gather_row
+from .single_rows import find_runs, gather_row
 from .small_problems import (
     EXACT_OPTIONS,
     LAYER_SUMS,
@@ -89,7 +89,7 @@ def solve_cells(
     for k in range(start, stop):
         begin, n = ends[k], ends[k + 1] - ends[k]
         own = index[begin : ends[k + 1]].copy()
-        source = (matrix, own)
+        source = (matrix, own, find_runs(own))
         capacity = min(n, buffer.shape[0] // n)
         rows = view_rows(buffer, capacity, n)
         slot, holder, stamp = np.empty(n, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
@@ -130,7 +130,7 @@ def solve_cells(
             code = STALLED
             if places.shape[0] > 0:
                 code = take_phases(
-                    matrix, own, buffer.view(np.float32), places, scores, duals, p_c, d_c, e_c, lo_c, hi_c, up, low,
+                    matrix, own, source[2], buffer.view(np.float32), places, scores, duals, p_c, d_c, e_c, lo_c, hi_c, up, low,
                     curvature, scratch, tol, limits[k], values, counted, intercept,
                 )  # fmt: skip
                 if code != CONVERGED:  # rows in float64 take the place of those in float32
@@ -185,7 +185,8 @@ def judge_cells(
     for k in range(start, stop):
         begin, n = ends[k], ends[k + 1] - ends[k]
         own = index[begin : ends[k + 1]].copy()
-        source, row, work, found = (matrix, own), np.empty(n), np.empty((6, layers, n)), np.empty((layers, LAYER_SUMS))
+        source = (matrix, own, find_runs(own))
+        row, work, found = np.empty(n), np.empty((6, layers, n)), np.empty((layers, LAYER_SUMS))
         coef, scores, errors = np.zeros((cells, n)), np.zeros((cells, n)), np.zeros((cells, n))
         for cell in range(cells):
             for layer in range(layers):
