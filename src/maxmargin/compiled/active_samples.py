@@ -35,6 +35,7 @@ WHOLE_SHARE = 0.7  # of the samples: where more may move, a phase has all of the
 STEPS_PER_ACTIVE_SAMPLE = 4  # pair steps of a phase over a part
 STEPS_PER_SAMPLE = 1  # of a phase over all samples
 MIN_PHASE_STEPS = 64
+GAP_CHECK_SAMPLES = 16  # for each step between two looks at the gap, which takes as long as some steps
 U = np.uintp
 AT_INFINITY = 1e299  # rates of duals that cannot move lie beyond
 
@@ -125,10 +126,11 @@ def take_phase(
         mine[3, 0, r], mine[4, 0, r], mine[5, 0, r] = e[i], lo[i], hi[i]
         near[0, 0, r], near[1, 0, r] = 0.0, curvature[i]
     update_all_rates(mine[0], mine[1], mine[2], mine[3], mine[4], mine[5], near[2], near[3])
+    source = (matrix, index, runs if whole else find_runs(index))
     pair_steps(
-        rows, slot, holder, stamp, (matrix, index, runs if whole else find_runs(index)), near[0, 0], mine[0], mine[1], mine[2], mine[3], mine[4], mine[5],
-        near[2], near[3], near[1], near[4, 0], SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, steps, numbers,
-        counts, intercepts,
+        rows, slot, holder, stamp, source, near[0, 0], mine[0], mine[1], mine[2], mine[3], mine[4], mine[5], near[2],
+        near[3], near[1], near[4, 0], SECOND_ORDER, None, True, max(GAP_CHECK_STEPS, count // GAP_CHECK_SAMPLES), tol,
+        0.0, steps, numbers, counts, intercepts,
     )  # fmt: skip
     now = mine[0, 0]
     for r in range(count):

@@ -47,7 +47,7 @@ def add_layers(found, layers, intercepts, balance):
 def are_feasible(found, layers, balance, size):
     """Whether the duals of every layer are inside their bounds and balance up to rounding; `size` is that of all.
 
-    What rounding lost of their sum is added to it: of thousands of duals, class by class, it is more than the tolerance.
+    What rounding lost of their sum is added to it: of thousands of duals, class by class, that is beyond the tolerance.
     """
     for layer in range(layers):
         missing = (found[layer, 6] - balance[layer]) + found[layer, 7]
