@@ -10,6 +10,7 @@ import numpy as np
 
 from .compiler import njit
 from .lanes import cut_rows, view_rows
+from .single_rows import find_runs
 from .small_problems import sum_conjugates
 from .small_systems import fill
 from .smo import (
@@ -34,6 +35,7 @@ WHOLE_SHARE = 0.7  # of the samples: where more may move, a phase has all of the
 STEPS_PER_ACTIVE_SAMPLE = 4  # pair steps of a phase over a part
 STEPS_PER_SAMPLE = 1  # of a phase over all samples
 MIN_PHASE_STEPS = 64
+GAP_CHECK_SAMPLES = 16  # for each step between two looks at the gap, which takes as long as some steps
 U = np.uintp
 AT_INFINITY = 1e299  # rates of duals that cannot move lie beyond
 
@@ -50,7 +52,21 @@ def find_active(up, low, f, m, M, active):
 
 
 @njit(**OPTIONS)
-def add_matrix_rows(part, now, before, matrix, own, f):
+def add_four_rows(t, first, u, second, v, third, w, fourth, own, runs, f):
+    """f_j += t first_own_j + u second_own_j + v third_own_j + w fourth_own_j."""
+    if runs.shape[0] == 0:
+        for j in range(U(f.shape[0])):
+            at = U(own[j])
+            f[j] += (t * first[at] + u * second[at]) + (v * third[at] + w * fourth[at])
+    for r in range(runs.shape[0] - 1):
+        shift = U(own[runs[r]]) - U(runs[r])
+        for j in range(U(runs[r]), U(runs[r + 1])):
+            at = j + shift
+            f[j] += (t * first[at] + u * second[at]) + (v * third[at] + w * fourth[at])
+
+
+@njit(**OPTIONS)
+def add_matrix_rows(part, now, before, matrix, own, runs, f):
     """f_j += sum_r (now_r - before_r) K[own_part_r, own_j]; whether any of them has moved.
 
     Four rows at a time: they are far apart in memory, and to wait for four takes no longer than for one.
@@ -73,9 +89,7 @@ def add_matrix_rows(part, now, before, matrix, own, f):
         first, second, third, fourth = (
             matrix[own[part[one]]], matrix[own[part[two]]], matrix[own[part[three]]], matrix[own[part[four]]]
         )  # fmt: skip
-        for j in range(n):
-            at = U(own[j])
-            f[j] += (t * first[at] + u * second[at]) + (v * third[at] + w * fourth[at])
+        add_four_rows(t, first, u, second, v, third, w, fourth, own, runs, f)
     for k in range(whole, count):
         r = moved[k]
         t, row = now[r] - before[r], matrix[own[part[r]]]
@@ -86,7 +100,7 @@ def add_matrix_rows(part, now, before, matrix, own, f):
 
 @njit(**OPTIONS)
 def take_phase(
-    part, whole, middle, matrix, own, buffer, places, f, a, p, d, e, lo, hi, curvature, tol, steps, numbers,
+    part, whole, middle, matrix, own, runs, buffer, places, f, a, p, d, e, lo, hi, curvature, tol, steps, numbers,
     counts, intercepts,
 ):  # fmt: skip
     """Pair steps over the samples `part`, and what they change of a and f; whether any dual has moved.
@@ -112,20 +126,21 @@ def take_phase(
         mine[3, 0, r], mine[4, 0, r], mine[5, 0, r] = e[i], lo[i], hi[i]
         near[0, 0, r], near[1, 0, r] = 0.0, curvature[i]
     update_all_rates(mine[0], mine[1], mine[2], mine[3], mine[4], mine[5], near[2], near[3])
+    source = (matrix, index, runs if whole else find_runs(index))
     pair_steps(
-        rows, slot, holder, stamp, (matrix, index), near[0, 0], mine[0], mine[1], mine[2], mine[3], mine[4], mine[5],
-        near[2], near[3], near[1], near[4, 0], SECOND_ORDER, None, True, GAP_CHECK_STEPS, tol, 0.0, steps, numbers,
-        counts, intercepts,
+        rows, slot, holder, stamp, source, near[0, 0], mine[0], mine[1], mine[2], mine[3], mine[4], mine[5], near[2],
+        near[3], near[1], near[4, 0], SECOND_ORDER, None, True, max(GAP_CHECK_STEPS, count // GAP_CHECK_SAMPLES), tol,
+        0.0, steps, numbers, counts, intercepts,
     )  # fmt: skip
     now = mine[0, 0]
     for r in range(count):
         a[part[r]] = now[r]
-    return add_matrix_rows(part, now, before, matrix, own, f)
+    return add_matrix_rows(part, now, before, matrix, own, runs, f)
 
 
 @njit(**OPTIONS)
 def take_phases(
-    matrix, own, buffer, places, f, a, p, d, e, lo, hi, up, low, curvature, scratch, tol, steps, numbers, counts,
+    matrix, own, runs, buffer, places, f, a, p, d, e, lo, hi, up, low, curvature, scratch, tol, steps, numbers, counts,
     intercepts,
 ):  # fmt: skip
     """Phases until the gap is within tol: CONVERGED, or STALLED where float32 or the number of steps is not enough."""
@@ -151,7 +166,7 @@ def take_phases(
         part = every if whole else cut_rows(active, 0, count)
         most = STEPS_PER_SAMPLE * n if whole else STEPS_PER_ACTIVE_SAMPLE * count
         moved = take_phase(
-            part, whole, 0.5 * (m + M), matrix, own, buffer, places, f, a[0], p[0], d[0], e[0], lo[0], hi[0],
+            part, whole, 0.5 * (m + M), matrix, own, runs, buffer, places, f, a[0], p[0], d[0], e[0], lo[0], hi[0],
             curvature[0], tol, max(min(most, last - counts[ITERATIONS]), MIN_PHASE_STEPS), numbers, counts, intercepts,
         )  # fmt: skip
         if not moved:

@@ -10,7 +10,7 @@ import numpy as np
 from .active_samples import take_phases
 from .compiler import njit
 from .lanes import view_rows
-from .single_rows import gather_row
+from .single_rows import find_runs, gather_row
 from .small_problems import (
     EXACT_OPTIONS,
     LAYER_SUMS,
@@ -27,6 +27,22 @@ from .small_problems import (
 from .small_systems import fill
 from .smo import CONVERGED, DUAL, HELD, OPTIONS, STALLED, update_all_rates
 
+CELL_STRETCH_STEPS = 64  # pair steps before Newton's method: cells start close to the end, and need it less often
+BOUNDED_SHARE = 0.5  # of the duals: where t lets go of more than that, a cell starts from nothing
+
+
+@njit(**OPTIONS)
+def is_mostly_bounded(duals, lo, hi, most):
+    """Whether most duals other than zero would be at their bounds if all were multiplied by `most`."""
+    bounded = nonzero = 0
+    for layer in range(duals.shape[0]):
+        for i in range(duals.shape[1]):
+            a = duals[layer, i]
+            if a != 0.0:
+                nonzero += 1
+                bounded += (hi[layer, i] if a > 0.0 else lo[layer, i]) / a <= (1.0 + 1e-6) * most
+    return bounded > BOUNDED_SHARE * nonzero
+
 
 @njit(**OPTIONS)
 def scale_duals(duals, f, p, d, e, lo, hi):
@@ -34,6 +50,9 @@ def scale_duals(duals, f, p, d, e, lo, hi):
 
     D(t a) = -t^2/2 (a'Ka + sum d a^2) - t (sum p a + sum e |a|): a parabola, whose top is cut off where a dual meets
     its bound. Larger C, larger bounds: of hinges with all duals at C, the duals at the next C are all at that.
+
+    Where t is less, duals that were at their bounds come off them, and most go back to one, or to zero, step by step.
+    If these are most of all, fewer steps lead there from a = 0, though D is less there.
     """
     square = linear = 0.0
     most = 1e30
@@ -47,6 +66,8 @@ def scale_duals(duals, f, p, d, e, lo, hi):
     if not square > 0.0:
         return
     t = max(min(linear / square, most), 0.0)
+    if t < most and is_mostly_bounded(duals, lo, hi, most):
+        t = 0.0
     for layer in range(duals.shape[0]):
         for i in range(f.shape[0]):
             duals[layer, i] = min(max(t * duals[layer, i], lo[layer, i]), hi[layer, i])
@@ -56,10 +77,10 @@ def scale_duals(duals, f, p, d, e, lo, hi):
 
 @njit(**OPTIONS)
 def take_steps_of_cell(
-    rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, balanced, tol, steps,
+    rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, balanced, exact, tol, steps,
     numbers, counts, intercepts,
 ):  # fmt: skip
-    """Pair steps over all samples in float64, from duals and scores as they are."""
+    """Pair steps over all samples in float64, from duals and scores as they are; if `exact`, then the last digits."""
     square = 0.0
     for layer in range(a.shape[0]):
         for i in range(f.shape[0]):
@@ -68,28 +89,29 @@ def take_steps_of_cell(
     numbers[HELD] = 1.0 if balanced else 0.0
     update_all_rates(a, p, d, e, lo, hi, up, low)
     take_stretches(
-        rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, tol, steps, numbers,
-        counts, intercepts,
+        rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, CELL_STRETCH_STEPS,
+        exact, tol, steps, numbers, counts, intercepts,
     )  # fmt: skip
 
 
 @njit(**OPTIONS)
 def solve_cells(
     start, stop, first_cell, last_cell, warm, matrix, diagonal, index, ends, buffer, places, before, a, f, p, d, e, lo,
-    hi, balance, balanced, tol, limits, numbers, counts, intercepts,
+    hi, balance, balanced, exact, tol, limits, numbers, counts, intercepts,
 ):  # fmt: skip
     """Pair steps for the cells first_cell to last_cell of the problems start to stop, to gaps within tol.
 
     A cell starts from its own duals if `warm`, and counts their scores anew; else from the duals and the scores of the
     cell before it. Those before the first one are in `before`: the duals layer by layer, and the scores. Where duals
-    are `balanced`, they sum to something else than zero, and each cell starts anew. With `places` for rows in float32,
-    a problem takes its steps in phases; what they say of its rows must be that of the call before.
+    are `balanced`, they sum to something else than zero, and each cell starts anew. If `exact`, a problem without
+    phases is solved to the last digits that its time allows, `last_digits.py`. With `places` for rows in float32, a
+    problem takes its steps in phases; what they say of its rows must be that of the call before.
     """
     layers = a.shape[1]
     for k in range(start, stop):
         begin, n = ends[k], ends[k + 1] - ends[k]
         own = index[begin : ends[k + 1]].copy()
-        source = (matrix, own)
+        source = (matrix, own, find_runs(own))
         capacity = min(n, buffer.shape[0] // n)
         rows = view_rows(buffer, capacity, n)
         slot, holder, stamp = np.empty(n, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
@@ -130,8 +152,8 @@ def solve_cells(
             code = STALLED
             if places.shape[0] > 0:
                 code = take_phases(
-                    matrix, own, buffer.view(np.float32), places, scores, duals, p_c, d_c, e_c, lo_c, hi_c, up, low,
-                    curvature, scratch, tol, limits[k], values, counted, intercept,
+                    matrix, own, source[2], buffer.view(np.float32), places, scores, duals, p_c, d_c, e_c, lo_c, hi_c,
+                    up, low, curvature, scratch, tol, limits[k], values, counted, intercept,
                 )  # fmt: skip
                 if code != CONVERGED:  # rows in float64 take the place of those in float32
                     places[0] = 0
@@ -141,7 +163,7 @@ def solve_cells(
             if code != CONVERGED:
                 take_steps_of_cell(
                     rows, slot, holder, stamp, source, scores, duals, p_c, d_c, e_c, lo_c, hi_c, up, low, curvature,
-                    scratch, balanced, tol, limits[k], values, counted, intercept,
+                    scratch, balanced, exact, tol, limits[k], values, counted, intercept,
                 )  # fmt: skip
             for layer in range(layers):
                 put(duals[layer], a[cell, layer], begin)
@@ -185,7 +207,8 @@ def judge_cells(
     for k in range(start, stop):
         begin, n = ends[k], ends[k + 1] - ends[k]
         own = index[begin : ends[k + 1]].copy()
-        source, row, work, found = (matrix, own), np.empty(n), np.empty((6, layers, n)), np.empty((layers, LAYER_SUMS))
+        source = (matrix, own, find_runs(own))
+        row, work, found = np.empty(n), np.empty((6, layers, n)), np.empty((layers, LAYER_SUMS))
         coef, scores, errors = np.zeros((cells, n)), np.zeros((cells, n)), np.zeros((cells, n))
         for cell in range(cells):
             for layer in range(layers):

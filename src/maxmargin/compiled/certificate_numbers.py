@@ -45,9 +45,13 @@ def add_layers(found, layers, intercepts, balance):
 
 @njit(**OPTIONS)
 def are_feasible(found, layers, balance, size):
-    """Whether the duals of every layer are inside their bounds and balance up to rounding; `size` is that of all."""
+    """Whether the duals of every layer are inside their bounds and balance up to rounding; `size` is that of all.
+
+    What rounding lost of their sum is added to it: of thousands of duals, class by class, that is beyond the tolerance.
+    """
     for layer in range(layers):
-        if found[layer, 15] <= 0.0 or not abs(found[layer, 6] - balance[layer]) <= BALANCE_TOLERANCE * size:
+        missing = (found[layer, 6] - balance[layer]) + found[layer, 7]
+        if found[layer, 15] <= 0.0 or not abs(missing) <= BALANCE_TOLERANCE * size:
             return False
     return True
 

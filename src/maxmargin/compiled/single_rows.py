@@ -33,6 +33,7 @@ OPTIONS = {
     "fastmath": {"contract", "nnan", "ninf", "nsz"},
 }  # fmt: skip
 U = np.uintp
+MIN_RUN_SAMPLES = 8  # on average, from which on columns of a matrix are read run by run
 LINEAR, POLYNOMIAL, RBF, SIGMOID, LAPLACIAN = 0, 1, 2, 3, 4
 RBF_FROM_DIFFERENCES = 5  # the Gaussian kernel from differences, where norms and products would cancel
 
@@ -102,22 +103,48 @@ def evaluate_row(i, source, row):
 
 
 @njit(**OPTIONS)
+def find_runs(index):
+    """The places where runs of consecutive samples begin, and the end of the last one.
+
+    Samples that are sorted by class have few: their columns are read as they lie, in a fifth of the time that it takes
+    to gather them. Where runs are short there is none.
+    """
+    n, count = index.shape[0], 1
+    for j in range(1, n):
+        count += index[j] != index[j - 1] + 1
+    if MIN_RUN_SAMPLES * count > n:
+        return np.empty(0, np.int64)
+    runs = np.empty(count + 1, np.int64)
+    runs[0], runs[count], count = 0, n, 1
+    for j in range(1, n):
+        if index[j] != index[j - 1] + 1:
+            runs[count] = j
+            count += 1
+    return runs
+
+
+@njit(**OPTIONS)
 def gather_row(i, source, row):
-    """row_j = K[index_i, index_j], of a matrix that is there already."""
-    matrix, index = source
+    """row_j = K[index_i, index_j], of a matrix that is there already; `source` has the `find_runs` of the index too."""
+    matrix, index, runs = source
     own = matrix[index[i]]
-    for j in range(row.shape[0]):
-        row[j] = own[U(index[j])]
+    if runs.shape[0] == 0:
+        for j in range(row.shape[0]):
+            row[j] = own[U(index[j])]
+    for r in range(runs.shape[0] - 1):
+        shift = U(index[runs[r]]) - U(runs[r])
+        for j in range(U(runs[r]), U(runs[r + 1])):
+            row[j] = own[j + shift]
 
 
 def fill_row(i, source, row):
     """Row i of a source: of packed samples it is evaluated, of a matrix and an index it is gathered."""
-    (gather_row if len(source) == 2 else evaluate_row)(i, source, row)
+    (gather_row if len(source) == 3 else evaluate_row)(i, source, row)
 
 
 @overload(fill_row)
 def _compile_fill_row(i, source, row):
-    if isinstance(source, types.BaseTuple) and len(source) == 2:
+    if isinstance(source, types.BaseTuple) and len(source) == 3:
         return lambda i, source, row: gather_row(i, source, row)
     return lambda i, source, row: evaluate_row(i, source, row)
 

@@ -34,6 +34,7 @@ from .smo import (
     update_all_rates,
 )  # fmt: skip
 
+FEW_FREE = 4  # duals, up to which an intercept is found to its last digits
 STRETCH_STEPS = 32  # pair steps before Newton's method is tried over the free duals
 EXACT_OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 # what is found of a layer: the sums of its rows, and what balancing its duals moves and costs
@@ -161,17 +162,29 @@ def add_diagonal(diagonal, start, stop, curvature, place):
 
 
 @njit(**OPTIONS)
+def count_free(up, low):
+    """How many duals are free."""
+    count = 0
+    for layer in range(up.shape[0]):
+        for i in range(up.shape[1]):
+            count += up[layer, i] == low[layer, i]
+    return count
+
+
+@njit(**OPTIONS)
 def take_stretches(
-    rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, tol, steps, numbers, counts,
-    intercepts,
+    rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, length, exact, tol, steps,
+    numbers, counts, intercepts,
 ):  # fmt: skip
     """Stretches of pair steps, with Newton's method over the free duals between them, until the gap is within tol.
 
-    Then the last digits; should these have opened the gap again, steps go on.
+    A stretch has `length` steps. If `exact`, or few duals are free, then the last digits; should these have opened the
+    gap again, steps go on. Where no dual is free at the optimum, one that is left free has a say in the intercept that
+    no gap limits.
     """
     code, left, credit, finished = BUDGET, steps, 0.0, False
     while code == BUDGET and left > 0:
-        stretch = min(left, STRETCH_STEPS)
+        stretch = min(left, length)
         code = pair_steps(
             rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, SECOND_ORDER, None,
             True, GAP_CHECK_STEPS, tol, 0.0, stretch, numbers, counts, intercepts,
@@ -188,13 +201,15 @@ def take_stretches(
             code = CONVERGED  # steps that end at the optimum itself have no more effect, and look at no gap
         if code == CONVERGED and not finished:
             finished = True
+            if not exact and count_free(up, low) > FEW_FREE:
+                break
             find_last_digits(
                 rows, slot, holder, stamp, source, f, a, p, d, e, lo, hi, up, low, curvature, scratch, numbers, counts,
                 intercepts,
             )  # fmt: skip
             gap = estimate_gap(f, a, p, d, e, lo, hi, up, low, True, intercepts)
             if not is_gap_within(gap, tol, numbers):
-                code, left = BUDGET, max(left, STRETCH_STEPS)
+                code, left = BUDGET, max(left, length)
 
 
 @njit(**OPTIONS)
@@ -244,8 +259,8 @@ def solve_problem(
         values[DUAL], values[HELD] = -0.5 * square - sum_conjugates(duals, shift, curve, kink), 1.0
     update_all_rates(duals, shift, curve, kink, lower, upper, up, low)
     take_stretches(
-        rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature, scratch, tol,
-        np.int64(max(limits[0] * n, limits[1] / n)), values, counted, intercept,
+        rows, slot, holder, stamp, source, f, duals, shift, curve, kink, lower, upper, up, low, curvature, scratch,
+        STRETCH_STEPS, True, tol, np.int64(max(limits[0] * n, limits[1] / n)), values, counted, intercept,
     )  # fmt: skip
     for layer in range(layers):
         sum_of_duals = 0.0

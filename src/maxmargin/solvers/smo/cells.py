@@ -82,7 +82,14 @@ class JointCells:
         With the same number of cells.
     before : ndarray of shape (layers + 1, samples of all problems), optional
         The duals and scores from which the first cell starts: those of `last` of cells of the same problems.
+
+    Attributes
+    ----------
+    is_exact : bool
+        Whether small problems are solved to the last digits, as those of single fits are, and not to the tolerance.
     """
+
+    is_exact = True
 
     def __init__(self, matrix: np.ndarray, features: Gram, parts: Sequence[CellRows], before: np.ndarray | None = None):
         self.matrix, self.features, self.parts = matrix, features, parts
@@ -174,8 +181,8 @@ class JointCells:
                     return
                 solve_cells(
                     start, stop, begin, end, warm, self.matrix, self.diagonal, self.index, self.ends, buffer, places,
-                    self.before, self.a, self.f, *self.rows, self.balance, self.has_balance, SOLVED_SHARE_OF_GAP * tol,
-                    limits, numbers, self.counts, self.b,
+                    self.before, self.a, self.f, *self.rows, self.balance, self.has_balance, self.is_exact,
+                    SOLVED_SHARE_OF_GAP * tol, limits, numbers, self.counts, self.b,
                 )  # fmt: skip
                 balance_cells(start, stop, begin, end, self.ends, self.a, *self.rows[3:], self.balance)
 
