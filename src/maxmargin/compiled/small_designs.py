@@ -4,8 +4,9 @@ import numpy as np
 
 from ..runtime.rounding import UNIT
 from .compiler import njit
+from .fused_rows import CHUNK_ROWS, combine_rows, project_rows
 from .row_sums import OPTIONS, SUMS, judge_rows
-from .small_systems import combine, project
+from .small_systems import combine, fill, project
 from .smooth_rows import LOGISTIC, add_smooth_terms
 
 UNDERFLOW_ALLOWANCE = 2.0**-1000  # more than all that a square loses where it is too small for float64
@@ -23,6 +24,20 @@ def bound_lengths(Z, width, relative, sizes):
         for j in range(width):
             square += Z[i, j] * Z[i, j]
         sizes[i] = np.sqrt(square + width * UNDERFLOW_ALLOWANCE) * (1.0 + relative)
+        largest = max(largest, sizes[i])
+    return largest
+
+
+@njit(**SUMS)
+def bound_row_lengths(X, constant, relative, sizes):
+    """`bound_lengths` of the rows (x_i, constant)."""
+    largest = 0.0
+    for i in range(X.shape[0]):
+        square = 0.0
+        for j in range(X.shape[1]):
+            square += X[i, j] * X[i, j]
+        square += constant * constant + (X.shape[1] + 1) * UNDERFLOW_ALLOWANCE
+        sizes[i] = np.sqrt(square) * (1.0 + relative)
         largest = max(largest, sizes[i])
     return largest
 
@@ -90,18 +105,37 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
 
 
 @njit(**OPTIONS)
-def judge_formulas(kind, Z, relative, away, free, u, a, y, c, term_relative, scores, found):
+def read_rows(X, constant, coef, a, scores, pulled, relative, sizes):
+    """Scores Z coef, Z'a and a little more than |z_i|, of which the largest is returned; Z = (X, constant).
+
+    Some rows at a time are read once and stay in the first caches.
+    """
+    largest = 0.0
+    fill(pulled, 0.0)
+    for start in range(0, X.shape[0], CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, X.shape[0])
+        rows = X[start:stop]
+        project_rows(rows, coef, constant, scores[start:stop])
+        combine_rows(rows, constant, a[start:stop], pulled)
+        largest = max(largest, bound_row_lengths(rows, constant, relative, sizes[start:stop]))
+    return largest
+
+
+@njit(**OPTIONS)
+def judge_formulas(kind, X, constant, relative, away, free, u, a, y, c, term_relative, scores, found):
     """The same for losses without five numbers: the ten sums of `add_smooth_terms` and the largest violation of each.
 
     After these eleven: sum_i a_i, sum_i |a_i|, the largest error of a score, the number of the dual with most room,
     |coef|^2, |coef - Z'a|, sum_i |a_i| |z_i| and the largest |z_i|. The duals are within their domain.
     """
-    n, size = Z.shape
-    errors, sizes, pulled, f = np.empty(n), np.empty(n), np.empty(size), np.empty(n)
-    largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
+    n, last = X.shape
+    errors, sizes, pulled, f = np.empty(n), np.empty(n), np.empty(last + 1), np.empty(n)
     for k in range(u.shape[0]):
-        coef = u[k].copy()
-        b = project_both(Z, free, coef, a[k], scores[k], pulled)
+        coef, b = u[k].copy(), 0.0
+        if free:
+            b, coef[last] = coef[last], 0.0
+        own = 0.0 if free else constant
+        largest = read_rows(X, own, coef, a[k], scores[k], pulled, 2.0 * relative, sizes)
         square, apart, weight = compare_weights(coef, pulled, b, sizes, relative, away, a[k], errors)
         total = sizes_of_duals = widest = 0.0
         for i in range(n):
