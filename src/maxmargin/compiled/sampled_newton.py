@@ -37,7 +37,7 @@ from .small_systems import (
     solve_factored,
 )
 
-SAMPLE_TOL = 1e-4  # relative gap to which the rows that were drawn are solved
+SAMPLE_TOL = 1e-2  # relative gap to which the rows that were drawn are solved
 MAX_SAMPLE_STEPS = 30
 SECANTS = 8  # that are kept
 MAX_SECANT_STEPS = 40
