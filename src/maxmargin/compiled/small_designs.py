@@ -13,31 +13,17 @@ UNDERFLOW_ALLOWANCE = 2.0**-1000  # more than all that a square loses where it i
 
 
 @njit(**SUMS)
-def bound_lengths(Z, width, relative, sizes):
-    """|z_i| of the first `width` features, or a little more; returns the largest.
+def bound_lengths(X, width, constant, relative, sizes):
+    """|(x_i, constant)| of the first `width` features, or a little more; returns the largest.
 
     `relative` bounds what rounding takes away, and no square that underflows is lost.
     """
-    largest = 0.0
-    for i in range(Z.shape[0]):
-        square = 0.0
-        for j in range(width):
-            square += Z[i, j] * Z[i, j]
-        sizes[i] = np.sqrt(square + width * UNDERFLOW_ALLOWANCE) * (1.0 + relative)
-        largest = max(largest, sizes[i])
-    return largest
-
-
-@njit(**SUMS)
-def bound_row_lengths(X, constant, relative, sizes):
-    """`bound_lengths` of the rows (x_i, constant)."""
-    largest = 0.0
+    largest, least = 0.0, constant * constant + (width + 1) * UNDERFLOW_ALLOWANCE
     for i in range(X.shape[0]):
         square = 0.0
-        for j in range(X.shape[1]):
+        for j in range(width):
             square += X[i, j] * X[i, j]
-        square += constant * constant + (X.shape[1] + 1) * UNDERFLOW_ALLOWANCE
-        sizes[i] = np.sqrt(square) * (1.0 + relative)
+        sizes[i] = np.sqrt(square + least) * (1.0 + relative)
         largest = max(largest, sizes[i])
     return largest
 
@@ -93,7 +79,7 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
     """
     n, size = Z.shape
     errors, sizes, pulled = np.empty(n), np.empty(n), np.empty(size)
-    largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
+    largest = bound_lengths(Z, size - 1 if free else size, 0.0, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
         coef = u[k].copy()
         b = project_both(Z, free, coef, a[k], scores[k], pulled)
@@ -117,7 +103,7 @@ def read_rows(X, constant, coef, a, scores, pulled, relative, sizes):
         rows = X[start:stop]
         project_rows(rows, coef, constant, scores[start:stop])
         combine_rows(rows, constant, a[start:stop], pulled)
-        largest = max(largest, bound_row_lengths(rows, constant, relative, sizes[start:stop]))
+        largest = max(largest, bound_lengths(rows, rows.shape[1], constant, relative, sizes[start:stop]))
     return largest
 
 
