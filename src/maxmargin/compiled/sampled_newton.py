@@ -11,7 +11,7 @@ algorithm 7.4). A step is one pass over the rows; with their matrix it would tak
 import numpy as np
 
 from .compiler import njit
-from .fused_rows import CONJUGATES, LOSSES, combine_rows, pass_rows, project_rows
+from .fused_rows import CONJUGATES, LOSSES, pass_rows
 from .small_newton import (
     CONVERGED,
     EXACT,
@@ -29,11 +29,13 @@ from .small_newton import (
 from .small_systems import (
     add_multiple,
     add_squares,
+    combine_rows,
     copy,
     factor_with_ridge,
     fill,
     form_gradient,
     project,
+    project_rows,
     solve_factored,
 )
 

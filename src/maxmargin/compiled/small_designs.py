@@ -4,9 +4,8 @@ import numpy as np
 
 from ..runtime.rounding import UNIT
 from .compiler import njit
-from .fused_rows import CHUNK_ROWS, combine_rows, project_rows
 from .row_sums import OPTIONS, SUMS, judge_rows
-from .small_systems import combine, fill, project
+from .small_systems import combine, combine_rows, fill, project, project_rows
 from .smooth_rows import LOGISTIC, add_smooth_terms
 
 UNDERFLOW_ALLOWANCE = 2.0**-1000  # more than all that a square loses where it is too small for float64
@@ -91,23 +90,6 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
 
 
 @njit(**OPTIONS)
-def read_rows(X, constant, coef, a, scores, pulled, relative, sizes):
-    """Scores Z coef, Z'a and a little more than |z_i|, of which the largest is returned; Z = (X, constant).
-
-    Some rows at a time are read once and stay in the first caches.
-    """
-    largest = 0.0
-    fill(pulled, 0.0)
-    for start in range(0, X.shape[0], CHUNK_ROWS):
-        stop = min(start + CHUNK_ROWS, X.shape[0])
-        rows = X[start:stop]
-        project_rows(rows, coef, constant, scores[start:stop])
-        combine_rows(rows, constant, a[start:stop], pulled)
-        largest = max(largest, bound_lengths(rows, rows.shape[1], constant, relative, sizes[start:stop]))
-    return largest
-
-
-@njit(**OPTIONS)
 def judge_formulas(kind, X, constant, relative, away, free, u, a, y, c, term_relative, scores, found):
     """The same for losses without five numbers: the ten sums of `add_smooth_terms` and the largest violation of each.
 
@@ -116,12 +98,15 @@ def judge_formulas(kind, X, constant, relative, away, free, u, a, y, c, term_rel
     """
     n, last = X.shape
     errors, sizes, pulled, f = np.empty(n), np.empty(n), np.empty(last + 1), np.empty(n)
+    own = 0.0 if free else constant
+    largest = bound_lengths(X, last, own, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
         coef, b = u[k].copy(), 0.0
         if free:
             b, coef[last] = coef[last], 0.0
-        own = 0.0 if free else constant
-        largest = read_rows(X, own, coef, a[k], scores[k], pulled, 2.0 * relative, sizes)
+        project_rows(X, coef, own, scores[k])
+        fill(pulled, 0.0)
+        combine_rows(X, own, a[k], pulled)
         square, apart, weight = compare_weights(coef, pulled, b, sizes, relative, away, a[k], errors)
         total = sizes_of_duals = widest = 0.0
         for i in range(n):
