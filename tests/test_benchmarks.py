@@ -29,3 +29,13 @@ def test_every_name_is_a_script_in_one_folder(program):
 def test_results_are_those_of_scripts(program):
     """No table is left of a script that is gone."""
     assert {path.stem for path in (ROOT / "results").glob("*.json")} <= set(program.NAMES)
+
+
+@pytest.mark.parametrize("limit", ["1", "600"])
+def test_a_peer_that_is_stopped_was_slower(program, monkeypatch, limit):
+    """Whatever LIMIT is, the last run of a peer that was given up, STEP short of the limit, took longer than ours."""
+    race, routes = import_module("benchmarks.linear.linear_race"), import_module("benchmarks.peers.linear_routes")
+    monkeypatch.setenv("LIMIT", limit)
+    for seconds in (1e-3, 0.5, 30.0):
+        assert race.choose_limit(seconds, race.LEAST_CAP) / routes.STEP > 1.5 * seconds
+    assert race.choose_limit(1e-3, race.LEAST_CAP) == min(race.LEAST_CAP, float(limit))

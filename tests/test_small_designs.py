@@ -84,10 +84,11 @@ def test_one_judge(loss, place, intercept):
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("place", [0.0, 1e6], ids=["near", "far"])
 @pytest.mark.parametrize("loss", ["logistic", "poisson", "exponential"])
-def test_one_judge_of_formulas(loss, place, intercept, monkeypatch):
+@pytest.mark.parametrize("n", [90, 700], ids=["a chunk", "chunks"])
+def test_one_judge_of_formulas(n, loss, place, intercept, monkeypatch):
     """The same for losses without five numbers, at responses to other scores; a row without weight among them."""
     rng = np.random.default_rng(1)
-    X, labels, counts, weight = make_rows()
+    X, labels, counts, weight = make_rows(n=n)
     X, weight[3] = X + place, 0.0
     kernel = Linear().centre(X) if intercept == "free" else Linear()
     y = np.stack([counts, counts[::-1]]) if loss == "poisson" else np.where(labels == np.arange(3)[:, None], 1.0, -1.0)

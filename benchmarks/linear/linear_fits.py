@@ -16,7 +16,7 @@ from ..measuring.clock import read_limit
 from ..measuring.report import Report, Table
 from ..peers.linear_routes import HINGES, ROUTES, list_routes
 from .linear_cases import RECIPES, TEXT, LinearCase, list_labelled, make_labelled
-from .linear_race import GIVE_UP_FACTOR, Race, find_bound, fit_ours, run_race, warm_up
+from .linear_race import GIVE_UP_FACTOR, LEAST_FACTOR, Race, find_bound, fit_ours, run_race, warm_up
 from .reach import Reached, reach
 
 TOL, LOOSE = 1e-6, 1e-3  # what is asked for; texts are asked for both
@@ -30,8 +30,9 @@ PURPOSE = (
     "passes, over one of tolerances, in the dual and (squared hinge) in the primal. scikit-learn is LIBLINEAR as it "
     "is wrapped there, LIBLINEAR its own package, which stops after 300 passes over the dual. Ratios are their "
     "seconds over ours, `ratio` that of the faster of the two. A route is given up when a run takes longer than 100 "
-    "times ours or than LIMIT seconds, or than another route of the same peer took to the target; of the hinge, for "
-    "which all routes are one algorithm, the others are not tried once one has run out of time."
+    "times ours or than LIMIT seconds (never before three times ours), or than another route of the same peer took to "
+    "the target; of the hinge, for which all routes are one algorithm, the others are not tried once one has run out "
+    "of time."
 )
 MAIN = {
     "data": "{}", "n": "{:,}", "d": "{:,}", "loss": "{}", "tol": "{:.0e}", "ours, s": "{:.3g}", "our gap": "{:.0e}",
@@ -155,12 +156,13 @@ def summarise(races: list[Race]) -> list[str]:
     unknown = [name_row(row) for row in raced if row["ratio"] < 1 and is_bound(row)]
     missed = [name_row(row) for row in rows if row["our gap"] > row["tol"]]
     findings.append(f"Slower than the faster LIBLINEAR on: {', '.join(slower) or 'nothing'}.")
-    findings += [f"LIMIT ended LIBLINEAR before our time, so not known: {', '.join(unknown)}."] if unknown else []
+    if unknown:
+        findings.append(f"Stopped before our time, so not known and in no mean: {', '.join(unknown)}.")
     findings.append(f"Our gap is above tol on: {', '.join(missed) or 'nothing'}.")
     if any(row["marks"] for row in rows):
         findings.append(
-            f"{MORE}: more than that; a run of a peer was given {GIVE_UP_FACTOR:.0f} times our time, "
-            f"and {read_limit():.0f} s at most."
+            f"{MORE}: more than that; a run of a peer was given {GIVE_UP_FACTOR:.0f} times our time, but no more than "
+            f"{read_limit():.0f} s, or {LEAST_FACTOR:.0f} times our time if that is longer."
         )
     return findings
 

@@ -140,16 +140,18 @@ def summarise(rows: list[dict]) -> list[str]:
     """The geometric mean and the least ratio of every loss; where we are slower."""
     findings = []
     for loss in dict.fromkeys(row["loss"] for row in rows):
-        best = {}
+        best: dict[str, tuple[float, str]] = {}  # the ratio of each set, and the mark of a bound
         for row in rows:
             if row["loss"] == loss and row["ratio"] is not None:
                 data = f"{row['data']}, n = {row['n']:,}"
-                best[data] = min(row["ratio"], best.get(data, math.inf))
+                best[data] = min((row["ratio"], row["marks"].get("ratio", "")), best.get(data, (math.inf, "")))
         if best:
-            least = min(best, key=best.get)
+            least, mark = min(best, key=lambda data: best[data]), max(mark for _, mark in best.values())
+            ratio, own = best[least]
             findings.append(
-                f"{loss}: geometric mean of the ratios to the fastest peer {average([*best.values()]):.2f} over "
-                f"{len(best)} sets, least {best[least]:.2f} ({least})."
+                f"{loss}: geometric mean of the ratios to the fastest peer "
+                f"{average([each for each, _ in best.values()]):.2f}{mark} over {len(best)} sets, "
+                f"least {ratio:.2f}{own} ({least})."
             )
     slower = [f"{row['loss']} on {row['data']} ({row['peer']})" for row in rows if (row["ratio"] or math.inf) < 1]
     missed = [f"{row['loss']} on {row['data']}" for row in rows if row["our gap"] > TOL]

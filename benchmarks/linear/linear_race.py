@@ -14,6 +14,9 @@ from .reach import Reached, reach
 
 GIVE_UP_FACTOR = 100.0  # a peer that takes longer than this times ours has lost
 LEAST_CAP = 10.0  # seconds; what a peer is given at least
+# Times ours, that a peer is given whatever LIMIT is: a rung may end STEP short of what is given, and a peer that was
+# stopped before our own time says nothing.
+LEAST_FACTOR = 2.0 * STEP
 OPTIMUM_GAP = 1e-9  # the gap of the fit that says where the optimum is
 OPTIMUM_SECONDS = 120.0
 
@@ -91,7 +94,7 @@ def run_race(
     ours = fit_ours(case, tol)
     race = Race(case, tol, ours, max(ours.dual, find_bound(case) if bound is None else bound))
     print(f"{case.name}, {case.loss}, tol {tol:g}: ours {ours.seconds:.3g} s, gap {ours.gap:.1e}", flush=True)
-    limit = min(max(GIVE_UP_FACTOR * ours.seconds, least_cap or LEAST_CAP), read_limit())
+    limit = choose_limit(ours.seconds, least_cap or LEAST_CAP)
     for name in routes:
         if case.loss == "hinge" and any(climb.longest * STEP > limit for climb in race.climbs.values()):
             break  # one algorithm behind all of its routes: where one ran out of time, the others are not asked
@@ -100,6 +103,14 @@ def run_race(
         race.climbs[name] = climb = reach(case, name, race.dual, tol, cap)
         print(f"    {name}: {tell(climb)}", flush=True)
     return race
+
+
+def choose_limit(seconds: float, least: float) -> float:
+    """The seconds that a run of a peer is given, where ours took `seconds`: so many that a bound of a ratio is over 1.
+
+    All within LIMIT, but for a problem on which we take so long that this would be unfair.
+    """
+    return max(min(max(GIVE_UP_FACTOR * seconds, least), read_limit()), LEAST_FACTOR * seconds)
 
 
 def tell(climb: Reached) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from ..model.features import Design
 from ..model.losses import Loss, PiecewiseConjugate
 from ..model.problem import FLOOR, Point, Problem
+from ..model.samples.rows import make_writable
 from ..runtime.interpreter import cached_property, release_interpreter
 from ..runtime.rounding import BALANCE_TOLERANCE, UNIT, Enclosed, Remainder, bound_sum
 from .bounds import combine_bounds
@@ -56,8 +57,18 @@ class SmallDesigns:
         samples = self.features.samples
         Z = np.empty((samples.n, samples.d + 1))
         Z[:, :-1] = samples.X
-        Z[:, -1] = 1.0 if self.free else self.features.scaling
+        Z[:, -1] = self.constant
         return Z
+
+    @property
+    def constant(self) -> float:
+        """What the intercept multiplies."""
+        return 1.0 if self.free else self.features.scaling
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The rows without the constant, as compiled code takes them."""
+        return make_writable(np.ascontiguousarray(self.features.samples.X, np.float64))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -150,12 +161,12 @@ class SmallDesigns:
         from ..compiled import small_designs, smooth_rows
 
         a = np.stack([each.repair(dual, None) for each, dual in zip(terms, a, strict=True)])
-        (n, size), away = self.Z.shape, self.features.samples.displacement
+        (n, size), away = self.shape, self.features.samples.displacement
         scores, found, relative = np.empty((len(self), n)), np.empty((len(self), 19)), bound_sum(size + 8)
         kind, few = getattr(smooth_rows, name), terms[0].relative_error
         with release_interpreter():
             small_designs.judge_formulas(
-                kind, self.Z, relative, away, self.free, u, a, self.y, self.c, few, scores, found
+                kind, self.rows, self.constant, relative, away, self.free, u, a, self.y, self.c, few, scores, found
             )
         return [self.certify_terms(k, terms[k], u[k], a[k], found[k].tolist(), scores[k]) for k in range(len(self))]
 

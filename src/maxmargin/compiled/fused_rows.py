@@ -9,40 +9,10 @@ import numpy as np
 
 from .compiler import njit
 from .small_newton import respond
-from .small_systems import OPTIONS, PACKED_ROWS, U, add_tile, fill
+from .small_systems import OPTIONS, PACKED_ROWS, U, add_tile, combine_rows, fill, project_rows
 
 CHUNK_ROWS = 256  # that are read from memory once for all sums
 LOSSES, CONJUGATES, CURVED = range(3)  # the sums over the rows
-
-
-@njit(**OPTIONS)
-def project_rows(X, u, constant, f):
-    """f = Z u."""
-    d = X.shape[1]
-    offset = constant * u[d]
-    for i in range(X.shape[0]):
-        total = 0.0
-        for j in range(d):
-            total += X[i, j] * u[j]
-        f[i] = total + offset
-
-
-@njit(**OPTIONS)
-def combine_rows(X, constant, a, pulled):
-    """pulled += Z'a, four rows at a time."""
-    n, d = X.shape
-    whole, total = n - n % 4, 0.0
-    for i in range(0, whole, 4):
-        one, two, three, four = a[i], a[i + 1], a[i + 2], a[i + 3]
-        if one != 0.0 or two != 0.0 or three != 0.0 or four != 0.0:
-            for j in range(d):
-                pulled[j] += one * X[i, j] + two * X[i + 1, j] + three * X[i + 2, j] + four * X[i + 3, j]
-    for i in range(whole, n):
-        for j in range(d):
-            pulled[j] += a[i] * X[i, j]
-    for i in range(n):
-        total += a[i]
-    pulled[d] += constant * total
 
 
 @njit(**OPTIONS)

@@ -29,16 +29,17 @@ from .small_newton import (
 from .small_systems import (
     add_multiple,
     add_squares,
-    combine,
+    combine_rows,
     copy,
     factor_with_ridge,
     fill,
     form_gradient,
     project,
+    project_rows,
     solve_factored,
 )
 
-SAMPLE_TOL = 1e-4  # relative gap to which the rows that were drawn are solved
+SAMPLE_TOL = 1e-2  # relative gap to which the rows that were drawn are solved
 MAX_SAMPLE_STEPS = 30
 SECANTS = 8  # that are kept
 MAX_SECANT_STEPS = 40
@@ -80,13 +81,12 @@ def keep_secant(step, change, count):
 
 
 @njit(**OPTIONS)
-def minimise_by_secants(kind, X, Z, free, p, d, e, lo, hi, tol, scale, L, u, a, told):
+def minimise_by_secants(kind, X, constant, free, p, d, e, lo, hi, tol, scale, L, u, a, told):
     """Full steps on all rows from u with the factors L until the gap is within tol; False where they are slow.
 
     A step is one pass over the rows. One that makes the gap wider is taken back.
     """
-    size = Z.shape[1]
-    ridge, constant, no_matrix = 0.0 if free else 1.0, Z[0, size - 1], np.empty((0, 0))
+    size, ridge, no_matrix = X.shape[1] + 1, 0.0 if free else 1.0, np.empty((0, 0))
     pulled, gradient, before, step = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     steps, changes, shares, count = np.empty((SECANTS, size)), np.empty((SECANTS, size)), np.empty(SECANTS), 0
     sums, last_gap, moved, stepped = np.empty(3), np.inf, True, False
@@ -97,10 +97,11 @@ def minimise_by_secants(kind, X, Z, free, p, d, e, lo, hi, tol, scale, L, u, a, 
             if not (free and moved):
                 told[CONVERGED] = 1.0
                 return True
-            shift, sums[LOSSES], sums[CONJUGATES] = balance_at(kind, Z, u, p, d, e, lo, hi, scale, a)
+            shift, sums[LOSSES], sums[CONJUGATES] = balance_at(kind, X, u, p, d, e, lo, hi, scale, a)
             u[size - 1] += shift
             steps[count % SECANTS, size - 1] += shift
-            combine(a, Z, pulled)
+            fill(pulled, 0.0)
+            combine_rows(X, constant, a, pulled)
             moved = False
             continue
         if not gap <= SLOW_SHARE * last_gap:
@@ -128,11 +129,11 @@ def minimise_by_secants(kind, X, Z, free, p, d, e, lo, hi, tol, scale, L, u, a, 
 
 
 @njit(**OPTIONS)
-def balance_at(kind, Z, u, p, d, e, lo, hi, scale, a):
+def balance_at(kind, X, u, p, d, e, lo, hi, scale, a):
     """`balance` at the scores of u: by how much the intercept moves, the sums there, and the duals in a."""
-    n = Z.shape[0]
+    n = X.shape[0]
     f, trial, curvature = np.empty(n), np.empty(n), np.empty(n)
-    project(Z, u, f)
+    project_rows(X, u, 1.0, f)
     return balance(kind, True, f, p, d, e, lo, hi, scale, trial, a, curvature)
 
 
@@ -157,6 +158,17 @@ def solve_sample(kind, Z, free, p, d, e, lo, hi, max_steps, scale, u, L, told):
 
 
 @njit(**OPTIONS)
+def join_constant(X, constant, rows):
+    """(x_i, constant) for the numbers of some rows, as one array."""
+    d = X.shape[1]
+    Z = np.empty((rows.shape[0], d + 1))
+    for i in range(rows.shape[0]):
+        copy(X[rows[i]], Z[i, :d])
+        Z[i, d] = constant
+    return Z
+
+
+@njit(**OPTIONS)
 def weigh_drawn(kind, drawn, factors, p, d, e, lo, hi, part):
     """The five numbers of the rows `drawn`, each of `factors` times its weight, into the rows of `part`."""
     for i in range(drawn.shape[0]):
@@ -168,18 +180,15 @@ def weigh_drawn(kind, drawn, factors, p, d, e, lo, hi, part):
 
 @njit(**EXACT)
 def minimise_all_sampled(
-    start, stop, kind, X, Z, drawn, factors, free, real, c, p, d, e, lo, hi, tol, max_steps, u, a, told
+    start, stop, kind, X, constant, drawn, factors, free, real, c, p, d, e, lo, hi, tol, max_steps, u, a, told
 ):  # fmt: skip
     """The problems start to stop: those of the rows `drawn`, each of `factors` times its weight, then those of all.
 
-    X are the rows of Z without the constant. Where the sample does not stand for all rows, `minimise` goes on with the
-    whole matrix; duals that must balance do, as in `minimise_all`.
+    Where the sample does not stand for all rows, `minimise` goes on with the whole matrix, over the rows with their
+    constant in one array; duals that must balance do, as in `minimise_all`.
     """
-    size, m = Z.shape[1], drawn.shape[0]
-    held, M, L = np.zeros(Z.shape[0]), np.zeros((size, size)), np.empty((size, size))
-    part, row = np.empty((m, size)), np.empty((5, m))
-    for i in range(m):
-        copy(Z[drawn[i]], part[i])
+    n, size, m = X.shape[0], X.shape[1] + 1, drawn.shape[0]
+    L, part, row = np.empty((size, size)), join_constant(X, constant, drawn), np.empty((5, m))
     for k in range(start, stop):
         centre, scale = measure_targets(real, free, p[k], c[k])
         weigh_drawn(kind, drawn, factors, p[k], d[k], e[k], lo[k], hi[k], row)
@@ -192,9 +201,10 @@ def minimise_all_sampled(
             fill(u[k], 0.0)
             u[k, size - 1] = centre if free else 0.0
         if not begun or not minimise_by_secants(
-            kind, X, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, scale, L, u[k], a[k], told[k]
+            kind, X, constant, free, p[k], d[k], e[k], lo[k], hi[k], tol, scale, L, u[k], a[k], told[k]
         ):  # fmt: skip
             limit = max_steps + int(told[k, STEPS])
+            Z, held, M = join_constant(X, constant, np.arange(n)), np.zeros(n), np.zeros((size, size))
             minimise(
                 kind, Z, free, p[k], d[k], e[k], lo[k], hi[k], tol, limit, scale, begun, u[k], a[k], held, M, told[k]
             )  # fmt: skip

@@ -5,24 +5,24 @@ import numpy as np
 from ..runtime.rounding import UNIT
 from .compiler import njit
 from .row_sums import OPTIONS, SUMS, judge_rows
-from .small_systems import combine, project
+from .small_systems import combine, combine_rows, fill, project, project_rows
 from .smooth_rows import LOGISTIC, add_smooth_terms
 
 UNDERFLOW_ALLOWANCE = 2.0**-1000  # more than all that a square loses where it is too small for float64
 
 
 @njit(**SUMS)
-def bound_lengths(Z, width, relative, sizes):
-    """|z_i| of the first `width` features, or a little more; returns the largest.
+def bound_lengths(X, width, constant, relative, sizes):
+    """|(x_i, constant)| of the first `width` features, or a little more; returns the largest.
 
     `relative` bounds what rounding takes away, and no square that underflows is lost.
     """
-    largest = 0.0
-    for i in range(Z.shape[0]):
+    largest, least = 0.0, constant * constant + (width + 1) * UNDERFLOW_ALLOWANCE
+    for i in range(X.shape[0]):
         square = 0.0
         for j in range(width):
-            square += Z[i, j] * Z[i, j]
-        sizes[i] = np.sqrt(square + width * UNDERFLOW_ALLOWANCE) * (1.0 + relative)
+            square += X[i, j] * X[i, j]
+        sizes[i] = np.sqrt(square + least) * (1.0 + relative)
         largest = max(largest, sizes[i])
     return largest
 
@@ -78,7 +78,7 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
     """
     n, size = Z.shape
     errors, sizes, pulled = np.empty(n), np.empty(n), np.empty(size)
-    largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
+    largest = bound_lengths(Z, size - 1 if free else size, 0.0, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
         coef = u[k].copy()
         b = project_both(Z, free, coef, a[k], scores[k], pulled)
@@ -90,18 +90,23 @@ def judge_designs(Z, relative, away, free, u, a, p, d, e, lo, hi, scores, found)
 
 
 @njit(**OPTIONS)
-def judge_formulas(kind, Z, relative, away, free, u, a, y, c, term_relative, scores, found):
+def judge_formulas(kind, X, constant, relative, away, free, u, a, y, c, term_relative, scores, found):
     """The same for losses without five numbers: the ten sums of `add_smooth_terms` and the largest violation of each.
 
     After these eleven: sum_i a_i, sum_i |a_i|, the largest error of a score, the number of the dual with most room,
     |coef|^2, |coef - Z'a|, sum_i |a_i| |z_i| and the largest |z_i|. The duals are within their domain.
     """
-    n, size = Z.shape
-    errors, sizes, pulled, f = np.empty(n), np.empty(n), np.empty(size), np.empty(n)
-    largest = bound_lengths(Z, size - 1 if free else size, 2.0 * relative, sizes)
+    n, last = X.shape
+    errors, sizes, pulled, f = np.empty(n), np.empty(n), np.empty(last + 1), np.empty(n)
+    own = 0.0 if free else constant
+    largest = bound_lengths(X, last, own, 2.0 * relative, sizes)
     for k in range(u.shape[0]):
-        coef = u[k].copy()
-        b = project_both(Z, free, coef, a[k], scores[k], pulled)
+        coef, b = u[k].copy(), 0.0
+        if free:
+            b, coef[last] = coef[last], 0.0
+        project_rows(X, coef, own, scores[k])
+        fill(pulled, 0.0)
+        combine_rows(X, own, a[k], pulled)
         square, apart, weight = compare_weights(coef, pulled, b, sizes, relative, away, a[k], errors)
         total = sizes_of_duals = widest = 0.0
         for i in range(n):

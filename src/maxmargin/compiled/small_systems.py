@@ -70,6 +70,36 @@ def combine(a, Z, pulled):
 
 
 @njit(**OPTIONS)
+def project_rows(X, u, constant, f):
+    """f = Z u for Z = (X, constant)."""
+    d = X.shape[1]
+    offset = constant * u[d]
+    for i in range(X.shape[0]):
+        total = 0.0
+        for j in range(d):
+            total += X[i, j] * u[j]
+        f[i] = total + offset
+
+
+@njit(**OPTIONS)
+def combine_rows(X, constant, a, pulled):
+    """pulled += Z'a for Z = (X, constant), four rows at a time."""
+    n, d = X.shape
+    whole, total = n - n % 4, 0.0
+    for i in range(0, whole, 4):
+        one, two, three, four = a[i], a[i + 1], a[i + 2], a[i + 3]
+        if one != 0.0 or two != 0.0 or three != 0.0 or four != 0.0:
+            for j in range(d):
+                pulled[j] += one * X[i, j] + two * X[i + 1, j] + three * X[i + 2, j] + four * X[i + 3, j]
+    for i in range(whole, n):
+        for j in range(d):
+            pulled[j] += a[i] * X[i, j]
+    for i in range(n):
+        total += a[i]
+    pulled[d] += constant * total
+
+
+@njit(**OPTIONS)
 def add_squares(Z, weight, rows, count, M):
     """M += sum_i weight_i z_i z_i' over the first `count` of `rows`, its lower half.
 

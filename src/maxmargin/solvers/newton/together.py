@@ -17,7 +17,6 @@ from ...certificates.certificate import Certificate
 from ...certificates.small_designs import SmallDesigns
 from ...model.losses.smooth import ExponentialTerms, LogisticTerms, PoissonTerms
 from ...model.problem import Point
-from ...model.samples.rows import make_writable
 from ...runtime.interpreter import release_interpreter
 from ...runtime.threads import run_strips
 from ..result import SENTENCES, Progress, Result, Status
@@ -108,7 +107,7 @@ def take_steps(
     problems: SmallDesigns, kinked: bool, tol: float, workers: int, is_over: Callable[[], bool]
 ) -> Solutions:
     """Steps for every problem from w = 0, by so many workers; those there is no time for stay there."""
-    total, (n, size) = len(problems), problems.Z.shape
+    total, (n, size) = len(problems), problems.shape
     solutions = Solutions(np.zeros((total, size)), np.zeros((total, n)), np.zeros((total, 4)))
     minimise = make_interior_steps(problems, tol, solutions) if kinked else make_newton_steps(problems, tol, solutions)
 
@@ -132,7 +131,7 @@ def make_interior_steps(problems: SmallDesigns, tol: float, solutions: Solutions
     from ...compiled.small_barrier import minimise_all_kinked
 
     p, _, e, lo, hi = problems.row
-    (n, size), real = problems.Z.shape, problems.loss.target == "real"
+    (n, size), real = problems.shape, problems.loss.target == "real"
     max_steps = limit_steps(n * size**2)
     repeated = find_repeated_rows(problems.Z, p, e)
     if repeated is None:
@@ -160,16 +159,15 @@ def make_newton_steps(problems: SmallDesigns, tol: float, solutions: Solutions) 
     """Newton's method for the problems start to stop: of many rows for each feature, some are solved first."""
     aim = tol if tol >= CLOSE_TOL else max(CLOSE_SHARE * tol, LEAST_AIM)
     kind, real, rows = describe_rows(problems)
-    n, size = problems.Z.shape
+    n, size = problems.shape
     max_steps = limit_steps(n * size**2 if problems.row is None else ROW_PASSES * n * size + size**3)
     least = ROW_DRAW_RATIO * DRAWN_ROWS_PER_FEATURE * size
     if n >= (least if problems.row is None else max(least, SAMPLED_MIN_ROWS)):
         from ...compiled.sampled_newton import minimise_all_sampled
 
-        samples = problems.features.samples
-        X, drawn = make_writable(np.ascontiguousarray(samples.X, np.float64)), draw_weighted_rows(samples)
+        rows_and_constant = problems.rows, problems.constant, *draw_weighted_rows(problems.features.samples)
         return lambda start, stop: minimise_all_sampled(
-            start, stop, kind, X, problems.Z, *drawn, problems.free, real, problems.c, *rows, aim, max_steps, *solutions
+            start, stop, kind, *rows_and_constant, problems.free, real, problems.c, *rows, aim, max_steps, *solutions
         )
     from ...compiled.small_newton import minimise_all
 
@@ -199,7 +197,7 @@ def start_curvature(problems: SmallDesigns) -> tuple[np.ndarray, np.ndarray]:
 
     The same zeros for losses without five numbers, whose curvature changes everywhere at the first step.
     """
-    n, size = problems.Z.shape
+    n, size = problems.shape
     if problems.row is None or len(problems) == 1:
         return np.zeros(n), np.zeros((size, size))
     curvature = 1.0 / problems.row.d[0]
