@@ -13,7 +13,7 @@ from maxmargin.runtime.scikit_learn import VERSION
 # test name with wildcards -> why a user would not mind that it fails
 EXPECTED = {
     "test_svr_errors": (
-        "A callable kernel that returns a matrix of the wrong shape is refused by fit, in a sentence with both shapes; "
+        "A callable kernel that returns a matrix of the wrong shape raises an error in fit that names both shapes; "
         "scikit-learn fits it and complains about its own internals when it predicts."
     ),
     "test_linear_svm_convergence_warnings*": (
