@@ -423,7 +423,8 @@ def test_compiled_numbers_of_a_certificate(layers, finite):
         if not finite:
             found[0, 17] = np.inf  # no dual has room for what is missing
         b, balance, drift, reach, floor = rng.normal(size=layers), rng.uniform(0.5, 1.0, layers), 1e-13, 1.5, 1e-3
-        found[:, 6] = balance
+        lost = 1e-3  # by the sum of the duals in floating point
+        found[:, 6], found[:, 7] = balance - lost, lost
         halves = Enclosed(float(rng.uniform(0.1, 3.0)), 1e-13)
         sums, offset = None, Enclosed(0.0, 0.0)
         for layer, row in enumerate(found.tolist()):
@@ -441,7 +442,10 @@ def test_compiled_numbers_of_a_certificate(layers, finite):
         size = max(abs(numbers[0]), abs(numbers[1]), floor)
         gap = min(numbers[3], numbers[0] - numbers[1])
         assert numbers[7] == (gap / size if finite else np.inf)
-        found[0, 15] = 0.0
+        found[0, 7] = 0.0
+        combine_numbers(found.copy(), layers, b, balance, tuple(halves), drift, reach, 1.0, floor, numbers)
+        assert (numbers[5], numbers[7]) == (0.0, np.inf)
+        found[0, 7], found[0, 15] = lost, 0.0
         combine_numbers(found, layers, b, balance, tuple(halves), drift, reach, 1.0, floor, numbers)
         assert (numbers[5], numbers[7]) == (0.0, np.inf)
 

@@ -13,13 +13,12 @@ from ..model.intercept import find_median_intercept
 from ..model.kernels import has_formula
 from ..model.problem import Point
 from ..model.tiles import evaluate_square
-from ..runtime.threads import run_strips
 from ..solvers.smo.cells import CellRows, JointCells
+from ..solvers.smo.matrix_products import multiply_at
 from .kernel_problems import KernelProblems
 
 MAX_SAMPLES_PER_FOLD = 2000  # up to which pair steps over the whole matrix are quicker than a solve of its own
 MAX_LINEAR_SAMPLES_PER_FOLD = 1000  # of a linear kernel, for which there are solvers that need no matrix
-FOLDS_PER_STRIP = 32  # whose held-out samples a core decides at a time
 REFINED_SHARE_OF_GAP = 0.3  # of the gap that was asked for, to which folds go on that the judge finds short of it
 RELATIVE_GAP_COLUMN, SOUND_COLUMN = 7, 5  # of the numbers of a certificate
 
@@ -158,12 +157,4 @@ class SharedFolds:
         if self.products is not None:
             cuts = pairwise(places.tolist())
             return np.concatenate([each[rows[slice(*cut)]] for each, cut in zip(self.products, cuts, strict=True)])
-        from ..compiled.cells import score_rows
-
-        scores = np.empty(len(rows))
-
-        def work(start: int, stop: int) -> None:
-            score_rows(start, stop, cells.matrix, cells.index, cells.ends, coef, rows, places, scores)
-
-        run_strips(work, len(self.folds), FOLDS_PER_STRIP)
-        return scores
+        return multiply_at(cells.matrix, cells.index, cells.ends, coef, rows, places)

@@ -20,6 +20,7 @@ MIN_RUN_ROWS = 8  # on average, from which on each run of rows is a product of i
 ROWS_PER_PRODUCT = 512
 FEW_VALUES = 1 << 12  # of the matrix, which are copied in less time than it takes to look for runs
 COPIED_VALUES = 1 << 20  # of the matrix, at a time, where rows of it are copied
+PROBLEMS_PER_STRIP = 32  # whose rows a core multiplies at a time
 
 
 class Runs(NamedTuple):
@@ -159,3 +160,18 @@ def multiply_covered(
     run_strips(multiply, len(strips), 1)
     cuts = [(own, slice(*cut)) for own, cut in zip(places, pairwise(ends), strict=True)]
     return [scores[cut] for cut in cuts], [errors[cut] for cut in cuts] if relative else []
+
+
+def multiply_at(
+    matrix: np.ndarray, index: np.ndarray, ends: np.ndarray, coef: np.ndarray, rows: np.ndarray, places: np.ndarray
+) -> np.ndarray:
+    """sum_j coef_j K[index_j, i] over the samples of problem k, at the rows i from places[k] to places[k + 1]."""
+    from ...compiled.cells import score_rows
+
+    scores = np.empty(len(rows))
+
+    def work(start: int, stop: int) -> None:
+        score_rows(start, stop, matrix, index, ends, coef, rows, places, scores)
+
+    run_strips(work, len(places) - 1, PROBLEMS_PER_STRIP)
+    return scores
