@@ -146,8 +146,6 @@ def __getattr__(name: str) -> Any:
     """A public name, from its module."""
     if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if PLACES[name].startswith(("estimators.", "tuning.")):
-        import_module(".compiled.compiler", __package__)  # with it Numba, so that the first fit does not wait for it
     globals()[name] = getattr(import_module(f".{PLACES[name]}", __package__), name)
     return globals()[name]
 

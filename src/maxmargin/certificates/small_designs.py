@@ -123,12 +123,13 @@ class SmallDesigns:
         """Say that the judge will be called, so that it may be compiled meanwhile."""
         if self.row is None:
             return
-        from ..compiled.second_process import expect
         from ..compiled.small_designs import judge_designs
 
-        table, away = np.empty((1, 1)), self.features.samples.displacement
-        row = self.row
-        expect(judge_designs, lambda: (self.Z, 1.0, away, self.free, table, table, *row, table, table))
+        if not getattr(judge_designs, "overloads", True):  # the first time, and not where nothing is compiled
+            from ..compiled.second_process import expect
+
+            table, away, row = np.empty((1, 1)), self.features.samples.displacement, self.row
+            expect(judge_designs, lambda: (self.Z, 1.0, away, self.free, table, table, *row, table, table))
 
     def certify(self, k: int, values: list[float], scores: np.ndarray, b: float) -> Certificate | None:
         """The certificate of problem k from what `sum_rows` has found of it; its intercept has the size b."""
