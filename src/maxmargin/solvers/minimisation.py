@@ -391,7 +391,7 @@ def start_descent(
     lo = np.full(len(x0), -np.inf) if lo is None else lo
     hi = np.full(len(x0), np.inf) if hi is None else hi
     if not (np.array_equal(lo, state["lo"]) and np.array_equal(hi, state["hi"])):
-        raise ValueError("resume holds a run with other bounds than these.")
+        raise ValueError("resume holds a run with different bounds.")
     return unpack(state, FunctionOracle(fun), cuts, (ridge,), lo, hi)
 
 
