@@ -45,7 +45,9 @@ BROKEN = {
     "line 3: gamma must be finite numbers, got '1_0'": (SVM, "gamma 0.5", "gamma 1_0"),
     "line 3: one of svm_type, .* was expected, got 'gama'": (SVM, "gamma", "gama"),
     "line 4: nr_class must be a whole number of at least 2, got '1'": (SVM, "nr_class 2", "nr_class 1"),
-    "line 4: nr_class must be a whole number of at least 2, got '99999999999'": (SVM, "nr_class 2", "nr_class 99999999999"),
+    "line 4: nr_class must be a whole number of at least 2, got '99999999999'": (
+        SVM, "nr_class 2", "nr_class 99999999999",
+    ),
     "line 6: rho must be 2305843005992468481 numbers, got 1": (SVM, "nr_class 2", "nr_class 2147483647"),
     "must have 2000000000 support vectors, as total_sv says, and has 2": (SVM, "total_sv 2", "total_sv 2000000000"),
     "must have 3 support vectors, as total_sv says, and has 2": (SVM, "total_sv 2", "total_sv 3"),

@@ -71,8 +71,8 @@ class StructuredModel:
         answer = self.joint_feature(X[0], y[0])
         if isinstance(answer, tuple):
             raise ValueError(
-                f"{type(self).__name__}.prepare must return the number of weights, since it does not follow from the "
-                "pairs (indices, values) that joint_feature returns."
+                f"{type(self).__name__}.prepare must return the number of weights, since joint_feature returns pairs "
+                "(indices, values), which do not determine it."
             )
         return int(np.size(answer))
 

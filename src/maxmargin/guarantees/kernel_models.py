@@ -97,7 +97,7 @@ def find_support(model, X, targets: np.ndarray) -> np.ndarray:
             where = f" of class {model.classes_[k]}" if labels else ""
             place = start + int(np.argmax(found < 0))
             raise ValueError(
-                f"X has no row{where} that equals support vector {place}; so the model was fitted on other data."
+                f"X has no row{where} that equals support vector {place}; the model was fitted on other data."
             )
         support.append(members[found])
     return np.concatenate(support)
