@@ -69,18 +69,25 @@ def start_between_bounds(free, p, e, lo, hi, a, low, high, push):
 
 
 @njit(**OPTIONS)
-def soften(z, v, low, high, theta, weight):
+def invert(x, inverse):
+    """1 / x: a step divides by distances and multipliers many times, and a division takes as long as ten products."""
+    for i in range(x.shape[0]):
+        inverse[i] = 1.0 / x[i]
+
+
+@njit(**OPTIONS)
+def soften(z, v, per_low, per_high, theta, weight):
     """theta = 1 / (z / low + v / high), which is added to `weight`."""
     for i in range(theta.shape[0]):
-        theta[i] = low[i] * high[i] / (z[i] * high[i] + v[i] * low[i])
+        theta[i] = 1.0 / (z[i] * per_low[i] + v[i] * per_high[i])
     add_multiple(1.0, theta, weight)
 
 
 @njit(**OPTIONS)
-def push_rows(f, push, theta, rise, fall, low, high, right, summed):
+def push_rows(f, push, theta, rise, fall, per_low, per_high, right, summed):
     """right = -(f + push) + rise / low - fall / high, and theta times it added to `summed`."""
     for i in range(f.shape[0]):
-        right[i] = rise[i] / low[i] - fall[i] / high[i] - push[i]
+        right[i] = rise[i] * per_low[i] - fall[i] * per_high[i] - push[i]
     for i in range(f.shape[0]):
         right[i] -= f[i]
     for i in range(f.shape[0]):
@@ -88,33 +95,33 @@ def push_rows(f, push, theta, rise, fall, low, high, right, summed):
 
 
 @njit(**OPTIONS)
-def move_duals(theta, right, df, rise, fall, low, high, z, v, da, dz, dv):
+def move_duals(theta, right, df, rise, fall, per_low, per_high, z, v, da, dz, dv):
     """How duals and multipliers move with the scores, for the products (a - lo) z = rise and (hi - a) v = fall."""
     for i in range(df.shape[0]):
         da[i] = theta[i] * (right[i] - df[i])
     for i in range(df.shape[0]):
-        dz[i] = (rise[i] - z[i] * da[i]) / low[i] - z[i]
+        dz[i] = (rise[i] - z[i] * da[i]) * per_low[i] - z[i]
     for i in range(df.shape[0]):
-        dv[i] = (fall[i] + v[i] * da[i]) / high[i] - v[i]
+        dv[i] = (fall[i] + v[i] * da[i]) * per_high[i] - v[i]
 
 
 @njit(**FINITE)
-def find_fastest(x, dx, sign):
+def find_fastest(per_x, dx, sign):
     """The largest rate at which any x falls, relative to its size."""
     rate = 0.0
-    for i in range(x.shape[0]):
-        rate = max(rate, sign * dx[i] / x[i])
+    for i in range(per_x.shape[0]):
+        rate = max(rate, sign * dx[i] * per_x[i])
     return rate
 
 
 @njit(**OPTIONS)
-def find_longest(state, moves):
+def find_longest(inverse, moves):
     """The longest step, at most 1 / BOUNDARY_SHARE, that keeps distances and multipliers positive."""
     rate = BOUNDARY_SHARE
-    for k in range(state.shape[1]):
+    for k in range(inverse.shape[1]):
         for part in range(LOW, V + 1):
             sign = 1.0 if part == HIGH else -1.0
-            rate = max(rate, find_fastest(state[part, k], moves[max(part - HIGH, 0), k], sign))
+            rate = max(rate, find_fastest(inverse[part, k], moves[max(part - HIGH, 0), k], sign))
     return 1.0 / rate
 
 
@@ -222,19 +229,19 @@ def halve_square(u, ridge):
 
 
 @njit(**OPTIONS)
-def solve_for_move(Z, L, gradient, f, theta, rise, fall, state, right, summed, du, df, moves):
+def solve_for_move(Z, L, gradient, f, theta, rise, fall, state, inverse, right, summed, du, df, moves):
     """Newton's step for given products of distances and multipliers; whether it is finite."""
-    low, high, z, v, push = state[LOW], state[HIGH], state[Z_], state[V], state[PUSH]
+    per_low, per_high, z, v, push = inverse[LOW], inverse[HIGH], state[Z_], state[V], state[PUSH]
     fill(summed, 0.0)
     for k in range(theta.shape[0]):
-        push_rows(f, push[k], theta[k], rise[k], fall[k], low[k], high[k], right[k], summed)
+        push_rows(f, push[k], theta[k], rise[k], fall[k], per_low[k], per_high[k], right[k], summed)
     combine(summed, Z, du)
     add_multiple(-1.0, gradient, du)
     solve_factored(L, du)
     project(Z, du, df)
     da, dz, dv = moves[0], moves[1], moves[2]
     for k in range(theta.shape[0]):
-        move_duals(theta[k], right[k], df, rise[k], fall[k], low[k], high[k], z[k], v[k], da[k], dz[k], dv[k])
+        move_duals(theta[k], right[k], df, rise[k], fall[k], per_low[k], per_high[k], z[k], v[k], da[k], dz[k], dv[k])
     total = 0.0
     for j in range(du.shape[0]):
         total += abs(du[j])
@@ -248,6 +255,7 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
     layers, ridge = count_layers(e), 0.0 if free else 1.0
     state, moves, sides = np.empty((6, layers, n)), np.zeros((3, layers, n)), np.empty((4, layers, n))
     a, low, high, z, v = state[A], state[LOW], state[HIGH], state[Z_], state[V]
+    inverse = np.empty((V + 1, layers, n))
     theta, right, rise, fall = sides[0], sides[1], sides[2], sides[3]
     vectors, rows = np.zeros((4, n)), np.empty(n, np.int64)
     f, df, summed, weight = vectors[0], vectors[1], vectors[2], vectors[3]
@@ -286,7 +294,9 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
             return
         fill(weight, 0.0)
         for k in range(layers):
-            soften(z[k], v[k], low[k], high[k], theta[k], weight)
+            for part in range(LOW, V + 1):
+                invert(state[part, k], inverse[part, k])
+            soften(z[k], v[k], inverse[LOW, k], inverse[HIGH, k], theta[k], weight)
         for j in range(size):
             fill(M[j], 0.0)
         add_squares(Z, weight, rows, n, M)
@@ -299,9 +309,9 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
             for k in range(layers):
                 correct(target, 1.0, moves[0, k], moves[1, k], rise[k])
                 correct(target, -1.0, moves[0, k], moves[2, k], fall[k])
-            if not solve_for_move(Z, L, gradient, f, theta, rise, fall, state, right, summed, du, df, moves):
+            if not solve_for_move(Z, L, gradient, f, theta, rise, fall, state, inverse, right, summed, du, df, moves):
                 return
-            t = find_longest(state, moves)
+            t = find_longest(inverse, moves)
         t = min(1.0, BOUNDARY_SHARE * t)
         take_step(t, moves, state)
         add_multiple(t, df, f)

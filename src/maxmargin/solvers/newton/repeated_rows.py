@@ -7,6 +7,7 @@ kinks are linear between their bounds. A fit with weights and one with repeated 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -35,14 +36,22 @@ class RepeatedRows(NamedTuple):
         return share[:, self.kinds] * bounds
 
 
+@lru_cache
+def draw_weights(length: int) -> np.ndarray:
+    """Numbers without a pattern, always the same."""
+    return np.sin(np.arange(1.0, length + 1.0))
+
+
 def find_repeated_rows(Z: np.ndarray, p: np.ndarray, e: np.ndarray) -> RepeatedRows | None:
     """Rows of Z that are equal, with the same targets p and flat parts e in every problem; None if there are none.
 
     Rows are sorted by a sum of their numbers with weights that have no pattern; equal rows have the same, bit by bit.
     """
-    weights = np.sin(np.arange(1.0, Z.shape[1] + len(p) + 1.0))
-    roughly = np.sort(Z @ weights[: Z.shape[1]])
-    if len(roughly) < 2 or (roughly[1:] - roughly[:-1]).min() > NEAR_TIE * max(abs(roughly[0]), abs(roughly[-1])):
+    weights = draw_weights(Z.shape[1] + len(p))
+    roughly = Z @ weights[: Z.shape[1]]
+    roughly.sort()
+    apart = np.minimum.reduce(roughly[1:] - roughly[:-1], initial=np.inf)
+    if len(roughly) < 2 or apart > NEAR_TIE * max(-float(roughly[0]), float(roughly[-1])):
         return None
     keys = (Z * weights[: Z.shape[1]]).sum(axis=1)
     for row, weight in zip(p, weights[Z.shape[1] :], strict=True):
