@@ -51,7 +51,7 @@ UNBOUNDED_SIZE = 1e20  # a point further away than this, or a value below its ne
 
 @dataclass(frozen=True, repr=False)
 class Minimum(Displayed):
-    """F(x) = fun(x) + ridge/2 |x|^2 at its least, and what is known of how near that is to the minimum.
+    """The lowest F(x) = fun(x) + ridge/2 |x|^2 that was found, and what is proven of how near the minimum is.
 
     Attributes
     ----------
