@@ -236,7 +236,7 @@ def test_parquet_refusals(parquet_folder):
     with pytest.raises(ValueError, match=r"is a folder without .parquet files"):
         ParquetBlocks(parquet_folder / "empty")
     parquet.write_table(pyarrow.table({"x0": [1]}), parquet_folder / "c.parquet")
-    with pytest.raises(ValueError, match=r"c.parquet has other columns than .*a.parquet"):
+    with pytest.raises(ValueError, match=r"c.parquet differs from .*a.parquet in its columns or their types"):
         ParquetBlocks(parquet_folder, target="target", features=["x0"])
     (parquet_folder / "c.parquet").write_text("nonsense")
     with pytest.raises(ValueError, match=r"c.parquet cannot be read as a Parquet file"):

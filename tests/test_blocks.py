@@ -299,7 +299,7 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
         LinearSVC(loss="hinge", C=2.0, checkpoint=path).fit(ArrayBlocks(X, y))
     with pytest.raises(ValueError, match="belongs to another problem: its loss"):
         LinearSVC(loss="squared_hinge", checkpoint=path).fit(ArrayBlocks(X, y))
-    with pytest.raises(ValueError, match="is of the solver 'multipliers', not of this one"):
+    with pytest.raises(ValueError, match="belongs to the solver 'multipliers', not to this one"):
         LinearSVC(loss="hinge", solver="bundle", checkpoint=path).fit(ArrayBlocks(X, y))
     assert path.read_bytes() == kept
     path.write_text("nothing")

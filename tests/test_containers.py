@@ -77,7 +77,7 @@ def lay_open_folder(folder: Path) -> None:
 def test_what_others_may_have_laid_there_is_not_executed(lay, temporary, monkeypatch):
     """Then nothing is kept, and one sentence says so."""
     lay(temporary / f"maxmargin-{os.getuid()}")
-    with pytest.warns(UserWarning, match="Compiled code cannot be kept: every process compiles for seconds"):
+    with pytest.warns(UserWarning, match="Compiled code cannot be kept: every process spends seconds compiling"):
         assert not find_cache_without_numba_s_places(monkeypatch)
     assert not os.environ.get("NUMBA_CACHE_DIR")
 

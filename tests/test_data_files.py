@@ -431,9 +431,9 @@ RANGE_FAULTS = {
     "x\n-1\n": "line 2: 2 finite numbers were expected, got '-1'",
     "x\n-1 1\n1 0 nan\n": "line 3: 2 finite numbers were expected, got '1 0 nan'",
     "x\n-1 1\n1 0 1_0\n": "line 3: 2 finite numbers were expected, got '1 0 1_0'",
-    "x\n-1 1\n2 0 1\n1 0 1\n": "line 4: an index that rises from 1 on was expected, got '1 0 1'",
-    "x\n-1 1\n0 0 1\n": "line 3: an index that rises from 1 on was expected, got '0 0 1'",
-    "x\n-1 1\n99999999999999999999999999 0 1\n": "line 3: an index that rises from 1 on was expected, got "
+    "x\n-1 1\n2 0 1\n1 0 1\n": "line 4: increasing indices of at least 1 were expected, got '1 0 1'",
+    "x\n-1 1\n0 0 1\n": "line 3: increasing indices of at least 1 were expected, got '0 0 1'",
+    "x\n-1 1\n99999999999999999999999999 0 1\n": "line 3: increasing indices of at least 1 were expected, got "
     "'99999999999999999999...'",
 }
 

@@ -90,7 +90,7 @@ def test_features_beyond_the_support_vectors(tmp_path):
     assert load(tmp_path / "model").n_features_in_ == 5
     model = load(tmp_path / "model", n_features=7)
     assert model.predict(wide).shape == (60,)
-    with pytest.raises(ValueError, match="n_features must be a whole number from 5 on, got 4"):
+    with pytest.raises(ValueError, match="n_features must be a whole number of at least 5, got 4"):
         load(tmp_path / "model", n_features=4)
 
 

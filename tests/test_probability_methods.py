@@ -268,5 +268,5 @@ def test_reliability_diagrams_show_counts_and_the_error():
 def test_what_reliability_diagrams_refuse(arguments, message):
     with pytest.raises(ValueError, match=message):
         plot_calibration(*arguments)
-    with pytest.raises(ValueError, match="bins must be an int from 1 on, got 0"):
+    with pytest.raises(ValueError, match="bins must be a whole number of at least 1, got 0"):
         bin_calibration([0, 1], [0.1, 0.2], bins=0)

@@ -29,10 +29,10 @@ FITS = {
     r"X\[2\] has 3 rows and y\[2\] has 2 labels": (X, [*Y[:2], Y[2][:2], *Y[3:]], {}),
     r"X\[2\] must be finite, and holds NaN or infinity": (with_entry(np.nan), Y, {}),
     r"X\[4\] has 2 features, and X\[0\] has 3": ([*X[:4], X[4][:, :2], X[5]], Y, {}),
-    r"X\[1\] must have the shape \(length, n_features\), neither of them 0, got \(0, 3\)": (
+    r"X\[1\] must have the shape \(length, n_features\), both at least 1, got \(0, 3\)": (
         [X[0], np.zeros((0, 3)), *X[2:]], [Y[0], np.zeros(0, int), *Y[2:]], {},
     ),
-    r"X\[0\] must have the shape \(length, n_features\), neither of them 0, got \(3,\)": ([x[0] for x in X], Y, {}),
+    r"X\[0\] must have the shape \(length, n_features\), both at least 1, got \(3,\)": ([x[0] for x in X], Y, {}),
     r"X\[0\] must be an array of numbers": ([[[1.0, 2.0], [3.0]]] * 6, Y, {}),
     r"X must be a list of sequences, each an array of shape \(length, n_features\), got one array of shape \(6, 3\)": (
         np.ones((6, 3)), Y, {},

@@ -36,6 +36,7 @@ extensions = [
 templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(ROOT / "website" / "static" / "scorer.js")
 default_role = "py:plain"
 highlight_language = "none"
 pygments_style = "a11y-high-contrast-light"

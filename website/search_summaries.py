@@ -15,9 +15,22 @@ LENGTH = 200  # letters of a summary
 def summarise(doctree: nodes.document) -> str:
     """The first paragraph of prose, up to a whole word: neither a note nor a line of code such as an import."""
     prose = (each for each in doctree.findall(nodes.paragraph) if not is_aside(each))
-    first = next(prose, None)
-    text = " ".join(first.astext().split()) if first is not None else ""
+    return shorten(next(prose, None))
+
+
+def shorten(paragraph: nodes.Node | None) -> str:
+    """Its first words."""
+    text = " ".join(paragraph.astext().split()) if paragraph is not None else ""
     return text if len(text) <= LENGTH else text[:LENGTH].rpartition(" ")[0] + " ..."
+
+
+def list_entries(page: str, doctree: nodes.document) -> dict[str, str]:
+    """Of a glossary: the first words of each entry, by its place."""
+    entries = {}
+    for term in doctree.findall(nodes.term):
+        words = next(term.parent.findall(nodes.paragraph), None)
+        entries.update({f"{page}#{name}": shorten(words) for name in term["ids"] if name.startswith("term-")})
+    return entries
 
 
 def is_aside(paragraph: nodes.paragraph) -> bool:
@@ -35,7 +48,10 @@ def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 def write_summaries(app: Sphinx, error: Exception | None) -> None:
     """_static/summaries.js."""
     if error is None:
-        found = {page: summarise(app.env.get_doctree(page)) for page in sorted(app.env.found_docs)}
+        found = {}
+        for page in sorted(app.env.found_docs):
+            doctree = app.env.get_doctree(page)
+            found |= {page: summarise(doctree), **list_entries(page, doctree)}
         text = f"const SUMMARIES = {json.dumps(found, indent=0)};\n"
         Path(app.outdir, "_static", "summaries.js").write_text(text, encoding="utf-8")
 

@@ -38,7 +38,7 @@ def test_resume_refuses_other_data(blobs, line, capsys):
     assert_refused(
         capsys,
         Exit.BAD_INPUT,
-        "other holds other data than those that m was trained on",
+        "other is not the data that m was trained on",
         "train",
         "--resume",
         "m",

@@ -80,8 +80,8 @@ REFUSED = {
     "labels": (([[1], [2]], [[1, 2], [3, 4]]), {}, r"y must have one value for each of the 2 samples"),
     "length": (([[1]], [1, 2]), {}, r"y must have one value for each of the 1 samples, got shape \(2,\)"),
     "vector": (([1, 2], [1, 2]), {}, "X must have two dimensions, got 1"),
-    "query": (([[1]], [1]), {"query": [-1]}, r"query must hold whole numbers from 0 on, but query\[0\] is -1"),
-    "half": (([[1]], [1]), {"query": [0.5]}, r"query must hold whole numbers from 0 on, but query\[0\] is 0.5"),
+    "query": (([[1]], [1]), {"query": [-1]}, r"query must hold whole numbers of at least 0, but query\[0\] is -1"),
+    "half": (([[1]], [1]), {"query": [0.5]}, r"query must hold whole numbers of at least 0, but query\[0\] is 0.5"),
     "zero": (([[1]], [1]), {"zero_based": "auto"}, "zero_based must be True or False, got 'auto'"),
 }  # fmt: skip
 

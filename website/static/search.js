@@ -1,10 +1,11 @@
-// Below each result of a search, the first words of its page.
+// Below each result of a search, the first words of its page, or of the glossary's entry.
 document.addEventListener("DOMContentLoaded", () => {
   const describe = (item) => {
     const link = item.querySelector("a");
-    const page = link && link.getAttribute("href").replace(/\.html.*$/, "");
-    if (page && SUMMARIES[page] && !item.querySelector("p")) {
-      item.appendChild(document.createElement("p")).textContent = SUMMARIES[page];
+    const place = link ? decodeURIComponent(link.getAttribute("href")).replace(".html", "") : "";
+    const summary = SUMMARIES[place] || SUMMARIES[place.replace(/[?#].*$/, "")];
+    if (summary && !item.querySelector("p")) {
+      item.appendChild(document.createElement("p")).textContent = summary;
     }
   };
   const observer = new MutationObserver((changes) => {

@@ -2,8 +2,8 @@
 Does 90 per cent mean 90 per cent?
 ==================================
 
-Of all tumours that are given a probability of 0.9, nine in ten should be benign. The diagram compares what was said
-with what came true, bin by bin, and the bars show how many tumours are in each bin.
+Of all tumours that are given a probability of 0.9, nine in ten should be benign. The diagram compares the predicted
+share with the observed one, bin by bin, and the bars show how many tumours are in each bin.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Which flowers would the others get wrong?
 =========================================
 
-Leave-one-out asks of each flower what a machine would say that was trained on all others. Samples that are not support
+For each flower, leave-one-out asks what a machine trained on all the others would say. Samples that are not support
 vectors cannot change anything, so only a few machines have to be solved again, each from where the first one ended.
 """
 

@@ -3,7 +3,7 @@ Which digits are mistaken for which?
 ====================================
 
 Ten classes make 45 machines, one for each pair, and the vote of all of them decides. The table shows the errors on
-digits that were not used in the fit; the title how far from optimal the worst of the 45 machines is.
+digits that were not used in the fit; the title says how far from optimal the worst of the 45 machines is.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Between which values do nine in ten lie?
 ========================================
 
 The quantile loss fits a quantile instead of a mean. Three fits give a median with a band around it that is wide where
-the targets vary much.
+the targets vary a lot.
 """
 
 import matplotlib.pyplot as plt

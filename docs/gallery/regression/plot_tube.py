@@ -2,7 +2,7 @@
 How wide a tube?
 ================
 
-Support vector regression does not pay for errors below epsilon. Samples inside the tube have no say; the curve is
+Support vector regression does not pay for errors below epsilon. Samples inside the tube do not matter; the curve is
 held by those on its walls and outside. A wider tube leaves fewer of these, and a flatter curve.
 """
 

@@ -3,7 +3,7 @@ Which loss ignores wild targets?
 ================================
 
 Thirty targets are wrong by a lot. Squares make these few targets heavier than all others together; the Huber
-loss and the absolute loss grow like :math:`|f - y|`, and give way much less.
+loss and the absolute loss grow like :math:`|f - y|`, and are pulled far less.
 """
 
 import matplotlib.pyplot as plt

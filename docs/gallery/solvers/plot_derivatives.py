@@ -2,8 +2,8 @@
 When is a derivative a derivative?
 ==================================
 
-Derivatives in every direction do not make a Gâteaux derivative, and that does not make a Fréchet derivative. One
-function for each step that fails, and below it how it fails.
+Derivatives in every direction do not make a Gâteaux derivative, and a Gâteaux derivative does not make a Fréchet
+derivative. Each column shows a function for which one of these steps fails, and below it why.
 """
 
 import matplotlib.pyplot as plt

@@ -117,7 +117,7 @@ def combine_row_groups(paths: list[Path], schema, width: int) -> tuple[list[RowG
     for path in paths:
         with read_footer(path) as footer:
             if not footer.schema_arrow.equals(schema, check_metadata=False):
-                raise ValueError(f"{path} has other columns than {paths[0]}, or other types.")
+                raise ValueError(f"{path} differs from {paths[0]} in its columns or their types.")
             rows = [footer.metadata.row_group(k).num_rows for k in range(footer.num_row_groups)]
         groups, filled = [], 0
         for k, count in enumerate(rows):

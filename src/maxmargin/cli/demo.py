@@ -1,4 +1,4 @@
-"""maxmargin demo: one small fit, judged beside scikit-learn's; or --write, which makes files to play with."""
+"""maxmargin demo: one small fit next to scikit-learn's, both certified; or --write, which writes files to play with."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from .report import describe_parameters, print_json
 from .train import parse
 
 USAGE = "[options] DATA"
-DESCRIPTION = """What `maxmargin train` with the same options would do: how long it takes, about, and how much memory;
-the solver that it uses, and why; features that drown the others. It fits small parts of the data,
+DESCRIPTION = """What `maxmargin train` with the same options would do: roughly how long it takes and how much memory;
+the solver that it uses, and why; features whose scale drowns out the others. It fits small parts of the data,
 which takes a few per cent of the time of the fit, and saves nothing."""
 
 

@@ -35,16 +35,20 @@ def make_parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("out", metavar="OUT", nargs="?", help="default: stdout, and the accuracy on stderr")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
-        "--probability", action="store_true", help="probabilities of the classes behind each label (-b 1)"
+        "--probability", action="store_true", help="the probabilities of the classes after each label (-b 1)"
     )
-    kind.add_argument("--decisions", action="store_true", help="decision values behind each label")
+    kind.add_argument("--decisions", action="store_true", help="the decision values after each label")
     parser.add_argument("--blocks", action="store_true", help="read DATA block by block, never whole")
     imitated = parser.add_mutually_exclusive_group()
     imitated.add_argument(
-        "--libsvm", dest="imitated_program", action="store_const", const="libsvm", help="say it as svm-predict"
+        "--libsvm", dest="imitated_program", action="store_const", const="libsvm", help="print what svm-predict prints"
     )
     imitated.add_argument(
-        "--liblinear", dest="imitated_program", action="store_const", const="liblinear", help="as LIBLINEAR's"
+        "--liblinear",
+        dest="imitated_program",
+        action="store_const",
+        const="liblinear",
+        help="print what LIBLINEAR's predict prints",
     )
     add_data_options(parser)
     add_output_options(parser)

@@ -39,6 +39,6 @@ def check_hash(training: Training, arguments: argparse.Namespace) -> None:
         raise ValueError(f"{arguments.resume} does not say on which data it was trained, so it cannot be resumed.")
     if kept != hash_data(*training.hashed_data):
         raise ValueError(
-            f"{arguments.data} holds other data than those that {arguments.resume} was trained on; train anew, or give "
-            "the same file."
+            f"{arguments.data} is not the data that {arguments.resume} was trained on; give that file, or train again "
+            "without --resume."
         )

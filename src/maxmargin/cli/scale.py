@@ -17,7 +17,7 @@ from .short_options import SCALE_OPTIONS, expand_short_options
 
 DESCRIPTION = """Scale every feature of DATA to [lower, upper] and write the rows to stdout, as svm-scale does.
 --save stores the ranges, and --restore reads those of another file: scale test data with the ranges of the training
-test data."""
+data."""
 
 
 def make_parser(program: str) -> argparse.ArgumentParser:

@@ -55,7 +55,7 @@ def find_cache() -> bool:
             return True
         del os.environ["NUMBA_CACHE_DIR"]
         numba.config.reload_config()
-    warnings.warn(f"Compiled code cannot be kept: every process compiles for seconds. {REMEDY}", stacklevel=2)
+    warnings.warn(f"Compiled code cannot be kept: every process spends seconds compiling. {REMEDY}", stacklevel=2)
     return False
 
 

@@ -13,7 +13,7 @@ class StructuredModel:
 
     Derive from it and write the three abstract methods; all others have a default. A labelling may be anything: an
     array, a number, a tuple. Two are the same if they are equal as arrays, or as hashable objects. A model that lacks
-    one of the three is refused by `StructuredSVM.fit`, in a sentence that names it.
+    one of the three makes `StructuredSVM.fit` raise an error that names it.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class StructuredModel:
         if isinstance(answer, tuple):
             raise ValueError(
                 f"{type(self).__name__}.prepare must return the number of weights, since joint_feature returns pairs "
-                "(indices, values), which do not tell it."
+                "(indices, values), which do not determine it."
             )
         return int(np.size(answer))
 

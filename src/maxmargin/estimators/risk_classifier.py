@@ -284,6 +284,6 @@ def check_label_matrix(matrix: Any, k: int, name: str, own: float) -> np.ndarray
     bad = ~np.isfinite(matrix) | (matrix < 0) | ((matrix == 0) & ~np.eye(k, dtype=bool) & (own > 0))
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        least = "above 0" if own > 0 else "from 0 on"
+        least = "above 0" if own > 0 else "not negative"
         raise ValueError(f"{name} must be finite and {least}, but {name}[{row}, {column}] is {matrix[row, column]:g}.")
     return matrix

@@ -299,5 +299,7 @@ def check_queries(query: Any, n: int) -> np.ndarray:
     numbers = check_numbers(query, "query", n)
     wrong = np.flatnonzero((numbers < 0) | (numbers != np.floor(numbers)))
     if len(wrong):
-        raise ValueError(f"query must hold whole numbers from 0 on, but query[{wrong[0]}] is {numbers[wrong[0]]:g}.")
+        raise ValueError(
+            f"query must hold whole numbers of at least 0, but query[{wrong[0]}] is {numbers[wrong[0]]:g}."
+        )
     return numbers.astype(np.int64)

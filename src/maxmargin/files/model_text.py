@@ -64,7 +64,9 @@ class ModelText(NamedTuple):
         if not is_valid or not all(least <= int(word) <= INT32.max for word in words):
             got = b" ".join(words)[:MAX_CHARACTERS_SHOWN].decode(errors="replace")
             what = "a whole number" if count == 1 else f"{count} whole numbers"
-            raise self.make_error(line, f"{key} must be {what}{f' from {least} on' if least >= 0 else ''}, got {got!r}")
+            raise self.make_error(
+                line, f"{key} must be {what}{f' of at least {least}' if least >= 0 else ''}, got {got!r}"
+            )
         return [int(word) for word in words]
 
     def numbers(self, key: str, count: int) -> np.ndarray:
@@ -155,5 +157,5 @@ def check_features(n_features: int | None, found: int) -> int:
     if n_features is None:
         return max(found, 1)
     if not isinstance(n_features, int | np.integer) or n_features < max(found, 1):
-        raise ValueError(f"n_features must be a whole number from {max(found, 1)} on, got {n_features!r}.")
+        raise ValueError(f"n_features must be a whole number of at least {max(found, 1)}, got {n_features!r}.")
     return int(n_features)

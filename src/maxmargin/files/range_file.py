@@ -125,6 +125,6 @@ class RangeFileReader:
         while words := self.advance():
             index = int(words[0]) if words[0].isdigit() and len(words[0]) < 20 else -1
             if not before < index <= MAX_INDEX:
-                raise self.make_error(f"an index that rises from {first} on was expected")
+                raise self.make_error(f"increasing indices of at least {first} were expected")
             before = index
             yield (index, *self.convert(words[1:], 2))

@@ -96,7 +96,9 @@ def find_support(model, X, targets: np.ndarray) -> np.ndarray:
         if (found < 0).any():
             where = f" of class {model.classes_[k]}" if labels else ""
             place = start + int(np.argmax(found < 0))
-            raise ValueError(f"X has no row{where} that equals support vector {place}; the model was fitted on others.")
+            raise ValueError(
+                f"X has no row{where} that equals support vector {place}; the model was fitted on other data."
+            )
         support.append(members[found])
     return np.concatenate(support)
 

@@ -98,11 +98,11 @@ class Diagnosis(Displayed):
         The name of the class.
     n_samples, n_features : int
     seconds : float
-        How long it takes, about.
+        The approximate time of the fit.
     at_least : bool
         Whether `seconds` is a lower bound only, since a part of the data took too long.
     bytes : int
-        Memory beside X, at most, about.
+        An approximate upper bound on the memory beside X.
     solver : str
         Which solver takes it and why.
     scale : list of str

@@ -51,7 +51,7 @@ def bin_calibration(y_true, probabilities, *, bins: int = 10, classes=None) -> C
     if not (np.isfinite(p).all() and p.min() >= 0.0 and p.max() <= 1.0):
         raise ValueError("probabilities must be between 0 and 1.")
     if not (isinstance(bins, int | np.integer) and bins >= 1):
-        raise ValueError(f"bins must be an int from 1 on, got {bins!r}.")
+        raise ValueError(f"bins must be a whole number of at least 1, got {bins!r}.")
     if p.ndim == 2:
         labels = np.unique(y) if classes is None else np.asarray(classes)
         if len(labels) != p.shape[1]:

@@ -228,7 +228,7 @@ def choose_last_effort(problem: Problem) -> float:
 
 
 def explain(problem: AnyProblem, solver: str | Solver = "auto", tol: float = 1e-3) -> str:
-    """Which solver takes the problem and why, in a sentence.
+    """Which solver takes the problem, and why.
 
     Parameters
     ----------

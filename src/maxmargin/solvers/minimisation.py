@@ -51,7 +51,7 @@ UNBOUNDED_SIZE = 1e20  # a point further away than this, or a value below its ne
 
 @dataclass(frozen=True, repr=False)
 class Minimum(Displayed):
-    """F(x) = fun(x) + ridge/2 |x|^2 at its least, and what is known of how near that is to the minimum.
+    """The lowest F(x) = fun(x) + ridge/2 |x|^2 that was found, and what is proven of how near the minimum is.
 
     Attributes
     ----------
@@ -391,7 +391,7 @@ def start_descent(
     lo = np.full(len(x0), -np.inf) if lo is None else lo
     hi = np.full(len(x0), np.inf) if hi is None else hi
     if not (np.array_equal(lo, state["lo"]) and np.array_equal(hi, state["hi"])):
-        raise ValueError("resume holds a run with other bounds than these.")
+        raise ValueError("resume holds a run with different bounds.")
     return unpack(state, FunctionOracle(fun), cuts, (ridge,), lo, hi)
 
 

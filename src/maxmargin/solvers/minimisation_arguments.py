@@ -19,12 +19,12 @@ def check_options(fun, method, ridge, tol, max_iter, max_seconds, max_cuts, call
         raise ValueError(f"method must be one of {sorted(RULES)}, got {method!r}.")
     for name, value, least in (("ridge", ridge, 0.0), ("tol", tol, 0.0)):
         if not isinstance(value, Real) or not least <= value < np.inf:
-            raise ValueError(f"{name} must be a number from {least:g} on, got {value!r}.")
+            raise ValueError(f"{name} must be a number of at least {least:g}, got {value!r}.")
     if max_seconds is not None and (not isinstance(max_seconds, Real) or not max_seconds >= 0):
-        raise ValueError(f"max_seconds must be None or a number from 0 on, got {max_seconds!r}.")
+        raise ValueError(f"max_seconds must be None or a number of at least 0, got {max_seconds!r}.")
     for name, value, least in (("max_iter", max_iter, 0), ("max_cuts", max_cuts, 4)):
         if value is not None and (not isinstance(value, Integral) or value < least):
-            raise ValueError(f"{name} must be None or a whole number from {least} on, got {value!r}.")
+            raise ValueError(f"{name} must be None or a whole number of at least {least}, got {value!r}.")
 
 
 def check_start(x0) -> np.ndarray:

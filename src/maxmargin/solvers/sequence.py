@@ -188,7 +188,9 @@ class SolverSequence(Advancing):
         while self.remaining_stages[0].solver.name != at_work:
             self.remaining_stages = self.remaining_stages[1:]
             if not self.remaining_stages:
-                raise ValueError(f"checkpoint={str(self.store.path)!r} is of the solver {at_work!r}, not of this one.")
+                raise ValueError(
+                    f"checkpoint={str(self.store.path)!r} belongs to the solver {at_work!r}, not to this one."
+                )
         if "a" in state:
             return self.start_next_stage(unpack_point(state))
         self.stage, *self.remaining_stages = self.remaining_stages

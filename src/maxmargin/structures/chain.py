@@ -180,7 +180,7 @@ def check_sequence(x: Any, i: int) -> Any:
     elif x.dtype.kind not in "fiub":
         raise ValueError(f"X[{i}] must hold numbers, got {x.dtype}.")
     if x.ndim != 2 or x.shape[0] == 0 or x.shape[1] == 0:
-        raise ValueError(f"X[{i}] must have the shape (length, n_features), neither of them 0, got {x.shape}.")
+        raise ValueError(f"X[{i}] must have the shape (length, n_features), both at least 1, got {x.shape}.")
     values = x.data if sp.issparse(x) else x
     if not np.isfinite(values).all():
         raise ValueError(f"X[{i}] must be finite, and holds NaN or infinity.")

@@ -132,7 +132,7 @@ class ChainExamples(Examples):
     def from_labelling(self, labelling: np.ndarray) -> np.ndarray:
         """The array itself, if its labels are some of ours."""
         if labelling.shape != self.right.shape or labelling.min() < 0 or labelling.max() >= self.chains.n_labels:
-            raise ValueError("The labellings of the point are not of these sequences.")
+            raise ValueError("The labellings of the point belong to other sequences.")
         return np.ascontiguousarray(labelling, np.int16)
 
     def fits(self, labelling) -> bool:

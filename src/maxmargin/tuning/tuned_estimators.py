@@ -215,7 +215,7 @@ class LinearSVRCV(TunedRegressor):
 
 
 class RiskClassifierCV(TunedClassifier):
-    """argmax over C of the mean held-out score of `RiskClassifier`, each cell certified; then it on all rows.
+    """argmax over C of the mean held-out score of `RiskClassifier`, each cell certified; refitted to all rows.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class RiskClassifierCV(TunedClassifier):
 
 
 class RiskRegressorCV(TunedRegressor):
-    """argmax over C of the mean held-out score of `RiskRegressor`, each cell certified; then it on all rows.
+    """argmax over C of the mean held-out score of `RiskRegressor`, each cell certified; refitted to all rows.
 
     Parameters
     ----------

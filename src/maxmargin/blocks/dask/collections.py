@@ -46,7 +46,7 @@ def check_samples(X):
         raise ValueError(f"X must have two dimensions, got a dask array with {X.ndim}.")
     check_numbers(X.dtype, "X")
     if np.isnan(X.shape[1]):
-        raise ValueError("X must have a known number of columns, got nan; call X.compute_chunk_sizes() before.")
+        raise ValueError("X must have a known number of columns, got nan; call X.compute_chunk_sizes() first.")
     return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
 
 
@@ -79,7 +79,7 @@ def rechunk_like(values, X, name: str):
     if count_partitions(values) != count_partitions(X):
         raise ValueError(
             f"X and {name} must have the same partitions, but X has {count_partitions(X)} and {name} has "
-            f"{count_partitions(values)}, and their sizes are not known; call compute_chunk_sizes() of both before."
+            f"{count_partitions(values)}, and their sizes are not known; call compute_chunk_sizes() of both first."
         )
     return values
 

@@ -79,7 +79,7 @@ class ConformalEstimator(BaseEstimator):
         return [Fold(*rows) for rows in kind.split(y[:, None], y)]
 
     def cut_calibration(self, y: np.ndarray, *, classifier: bool) -> Fold:
-        """The rows of "split" that train, and those that calibrate."""
+        """The training rows of "split", and its calibration rows."""
         from sklearn.model_selection import train_test_split
 
         rows = np.arange(len(y))

@@ -66,7 +66,7 @@ class IntervalRegressor(RegressorMixin, ConformalEstimator):
         return self
 
     def _split(self, lower: Any, upper: Any, X: Any, y: np.ndarray) -> None:
-        """Machines of the rows that train, residuals of those that calibrate."""
+        """Machines of the training rows, residuals of the calibration rows."""
         fold = self.cut_calibration(y, classifier=False)
         rows, targets = take_rows(lower, X, y, fold.train)
         first = lower.fit(rows, targets)

@@ -104,7 +104,7 @@ def insert(left: Blocks, before: int, right: Blocks, after: int, total: float, w
 class VennAbersClassifier(ClassifierMixin, ConformalEstimator):
     """[p0(x), p1(x)]: isotonic calibration with the label 0, and with the label 1, added at the score of the row.
 
-    For rows that are exchangeable with those that calibrate, p_y with the true label y is perfectly calibrated: it is
+    For rows that are exchangeable with the calibration rows, p_y with the true label y is perfectly calibrated: it is
     a probability of y = 1 given itself. How far apart the two are says how much is known (Vovk, Petej and Fedorova
     2015). For two classes. docs/coverage.md has the theorem, and what it does not say.
 

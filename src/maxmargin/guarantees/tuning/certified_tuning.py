@@ -201,5 +201,5 @@ def check_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:
     X = X.tocsr() if sp.issparse(X) else np.asarray(X)
     classes, machine = np.unique(y), get_machine(model)
     if len(classes) > 2 and machine._parameter("multi_class") != "ovr":
-        raise ValueError(f"y has {len(classes)} classes: certify_tuning needs multi_class='ovr' then.")
+        raise ValueError(f"y has {len(classes)} classes: certify_tuning then needs multi_class='ovr'.")
     return TuningData(X, np.asarray(y), check_weight(sample_weight, len(y)))

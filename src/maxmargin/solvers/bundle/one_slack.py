@@ -73,7 +73,7 @@ class OneSlack(Solver):
     def __post_init__(self) -> None:
         epsilon = self.epsilon
         if epsilon is not None and (not isinstance(epsilon, Real) or not 0.0 <= epsilon < np.inf):
-            raise ValueError(f"epsilon must be None or a number from 0 on, got {epsilon!r}.")
+            raise ValueError(f"epsilon must be None or a number of at least 0, got {epsilon!r}.")
 
     @property
     def stop(self) -> str:  # type: ignore[override]
