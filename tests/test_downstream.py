@@ -6,12 +6,24 @@ import ast
 import re
 import subprocess
 import sys
+import time
 from itertools import chain
 from pathlib import Path
 
 import downstream
 import pytest
-from downstream import LIBRARIES, Comparison, Library, SuiteRun, check_reasons, read_report, write_reasons, write_table
+from downstream import (
+    LIBRARIES,
+    Comparison,
+    Library,
+    SuiteRun,
+    SwapTimes,
+    check_reasons,
+    read_report,
+    write_reasons,
+    write_table,
+    write_times,
+)
 from downstream_reasons import REASONS, Reason, list_reasons
 
 HERE = Path(__file__).parent
@@ -106,6 +118,26 @@ def test_tests_of_ours_are_there():
             assert not name.startswith("test_")
             tree = ast.parse((HERE / "downstream_uses" / name).read_text())
             assert any(isinstance(node, ast.FunctionDef) and node.name.startswith("test_") for node in tree.body)
+
+
+def test_times_say_what_else_the_machine_did():
+    """Where other programs had more than a few percent of it; their share, and both ratios."""
+    quiet = write_times(SwapTimes((10.0, 12.0), (11.0, 15.0), 0.01))
+    assert "10.0 s of processor time without the swap and 11.0 s with" in quiet
+    assert "1.10 times as long, and by the clock 1.25 times" in quiet.replace("\n", " ")
+    assert quiet.replace("\n", " ").endswith(f"the shortest of {downstream.ROUNDS} runs in turn.")
+    busy = write_times(SwapTimes((10.0, 12.0), (11.0, 15.0), 0.62)).replace("\n", " ")
+    assert busy.endswith("in turn, on a machine that spent 62% of its processors on other work.")
+    assert max(map(len, quiet.splitlines())) <= 120
+
+
+def test_the_processor_time_of_the_machine_grows():
+    """With what this process does, where the machine tells it."""
+    before, began = downstream.read_busy_seconds(), time.process_time()
+    while time.process_time() - began < 0.1:
+        pass
+    spent = downstream.read_busy_seconds() - before
+    assert spent >= 0.05 or not Path("/proc/stat").exists()
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from machine_data import decide, make_classes
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, RiskClassifier, RiskRegressor, solve
 from maxmargin.solvers.smo import SMO
@@ -76,6 +78,17 @@ def test_last_digits_in_the_loop(intercept):
     problem = SVC(kernel="rbf", intercept=intercept).pose_problem(X, y, 0)
     result = solve(problem, SMO(), tol=1e-4)
     assert result.certificate.relative_gap < 1e-10
+
+
+def test_last_digits_of_a_regression_with_most_duals_at_their_bounds():
+    """On the way to nine free duals of 442 there are more than ten features: their equations are singular.
+
+    Directions that do not sum to zero then have to be made up for by one dual, which moves f by 1e-5.
+    """
+    X, y = load_diabetes(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    exact = SVR(kernel="linear", tol=1e-12).fit(X, y).predict(X)
+    np.testing.assert_allclose(SVR(kernel="linear").fit(X, y).predict(X), exact, rtol=1e-9)
 
 
 def test_what_is_dear_is_left_undone():

@@ -198,6 +198,22 @@ def test_classes_against_the_rest(model):
     np.testing.assert_array_equal(found["output_label"], rest.predict(X))
 
 
+@pytest.mark.parametrize("make", [LinearSVC, sklearn.svm.LinearSVC], ids=["ours", "theirs"])
+def test_what_skl2onnx_does_with_scores(make):
+    """docs/saving.md tells: it compares those of two classes with 0.5, and mixes up the rows of a bag."""
+    register_onnx_converters()
+    rows = X.astype(np.float32)
+    rest = OneVsRestClassifier(make()).fit(rows, Y > 0)
+    label = run(skl2onnx.to_onnx(rest, rows[:1]).SerializeToString(), rows)["output_label"]
+    np.testing.assert_array_equal(label, rest.decision_function(rows) > 0.5)
+    bag = BaggingClassifier(make(), n_estimators=2, random_state=0).fit(rows, Y)
+    found = run(skl2onnx.to_onnx(bag, rows[:1], options={"zipmap": False}).SerializeToString(), rows)
+    assert len(found["label"]) == 2
+    rest = OneVsRestClassifier(RiskClassifier("logistic")).fit(X, Y > 0)
+    found = run(skl2onnx.to_onnx(rest, X[:1], options={"zipmap": False}).SerializeToString(), X)
+    np.testing.assert_array_equal(found["label"], rest.predict(X))
+
+
 def test_decisions_of_pairs():
     """A column for each pair; a dictionary with a key for each class cannot hold them."""
     register_onnx_converters()

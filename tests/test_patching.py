@@ -61,6 +61,7 @@ def test_one_line_says_what_was_replaced(capsys, monkeypatch):
     earlier = ModuleType("earlier")
     earlier.Machine = THEIRS["SVC"]
     monkeypatch.setitem(sys.modules, "earlier", earlier)
+    monkeypatch.setitem(sys.modules, "another_name_of_earlier", earlier)  # as multiprocessing does with __main__
     patch_sklearn(["SVC"])
     assert capsys.readouterr().err.endswith("now, but not earlier.Machine, imported before.\n")
 

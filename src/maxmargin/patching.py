@@ -123,9 +123,10 @@ def convert_both_kinds() -> None:
 def list_left(names: list[str]) -> str:
     """Where scikit-learn's classes were imported before, outside of scikit-learn; nothing where they were not."""
     originals = {id(find_original(name)) for name in names}
+    places = {id(module): (place, module) for place, module in reversed(list(sys.modules.items()))}
     left = [
         f"{place}.{name}"
-        for place, module in list(sys.modules.items())
+        for place, module in reversed(list(places.values()))  # a module with two names, such as __main__, by its first
         if isinstance(module, ModuleType) and place.partition(".")[0] not in ("sklearn", "maxmargin")
         for name, value in list(object.__getattribute__(module, "__dict__").items())  # a lazy module stays unloaded
         if id(value) in originals

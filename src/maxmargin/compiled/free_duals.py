@@ -41,19 +41,23 @@ def find_direction(free, rows, slot, f, up, curvature, t, ones, L):
     for r in range(count):
         row = rows[slot[free[r]]]
         for s in range(r):
-            L[r, s] = row[free[s]]
-        L[r, r] = curvature[free[r]] + RIDGE * largest
+            L[r, s] = row[free[s]] + largest
+        L[r, r] = curvature[free[r]] + (1.0 + RIDGE) * largest
         t[r], ones[r] = up[free[r]] - f[free[r]], 1.0
     if not factor(L, L):
         return 0.0
     solve_factored(L, t)
     solve_factored(L, ones)
-    total = weight = gain = 0.0
+    weight = gain = 0.0
     for r in range(count):
-        total += t[r]
         weight += ones[r]
+    for _ in range(2):  # what rounding leaves of the sum the first time is a multiple of the largest t
+        total = 0.0
+        for r in range(count):
+            total += t[r]
+        for r in range(count):
+            t[r] -= total / weight * ones[r]
     for r in range(count):
-        t[r] -= total / weight * ones[r]
         gain += t[r] * (up[free[r]] - f[free[r]])
     return gain
 

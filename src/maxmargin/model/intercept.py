@@ -60,6 +60,8 @@ class Intercept:
         if len(ends) == 1:
             return [1.0]
         above, below = ends[0].total - self.balance, self.balance - ends[1].total
+        if not above + below > 0.0:  # scores so large that both sums round to the same number
+            return [1.0, 0.0]
         return [below / (above + below), above / (above + below)]
 
     def dual_surplus(self, f: np.ndarray, b: float) -> float:
