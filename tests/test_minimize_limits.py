@@ -289,7 +289,7 @@ def test_another_box_is_refused():
     small = minimize(SHOR.fun, np.full(5, 4.5), bounds=(4.0, 5.0))
     assert small.lower_bound > SHOR.minimum + 1.0
     for bounds in (BOX, None, (np.full(5, 4.0), np.full(5, 5.1))):
-        with pytest.raises(ValueError, match="resume holds a run with other bounds"):
+        with pytest.raises(ValueError, match="resume holds a run with different bounds"):
             minimize(SHOR.fun, np.full(5, 4.5), bounds=bounds, resume=small)
     same = minimize(SHOR.fun, np.full(5, 4.5), bounds=(np.full(5, 4.0), 5.0), resume=small)
     assert same.fun == small.fun

@@ -305,3 +305,19 @@ def test_checkpoint_of_other_data_is_refused(tmp_path):
             GridSearchCV(estimator, grid, cv=3, scoring=scoring, checkpoint=path).fit(rows, Y)
     with pytest.raises(ValueError, match="checkpoint must be in a folder that exists"):
         GridSearchCV(SVC(), grid, checkpoint=tmp_path / "nowhere" / "cells").fit(X, Y)
+
+
+def test_ctrl_c_while_scores_become_results(monkeypatch):
+    """It waits until candidates, scores and results are all there: the search ends with its whole table."""
+    search = GridSearchCV(SVC(), GRID, cv=4)
+    format_results = GridSearchCV._format_results
+
+    def interrupt(self, *given):
+        signal.raise_signal(signal.SIGINT)
+        return format_results(self, *given)
+
+    monkeypatch.setattr(GridSearchCV, "_format_results", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.predict(X).shape == Y.shape

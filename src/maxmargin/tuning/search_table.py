@@ -93,7 +93,8 @@ class SearchTable:
         self.solve(current)
         if current.list_missing():
             raise SearchEnded
-        self.close()
+        with delay_interrupt():  # candidates, scores and results belong together
+            self.close()
         return self.results
 
     def solve(self, current: Round) -> None:
