@@ -106,11 +106,11 @@ def move_duals(theta, right, df, rise, fall, per_low, per_high, z, v, da, dz, dv
 
 
 @njit(**FINITE)
-def find_fastest(per_x, dx, sign):
-    """The largest rate at which any x falls, relative to its size."""
+def find_fastest(per_x, dx, per_y, dy, sign):
+    """The largest rate at which any x falls, or any y does along sign dy, relative to its size."""
     rate = 0.0
     for i in range(per_x.shape[0]):
-        rate = max(rate, sign * dx[i] * per_x[i])
+        rate = max(rate, max(-dx[i] * per_x[i], -sign * dy[i] * per_y[i]))
     return rate
 
 
@@ -119,9 +119,9 @@ def find_longest(inverse, moves):
     """The longest step, at most 1 / BOUNDARY_SHARE, that keeps distances and multipliers positive."""
     rate = BOUNDARY_SHARE
     for k in range(inverse.shape[1]):
-        for part in range(LOW, V + 1):
-            sign = 1.0 if part == HIGH else -1.0
-            rate = max(rate, find_fastest(inverse[part, k], moves[max(part - HIGH, 0), k], sign))
+        da, dz, dv = moves[0, k], moves[1, k], moves[2, k]
+        rate = max(rate, find_fastest(inverse[LOW, k], da, inverse[HIGH, k], da, -1.0))
+        rate = max(rate, find_fastest(inverse[Z_, k], dz, inverse[V, k], dv, 1.0))
     return 1.0 / rate
 
 
@@ -134,11 +134,12 @@ def take_step(t, moves, state):
 
 
 @njit(**FINITE)
-def sum_products(low, way, da, z, t, dz):
-    """sum_i (low_i + way da_i) (z_i + t dz_i), with multipliers that are not negative."""
+def sum_products(low, high, da, z, dz, v, dv, t):
+    """sum_i (low_i + t da_i) (z_i + t dz_i) + (high_i - t da_i) (v_i + t dv_i), with no multiplier below zero."""
     total = 0.0
     for i in range(z.shape[0]):
-        total += (low[i] + way * da[i]) * max(z[i] + t * dz[i], 0.0)
+        step = t * da[i]
+        total += (low[i] + step) * max(z[i] + t * dz[i], 0.0) + (high[i] - step) * max(v[i] + t * dv[i], 0.0)
     return total
 
 
@@ -147,9 +148,8 @@ def sum_all_products(t, moves, state):
     """The products of all distances and multipliers after a step of length t."""
     total = 0.0
     for k in range(state.shape[1]):
-        for part in range(LOW, HIGH + 1):
-            way = t if part == LOW else -t
-            total += sum_products(state[part, k], way, moves[0, k], state[part + 2, k], t, moves[part, k])
+        low, high, z, v = state[LOW, k], state[HIGH, k], state[Z_, k], state[V, k]
+        total += sum_products(low, high, moves[0, k], z, moves[1, k], v, moves[2, k], t)
     return total
 
 
@@ -282,7 +282,7 @@ def take_interior_steps(Z, free, p, e, lo, hi, tol, max_steps, scale, centre, u,
         told[STEPS], told[PRIMAL] = steps, primal
         if not products + apart + primal < np.inf:
             return
-        if products + apart <= NEAR_FACTOR * tol * primal or steps == 0:
+        if products + apart <= NEAR_FACTOR * tol * primal or primal == 0.0:
             snap = SNAP_SHARE if products + apart > WORN_SHARE * tol * primal else 0.0
             settled = settle_duals(snap, free, e, lo, hi, scale, low, high, z, v, duals)
             combine(duals, Z, du)

@@ -48,10 +48,12 @@ def find_repeated_rows(Z: np.ndarray, p: np.ndarray, e: np.ndarray) -> RepeatedR
     Rows are sorted by a sum of their numbers with weights that have no pattern; equal rows have the same, bit by bit.
     """
     weights = draw_weights(Z.shape[1] + len(p))
-    roughly = Z @ weights[: Z.shape[1]]
+    if len(Z) < 2:
+        return None
+    roughly = Z.dot(weights[: Z.shape[1]])
     roughly.sort()
-    apart = np.minimum.reduce(roughly[1:] - roughly[:-1], initial=np.inf)
-    if len(roughly) < 2 or apart > NEAR_TIE * max(-float(roughly[0]), float(roughly[-1])):
+    apart = roughly[1:] - roughly[:-1]
+    if apart[apart.argmin()] > NEAR_TIE * max(-float(roughly[0]), float(roughly[-1])):
         return None
     keys = (Z * weights[: Z.shape[1]]).sum(axis=1)
     for row, weight in zip(p, weights[Z.shape[1] :], strict=True):
