@@ -22,7 +22,7 @@ DEFAULT_CACHE = maxmargin.SVC().cache_size
 ALLOWED_MEGABYTES = 150  # megabytes above the cache
 PURPOSE = (
     "Peak memory (VmHWM) of a process that fits once, above its memory after reading the data and importing the "
-    "library, in MB. `code` is what the first small fit adds: compiled code and its compiler. Allowed is "
+    "library with Numba, in MB. `code` is what the first small fit adds: compiled code and its compiler. Allowed is "
     f"cache_size + {ALLOWED_MEGABYTES} MB for ours. Peers have their default caches."
 )
 COLUMNS = {

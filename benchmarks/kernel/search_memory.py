@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 import maxmargin
+import maxmargin.compiled.compiler  # with it Numba, which the first fit would import
 from maxmargin.model_selection import GridSearchCV
 
 from ..measuring.child import run_child
@@ -22,8 +23,8 @@ SHAPES = {16: "float64, distances beside it", 8: "float64", 4: "float32", 0: "no
 PURPOSE = (
     "Peak memory (VmHWM) of a process that runs one `GridSearchCV` over SVC or SVR with a Gaussian kernel, "
     f"{FOLDS} folds and {FEATURES} features, refit included, above its memory after making the data and importing "
-    "the library, in MB. `code` is what a first search over a few rows adds. `matrix` is what of the kernel matrix "
-    f"fits into cache_size. Allowed is cache_size + {ALLOWED_MEGABYTES} MB."
+    "the library with Numba, in MB. `code` is what a first search over a few rows adds. `matrix` is what of the kernel "
+    f"matrix fits into cache_size. Allowed is cache_size + {ALLOWED_MEGABYTES} MB."
 )
 COLUMNS = {
     "rows": "{:,}", "classes": "{}", "C x gamma": "{}", "cache_size": "{:,}", "matrix": "{}",

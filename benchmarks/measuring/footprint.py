@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import maxmargin
+import maxmargin.compiled.compiler  # with it Numba, which the first fit would import
 
 from ..kernel.cases import Case, make_case
 from ..peers import PEERS, transcribe
