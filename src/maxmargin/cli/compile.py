@@ -86,7 +86,7 @@ def fit_and_predict(machine, X, y: np.ndarray) -> str:
 
 def search_few_and_many() -> None:
     """Searches whose cells share one kernel matrix, and are judged together."""
-    from .. import SVC
+    from ..estimators import SVC
     from ..model_selection import GridSearchCV
 
     rng = np.random.default_rng(0)
