@@ -123,11 +123,10 @@ class SmallDesigns:
         """Say that the judge will be called, so that it may be compiled meanwhile."""
         if self.row is None:
             return
+        from ..compiled.second_process import expect, is_uncalled
         from ..compiled.small_designs import judge_designs
 
-        if not getattr(judge_designs, "overloads", True):  # the first time, and not where nothing is compiled
-            from ..compiled.second_process import expect
-
+        if is_uncalled(judge_designs):
             table, away, row = np.empty((1, 1)), self.features.samples.displacement, self.row
             expect(judge_designs, lambda: (self.Z, 1.0, away, self.free, table, table, *row, table, table))
 

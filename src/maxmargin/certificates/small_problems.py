@@ -229,10 +229,10 @@ class SmallProblems:
 
     def expect_judge(self) -> None:
         """Say that the judge will be called, so that it may be compiled meanwhile."""
-        judge_problems = load_loops().judge_problems
-        if not getattr(judge_problems, "overloads", True):  # the first time, and not where nothing is compiled
-            from ..compiled.second_process import expect
+        from ..compiled.second_process import expect, is_uncalled
 
+        judge_problems = load_loops().judge_problems
+        if is_uncalled(judge_problems):
             table = np.empty((1, 1))
             arguments = self.list_judge_arguments(table[0], table, table, table)
             expect(judge_problems, lambda: (0, 1, *arguments))

@@ -35,9 +35,14 @@ expected: dict[Any, Callable[[], tuple]] = {}  # functions, and what makes argum
 at_work: dict[tuple, tuple[subprocess.Popen, float]] = {}  # by module, name and types: the process, and its beginning
 
 
+def is_uncalled(function) -> bool:
+    """Whether this process has no code of a function yet, and needs some: where Numba is switched off, none does."""
+    return not getattr(function, "overloads", True)
+
+
 def expect(function, make_arguments: Callable[[], tuple]) -> None:
     """Say that a function will be called with arguments of some types: `make_arguments()`, asked only if need be."""
-    if not getattr(function, "overloads", True):
+    if is_uncalled(function):
         expected[function] = make_arguments
 
 
